@@ -1,0 +1,35 @@
+"""Run the benchmarks named on the command line (all by default), print a table, write bench.json."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.result import Result
+
+MODULES = ["api"]
+
+
+def main(names: list[str]) -> int:
+    """Run each module's `run()`; exit 1 when a target is missed."""
+    results: list[Result] = []
+    for name in names or MODULES:
+        print(f"# {name}", flush=True)
+        for result in importlib.import_module(f"benchmarks.{name}").run():
+            results.append(result)
+            print(_line(result), flush=True)
+    rows = [{"name": r.name, "value": r.value, "unit": r.unit, "target": r.target, "ok": r.ok} for r in results]
+    Path("bench.json").write_text(json.dumps(rows, indent=1) + "\n")
+    missed = [r for r in results if r.ok is False]
+    print(f"{len(results)} figures, {len(missed)} targets missed")
+    return 1 if missed else 0
+
+
+def _line(result: Result) -> str:
+    sign = "≥" if result.higher_is_better else "≤"
+    target = "" if result.target is None else f"  {sign} {result.target:g}  {'ok' if result.ok else 'MISSED'}"
+    return f"  {result.name:<60} {result.value:>12.3f} {result.unit}{target}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
