@@ -1,0 +1,118 @@
+"""Refusals: a `Failure` is an error that becomes a Status answer with the reason, causes and wording clients print."""
+
+from typing import Any
+
+from karmada.apiserver.resources import FieldError
+
+Details = dict[str, Any]
+
+
+class Failure(Exception):
+    """Ends a request with a Status; `headers` go with the answer (Retry-After, WWW-Authenticate)."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Details | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.headers = headers or {}
+
+    def status(self) -> dict[str, Any]:
+        """The Status object."""
+        body: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            body["reason"] = self.reason
+        if self.details:
+            body["details"] = self.details
+        body["code"] = self.code
+        return body
+
+
+def _resource(plural: str, group: str) -> str:
+    return f"{plural}.{group}" if group else plural
+
+
+def _details(name: str, group: str, kind: str, **more: Any) -> Details:
+    details: Details = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    if kind:
+        details["kind"] = kind
+    details.update(more)
+    return details
+
+
+def not_found(group: str, plural: str, name: str) -> Failure:
+    """No object of that name."""
+    message = f'{_resource(plural, group)} "{name}" not found'
+    return Failure(404, "NotFound", message, _details(name, group, plural))
+
+
+def already_exists(group: str, plural: str, name: str) -> Failure:
+    """An object of that name exists."""
+    message = f'{_resource(plural, group)} "{name}" already exists'
+    return Failure(409, "AlreadyExists", message, _details(name, group, plural))
+
+
+def conflict(group: str, plural: str, name: str, why: str) -> Failure:
+    """The operation cannot be carried out on the object as it is."""
+    message = f'Operation cannot be fulfilled on {_resource(plural, group)} "{name}": {why}'
+    return Failure(409, "Conflict", message, _details(name, group, plural))
+
+
+def forbidden(group: str, plural: str, name: str, why: str) -> Failure:
+    """The caller or the object may not do that."""
+    subject = f'{_resource(plural, group)} "{name}"' if name else _resource(plural, group)
+    return Failure(403, "Forbidden", f"{subject} is forbidden: {why}", _details(name, group, plural))
+
+
+def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> Failure:
+    """The object fails validation."""
+    texts = [f"{e.field}: {e.message}" for e in errors]
+    unique = list(dict.fromkeys(texts))
+    text = unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"
+    subject = f"{kind}.{group}" if group else kind
+    causes = [{"reason": e.reason, "message": e.message, "field": e.field} for e in errors]
+    return Failure(422, "Invalid", f'{subject} "{name}" is invalid: {text}', _details(name, group, kind, causes=causes))
+
+
+def bad_request(message: str) -> Failure:
+    """The request itself makes no sense."""
+    return Failure(400, "BadRequest", message)
+
+
+def internal(message: str) -> Failure:
+    """The server failed."""
+    return Failure(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
+
+
+def unsupported_media_type(message: str) -> Failure:
+    """The body's content type is not understood."""
+    return Failure(415, "UnsupportedMediaType", message)
+
+
+def gone(message: str) -> Failure:
+    """The asked revision is compacted."""
+    return Failure(410, "Expired", message)
+
+
+def too_many_requests(message: str, retry_after: int = 1) -> Failure:
+    """Overload, or a disruption budget."""
+    details = {"retryAfterSeconds": retry_after}
+    return Failure(429, "TooManyRequests", message, details, {"Retry-After": str(retry_after)})

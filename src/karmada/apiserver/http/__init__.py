@@ -1,0 +1,1 @@
+"""HTTP/1.1 over TLS: parsing, streaming answers, upgrades. Knows nothing of Kubernetes objects."""

@@ -1,0 +1,71 @@
+"""What the HTTP layer hands to the handler, and what it gets back.
+
+The handler is one async callable. Bodies arrive whole (they are limited); answers are whole, streamed, or an
+upgrade to a bidirectional byte stream (WebSocket frames are the upgrade handler's business, see `websocket`).
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    """A parsed request. Header names are lower case; `query` is the raw query string without `?`."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+    peer: tuple[str, int]
+    certificate: bytes | None
+    """Verified client certificate in DER, where the client presented one."""
+
+
+@dataclass(slots=True)
+class HttpResponse:
+    """A whole answer."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StreamResponse:
+    """A chunked answer; each item is written at once. Closed early when the client goes away."""
+
+    status: int
+    chunks: AsyncIterator[bytes]
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class ByteStream(Protocol):
+    """The raw connection after an upgrade."""
+
+    async def read(self) -> bytes:
+        """Next bytes; empty at the end."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Write with back-pressure."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
+@dataclass(slots=True)
+class Upgrade:
+    """Switch protocols, then let `serve` own the connection."""
+
+    headers: dict[str, str]
+    serve: Callable[[ByteStream], Awaitable[None]]
+
+
+HttpAnswer = HttpResponse | StreamResponse | Upgrade
+Handler = Callable[[HttpRequest], Awaitable[HttpAnswer]]

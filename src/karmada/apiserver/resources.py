@@ -1,0 +1,127 @@
+"""What the server serves: resource types, their names, scope, verbs, schema and the rules of their lifecycle.
+
+A `ResourceType` is one served version of one resource; its objects are stored once under (group, plural) in
+the storage version. Built-ins are declared in `apiserver.builtin`, custom ones come from CRDs, aggregated ones
+from in-process handlers. The `Strategy` holds what clients notice beyond the schema: defaulting, validation,
+immutability, what an update through each door may change.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from karmada.apiserver.schema.model import Schema
+
+JSONObject = dict[str, Any]
+
+
+class FieldError(NamedTuple):
+    """One reason why an object is invalid, in the words of field validation.
+
+    `reason` is a cause type: FieldValueRequired, FieldValueInvalid, FieldValueNotSupported, FieldValueDuplicate,
+    FieldValueForbidden, FieldValueNotFound, FieldValueTooLong, FieldValueTooMany, FieldValueTypeInvalid.
+    `message` is the whole text after the field, e.g. `Invalid value: "x": must be ...`.
+    """
+
+    reason: str
+    field: str
+    message: str
+
+
+def _same(obj: JSONObject) -> None:
+    return None
+
+
+def _valid(obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
+    return []
+
+
+def _keep(obj: JSONObject, old: JSONObject) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Rules of a kind beyond its schema. Functions change the given tree in place; `old` is never changed."""
+
+    default: Callable[[JSONObject], None] = _same
+    """Fill in what Kubernetes fills in after decoding."""
+    prepare_create: Callable[[JSONObject], None] = _same
+    """Server-owned fields of a new object (e.g. clear status)."""
+    prepare_update: Callable[[JSONObject, JSONObject], None] = _keep
+    """What an update may not change silently is taken over from `old`."""
+    prepare_status: Callable[[JSONObject, JSONObject], None] = _keep
+    """The same for the status subresource."""
+    validate: Callable[[JSONObject, JSONObject | None], list[FieldError]] = _valid
+    """Validation incl. immutability; `old` is None on create."""
+    validate_status: Callable[[JSONObject, JSONObject | None], list[FieldError]] = _valid
+    generation: bool = True
+    """metadata.generation counts changes of anything but metadata and status."""
+    graceful_seconds: Callable[[JSONObject], int] | None = None
+    """Default grace period of deletions; None for immediate ones."""
+    unconditional_update: bool = True
+    """Whether an update without resourceVersion is allowed."""
+    create_on_update: bool = False
+    """Whether PUT creates an absent object."""
+    selectable: tuple[str, ...] = ()
+    """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
+
+
+class Subresource(NamedTuple):
+    """A subresource as discovery shows it; verbs by their wire names."""
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str
+    group: str = ""
+    version: str = ""
+
+
+class Column(NamedTuple):
+    """A table column; `priority` above 0 shows in wide output only. `path` is a JSONPath for custom columns."""
+
+    name: str
+    type: str
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+    path: str = ""
+
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResourceType:
+    """One served version of one resource."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    schema: Schema
+    singular: str = ""
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: tuple[Subresource, ...] = ()
+    strategy: Strategy = field(default_factory=Strategy)
+    columns: tuple[Column, ...] = ()
+    storage_version: str = ""
+    """Version in which objects are stored; the served version when empty."""
+    custom: bool = False
+    """Defined by a CRD: structural schema, pruning, no strategic merge patch."""
+    has_status: bool = True
+    """Whether the status is changed only through the status subresource."""
+
+    @property
+    def api_version(self) -> str:
+        """As objects spell it: `v1` or `group/version`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def stored_as(self) -> tuple[str, str]:
+        """Where objects live in the store: one place for all served versions."""
+        return (self.group, self.plural)

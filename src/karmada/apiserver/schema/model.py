@@ -1,0 +1,48 @@
+"""The one in-memory form of a schema, shared by pruning, defaulting, validation, patches, apply and OpenAPI.
+
+Built-in schemas come from a generated table, custom ones from CRDs; both become `Schema` trees. Trees are
+immutable after construction and may be shared and recursive (a built-in type refers to itself by `ref`).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+
+class _Missing:
+    """The absence of a default, as null is a possible default."""
+
+
+MISSING: Final = _Missing()
+
+ListType = Literal["atomic", "set", "map"]
+MapType = Literal["granular", "atomic"]
+
+
+@dataclass(slots=True, eq=False)
+class Schema:
+    """One node. `type` is empty where any JSON value is allowed."""
+
+    type: Literal["object", "array", "string", "integer", "number", "boolean", ""] = ""
+    format: str = ""
+    properties: "dict[str, Schema] | None" = None
+    additional: "Schema | None" = None
+    """Schema of map values (additionalProperties)."""
+    items: "Schema | None" = None
+    required: tuple[str, ...] = ()
+    default: Any = MISSING
+    nullable: bool = False
+    int_or_string: bool = False
+    preserve_unknown: bool = False
+    embedded: bool = False
+    """An embedded object with apiVersion, kind and metadata of its own."""
+    list_type: ListType = "atomic"
+    list_keys: tuple[str, ...] = ()
+    map_type: MapType = "granular"
+    merge_key: str = ""
+    """Key of strategic merge patches for this list; empty when the list is replaced."""
+    merge_strategies: tuple[str, ...] = ()
+    """Strategic merge strategies: merge, replace, retainKeys."""
+    rules: dict[str, Any] = field(default_factory=dict)
+    """Validation keywords by their OpenAPI names: enum, pattern, minimum, maxItems, allOf, x-kubernetes-validations..."""
+    name: str = ""
+    """Definition name of a built-in type, e.g. io.k8s.api.apps.v1.Deployment."""

@@ -1,0 +1,1 @@
+"""The controller toolkit: client, informers, work queues, controller loop, leader election, events."""
