@@ -43,6 +43,6 @@ class Schema:
     merge_strategies: tuple[str, ...] = ()
     """Strategic merge strategies: merge, replace, retainKeys."""
     rules: dict[str, Any] = field(default_factory=dict)
-    """Validation keywords by their OpenAPI names: enum, pattern, minimum, maxItems, allOf, x-kubernetes-validations..."""
+    """Validation keywords by their OpenAPI names: enum, pattern, minimum, allOf, x-kubernetes-validations ..."""
     name: str = ""
     """Definition name of a built-in type, e.g. io.k8s.api.apps.v1.Deployment."""
