@@ -1,0 +1,66 @@
+"""Well-known annotation keys and where each is found.
+
+Plain strings only: this module is imported everywhere and does no work.
+"""
+
+# The policy that claimed a template, on the template and its binding.
+PROPAGATION_POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+"""Namespace of the claiming PropagationPolicy."""
+PROPAGATION_POLICY_NAME = "propagationpolicy.karmada.io/name"
+"""Name of the claiming PropagationPolicy."""
+CLUSTER_PROPAGATION_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+"""Name of the claiming ClusterPropagationPolicy."""
+
+# What was last applied.
+APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
+"""On a binding: JSON of the placement the scheduler used last."""
+APPLIED_OVERRIDES = "policy.karmada.io/applied-overrides"
+"""On a Work: JSON list of the OverridePolicies that took effect, by policy name."""
+APPLIED_CLUSTER_OVERRIDES = "policy.karmada.io/applied-cluster-overrides"
+"""On a Work: JSON list of the ClusterOverridePolicies that took effect, by policy name."""
+LAST_APPLIED_CONFIGURATION = "kubectl.kubernetes.io/last-applied-configuration"
+"""On any object: what client-side apply sent last."""
+
+# Owners, on Works, manifests and objects in members.
+RESOURCE_BINDING_NAMESPACE = "resourcebinding.karmada.io/namespace"
+"""Namespace of the owning ResourceBinding."""
+RESOURCE_BINDING_NAME = "resourcebinding.karmada.io/name"
+"""Name of the owning ResourceBinding."""
+CLUSTER_RESOURCE_BINDING_NAME = "clusterresourcebinding.karmada.io/name"
+"""Name of the owning ClusterResourceBinding."""
+WORK_NAMESPACE = "work.karmada.io/namespace"
+"""Namespace of the owning Work."""
+WORK_NAME = "work.karmada.io/name"
+"""Name of the owning Work."""
+MULTI_CLUSTER_SERVICE_NAMESPACE = "multiclusterservice.karmada.io/namespace"
+"""Namespace of the owning MultiClusterService, on its Service template and binding."""
+MULTI_CLUSTER_SERVICE_NAME = "multiclusterservice.karmada.io/name"
+"""Name of the owning MultiClusterService, on its Service template and binding."""
+
+# The template behind a manifest.
+CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution"
+"""`overwrite` or `abort`: what to do when the member already has the object."""
+TEMPLATE_UID = "resourcetemplate.karmada.io/uid"
+"""UID of the template."""
+TEMPLATE_GENERATION = "resourcetemplate.karmada.io/generation"
+"""Generation of the template, when it is above zero."""
+MANAGED_ANNOTATIONS = "resourcetemplate.karmada.io/managed-annotations"
+"""Comma-joined sorted annotation keys of the manifest, both managed-* keys included."""
+MANAGED_LABELS = "resourcetemplate.karmada.io/managed-labels"
+"""Comma-joined sorted label keys of the manifest."""
+DEPENDENCIES = "resourcebinding.karmada.io/dependencies"
+"""On an independent binding: JSON list of the objects it depends on."""
+
+# Clusters an object came from.
+ENDPOINT_SLICE_PROVISION_CLUSTER = "endpointslice.karmada.io/provision-cluster"
+"""Source cluster of a dispatched EndpointSlice."""
+CACHED_FROM_CLUSTER = "resource.karmada.io/cached-from-cluster"
+"""Cluster of an object answered from the search cache or proxy."""
+QUERY_FROM_CLUSTER = "resource.karmada.io/query-from-cluster"
+"""Cluster of a PodMetrics or NodeMetrics answered by the metrics adapter."""
+
+# Fixed values.
+CONFLICT_OVERWRITE = "overwrite"
+"""Value of CONFLICT_RESOLUTION: take the existing object over."""
+CONFLICT_ABORT = "abort"
+"""Value of CONFLICT_RESOLUTION: leave the existing object alone and report."""

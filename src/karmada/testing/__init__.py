@@ -1,0 +1,1 @@
+"""What tests need: the pytest plugin and the comparison with recorded behaviour."""

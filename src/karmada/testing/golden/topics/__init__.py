@@ -1,0 +1,9 @@
+"""The topics that can be run, one module each. Add yours to the list."""
+
+from karmada.testing.golden.case import Topic
+from karmada.testing.golden.topics import naming, quantity
+
+TOPICS: list[Topic] = [
+    naming.TOPIC,
+    quantity.TOPIC,
+]
