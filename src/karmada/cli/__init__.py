@@ -1,0 +1,1 @@
+"""Commands: flags and output. The rules live in the packages below."""

@@ -1,0 +1,73 @@
+"""Console scripts. Each imports only the program it starts: start-up time is part of the interface."""
+
+import sys
+
+
+def _missing(program: str) -> int:
+    print(f"error: {program} is not built yet in this version", file=sys.stderr)
+    return 1
+
+
+def karmada() -> int:
+    """`karmada up`, `karmada demo` and friends."""
+    return _missing("karmada")
+
+
+def karmadactl() -> int:
+    """The command line of operators."""
+    return _missing("karmadactl")
+
+
+def kubectl_karmada() -> int:
+    """The same as a kubectl plugin."""
+    return _missing("kubectl-karmada")
+
+
+def agent() -> int:
+    """karmada-agent."""
+    return _missing("karmada-agent")
+
+
+def aggregated_apiserver() -> int:
+    """karmada-aggregated-apiserver."""
+    return _missing("karmada-aggregated-apiserver")
+
+
+def apiserver() -> int:
+    """karmada-apiserver."""
+    return _missing("karmada-apiserver")
+
+
+def controller_manager() -> int:
+    """karmada-controller-manager."""
+    return _missing("karmada-controller-manager")
+
+
+def descheduler() -> int:
+    """karmada-descheduler."""
+    return _missing("karmada-descheduler")
+
+
+def metrics_adapter() -> int:
+    """karmada-metrics-adapter."""
+    return _missing("karmada-metrics-adapter")
+
+
+def scheduler() -> int:
+    """karmada-scheduler."""
+    return _missing("karmada-scheduler")
+
+
+def scheduler_estimator() -> int:
+    """karmada-scheduler-estimator."""
+    return _missing("karmada-scheduler-estimator")
+
+
+def search() -> int:
+    """karmada-search."""
+    return _missing("karmada-search")
+
+
+def webhook() -> int:
+    """karmada-webhook."""
+    return _missing("karmada-webhook")

@@ -1,0 +1,46 @@
+"""The winner among the policies that choose a resource.
+
+Order: larger `spec.priority`, closer match, alphabetically smaller name. A policy that is being deleted never
+competes. A namespaced policy goes before every cluster-wide one, whatever their priorities.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
+from karmada.policies.matching import Match, Subject, closest
+
+Policy = PropagationPolicy | ClusterPropagationPolicy
+P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
+
+
+class Elected(NamedTuple):
+    """A policy that chooses the resource and wins among its kind."""
+
+    policy: Policy
+    match: Match
+
+
+def explicit_priority(policy: Policy) -> int:
+    """`spec.priority`; absent counts as 0."""
+    return policy.spec.priority or 0
+
+
+def elect(policies: Iterable[P], subject: Subject) -> P | None:
+    """The winner among policies of one kind (for namespaced ones: of the resource's namespace)."""
+    winner: P | None = None
+    rank = (0, Match.NONE)
+    for policy in policies:
+        if policy.metadata.deletion_timestamp is not None:
+            continue
+        how = closest(policy.spec.resource_selectors, subject)
+        if how is Match.NONE:
+            continue
+        candidate = (explicit_priority(policy), how)
+        if (
+            winner is None
+            or candidate > rank
+            or (candidate == rank and policy.metadata.name < winner.metadata.name)
+        ):
+            winner, rank = policy, candidate
+    return winner
