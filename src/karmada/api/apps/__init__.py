@@ -1,0 +1,1 @@
+"""The apps.karmada.io group: requests to place workloads anew."""

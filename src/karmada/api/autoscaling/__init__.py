@@ -1,0 +1,1 @@
+"""The autoscaling.karmada.io group: replicas across clusters that follow load or the clock."""

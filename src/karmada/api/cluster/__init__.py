@@ -1,0 +1,1 @@
+"""The cluster.karmada.io group: the members of the federation."""

@@ -1,0 +1,1 @@
+"""The config.karmada.io group: how resources are interpreted, and when replicas are moved."""

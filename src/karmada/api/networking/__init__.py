@@ -1,0 +1,1 @@
+"""The networking.karmada.io group: services and ingresses that span clusters."""

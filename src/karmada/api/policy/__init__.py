@@ -1,0 +1,1 @@
+"""The policy.karmada.io group: where workloads go and how they differ per cluster."""

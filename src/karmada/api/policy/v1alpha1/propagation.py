@@ -1,0 +1,216 @@
+"""PropagationPolicy and ClusterPropagationPolicy: what is propagated, where to, and what happens on failure."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from karmada.api.base import Int32, Schema, Struct, always
+from karmada.api.meta import LabelSelector, ObjectMeta
+from karmada.api.policy.v1alpha1.placement import Placement
+
+
+class PreemptionBehavior(StrEnum):
+    """Whether a policy may take over resources that a lower policy has claimed."""
+
+    ALWAYS = "Always"
+    NEVER = "Never"
+
+
+class ConflictResolution(StrEnum):
+    """What happens to an object that already exists in the member cluster."""
+
+    ABORT = "Abort"
+    OVERWRITE = "Overwrite"
+
+
+class ActivationPreference(StrEnum):
+    """When a changed policy takes effect."""
+
+    LAZY = "Lazy"
+
+
+class PurgeMode(StrEnum):
+    """How the old copy is removed from a cluster that is being left."""
+
+    DIRECTLY = "Directly"
+    GRACEFULLY = "Gracefully"
+    NEVER = "Never"
+
+
+class ClusterPurgeMode(StrEnum):
+    """The purge modes for a failed cluster."""
+
+    DIRECTLY = "Directly"
+    GRACEFULLY = "Gracefully"
+
+
+class MigrationPurgePolicy(StrEnum):
+    """Purge modes in the spelling of applicationMigrationPolicy; Immediately means Directly."""
+
+    IMMEDIATELY = "Immediately"
+    DIRECTLY = "Directly"
+    GRACEFULLY = "Gracefully"
+    NEVER = "Never"
+
+
+class PriorityClassSource(StrEnum):
+    """Where a priority class is looked up."""
+
+    KUBE_PRIORITY_CLASS = "KubePriorityClass"
+
+
+class ResourceSelector(Struct, frozen=True, kw_only=True):
+    """Chooses resource templates."""
+
+    api_version: str
+    """API version of the resources."""
+    kind: str
+    """Kind of the resources."""
+    namespace: str = ""
+    """Namespace of the resources; that of the policy if empty."""
+    name: str = ""
+    """Name of the resource; empty means any. Takes precedence over labelSelector."""
+    label_selector: LabelSelector | None = None
+    """Resources whose labels match."""
+
+
+class StatePreservationRule(Struct, frozen=True, kw_only=True):
+    """One value to carry over."""
+
+    alias_label_name: str
+    """Label under which the new copy receives the value."""
+    json_path: str
+    """Where the value stands in the status of the old copy."""
+
+
+class StatePreservation(Struct, frozen=True, kw_only=True):
+    """Values of the old copy's status that the new copy receives as labels."""
+
+    rules: tuple[StatePreservationRule, ...]
+    """The values to carry over."""
+
+
+class DecisionConditions(Struct, frozen=True, kw_only=True):
+    """When an application counts as failed."""
+
+    toleration_seconds: Annotated[Int32, Schema(default=300)] | None = None
+    """How long the application may be unhealthy before it is moved."""
+
+
+class ApplicationFailoverBehavior(Struct, frozen=True, kw_only=True):
+    """What happens when the application is unhealthy in a cluster."""
+
+    decision_conditions: DecisionConditions
+    """When to act."""
+    purge_mode: Annotated[str, Schema(enum=PurgeMode, default="Gracefully")] = ""
+    """How the unhealthy copy is removed."""
+    grace_period_seconds: Int32 | None = None
+    """With Gracefully: remove the old copy after this time even if the new one is not healthy yet."""
+    state_preservation: StatePreservation | None = None
+    """Values the new copy inherits."""
+
+
+class ClusterFailoverBehavior(Struct, frozen=True, kw_only=True):
+    """What happens when a cluster fails."""
+
+    purge_mode: Annotated[str, Schema(enum=ClusterPurgeMode, default="Gracefully")] = ""
+    """How the copy in the failed cluster is removed."""
+    state_preservation: StatePreservation | None = None
+    """Values the new copy inherits."""
+
+
+class ApplicationMigrationPolicy(Struct, frozen=True, kw_only=True):
+    """Another spelling of the application failover behaviour."""
+
+    decision_conditions: DecisionConditions
+    """When to act."""
+    purge_policy: Annotated[str, Schema(enum=MigrationPurgePolicy, default="Gracefully")] = ""
+    """How the unhealthy copy is removed."""
+
+
+class FailoverBehavior(Struct, frozen=True, kw_only=True):
+    """When and how a resource moves to another cluster."""
+
+    application: ApplicationFailoverBehavior | None = None
+    """On failure of the application."""
+    cluster: ClusterFailoverBehavior | None = None
+    """On failure of a cluster."""
+    application_migration_policy: ApplicationMigrationPolicy | None = None
+    """Same as application, and counts a cluster that stays unavailable for that long as well. Excludes application."""
+
+
+class SuspendClusters(Struct, frozen=True, kw_only=True):
+    """A set of clusters by name."""
+
+    cluster_names: tuple[str, ...] = ()
+    """Names of the clusters."""
+
+
+class Suspension(Struct, frozen=True, kw_only=True):
+    """What is halted."""
+
+    dispatching: bool | None = None
+    """Stop sending changes to every cluster. Excludes dispatchingOnClusters."""
+    dispatching_on_clusters: SuspendClusters | None = None
+    """Stop sending changes to these clusters."""
+
+
+class SchedulePriority(Struct, frozen=True, kw_only=True):
+    """How urgent the scheduling of the selected resources is."""
+
+    priority_class_source: Annotated[str, Schema(enum=PriorityClassSource)]
+    """Where the class is looked up."""
+    priority_class_name: str
+    """Name of the class."""
+
+
+class PropagationSpec(Struct, frozen=True, kw_only=True):
+    """Which resources are propagated, and how."""
+
+    resource_selectors: Annotated[tuple[ResourceSelector, ...], Schema(min_items=1)] = always(())
+    """The resources this policy is for."""
+    association: bool = False
+    """Has no effect; use propagateDeps."""
+    propagate_deps: bool = False
+    """Propagate what the resources refer to (ConfigMaps, Secrets, ...) along with them."""
+    placement: Placement = Placement()
+    """Where the resources go."""
+    priority: Annotated[Int32, Schema(default=0)] | None = None
+    """Among policies that match a resource equally well the highest wins."""
+    preemption: Annotated[str, Schema(enum=PreemptionBehavior, default="Never")] = ""
+    """Whether to take over resources claimed by a policy of lower priority."""
+    dependent_overrides: tuple[str, ...] = ()
+    """Override policies that must exist before the resources are propagated."""
+    scheduler_name: Annotated[str, Schema(default="default-scheduler")] = ""
+    """The scheduler that places the resources. Cannot be changed."""
+    failover: FailoverBehavior | None = None
+    """When and how the resources move; they stay if absent."""
+    conflict_resolution: Annotated[str, Schema(enum=ConflictResolution, default="Abort")] = ""
+    """Whether an object that already exists in a cluster is taken over or left alone."""
+    activation_preference: Annotated[str, Schema(enum=ActivationPreference)] = ""
+    """Lazy: changes of the policy reach a resource only when the resource itself changes next."""
+    suspension: Suspension | None = None
+    """What is halted."""
+    preserve_resources_on_deletion: bool | None = None
+    """Keep the copies in the clusters when the resource template is deleted."""
+    schedule_priority: SchedulePriority | None = None
+    """How urgent scheduling is."""
+
+
+class PropagationPolicy(Struct, frozen=True, kw_only=True):
+    """Propagates resources of its own namespace to clusters."""
+
+    api_version: Literal["policy.karmada.io/v1alpha1"] = always("policy.karmada.io/v1alpha1")
+    kind: Literal["PropagationPolicy"] = always("PropagationPolicy")
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PropagationSpec
+    """Which resources are propagated, and how."""
+
+
+class ClusterPropagationPolicy(Struct, frozen=True, kw_only=True):
+    """Propagates resources of any namespace, and cluster-scoped ones, to clusters."""
+
+    api_version: Literal["policy.karmada.io/v1alpha1"] = always("policy.karmada.io/v1alpha1")
+    kind: Literal["ClusterPropagationPolicy"] = always("ClusterPropagationPolicy")
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PropagationSpec
+    """Which resources are propagated, and how."""

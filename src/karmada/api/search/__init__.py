@@ -1,0 +1,1 @@
+"""The search.karmada.io group: a cache over all clusters."""
