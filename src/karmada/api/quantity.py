@@ -232,6 +232,12 @@ def _in_nanos(text: str, unscaled: int, exponent: int, format: Format) -> Quanti
     return Quantity(nanos, _NANO, format, is_wide=True)
 
 
+def _power_of_ten(exponent: int) -> int:
+    # A negative exponent would make this a float, so the type of ** is open.
+    power: int = 10**exponent
+    return power
+
+
 def _fits_int64(number: int) -> bool:
     return _MIN_INT64 <= number <= _MAX_INT64
 
@@ -248,10 +254,10 @@ def _narrow_scaled(unscaled: int, step: int) -> int:
     if step < 0:
         if step < -_EXA:
             return (unscaled > 0) - (unscaled < 0)
-        return _away_from_zero(unscaled, 10**-step)
+        return _away_from_zero(unscaled, _power_of_ten(-step))
     if step > _EXA:
         return 0
-    scaled = unscaled * 10**step
+    scaled = unscaled * _power_of_ten(step)
     if _fits_int64(scaled):
         return scaled
     # Kubernetes multiplies at once by these powers and notices too late; the others it tries digit by digit.
@@ -262,8 +268,8 @@ def _wide_scaled(unscaled: int, step: int) -> int:
     if step == 0:
         return _wrap_int64(unscaled)
     if step > 0:
-        return _wrap_int64(unscaled * 10**step) if step <= _EXA else 0
-    divisor = 10**-step
+        return _wrap_int64(unscaled * _power_of_ten(step)) if step <= _EXA else 0
+    divisor = _power_of_ten(-step)
     if unscaled < _MAX_INT64 and step >= -_EXA:
         # Division that truncates towards zero, after which one is added whatever the sign was.
         number = _wrap_int64(unscaled)

@@ -1,0 +1,107 @@
+"""Field selectors: `metadata.name=web,status.phase!=Running`.
+
+All terms must hold. In values, backslash escapes `,`, `=` and itself. Which fields a kind can be selected by is not
+known here; `Selector.terms` lets the caller refuse the others.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+class FieldSelectorError(ValueError):
+    """A selector that makes no sense; `text` is the selector that was given."""
+
+    def __init__(self, message: str, text: str) -> None:
+        self.text = text
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One comparison; a field that an object lacks counts as the empty string."""
+
+    field: str
+    value: str
+    equal: bool = True
+
+    def matches(self, value: str) -> bool:
+        return (value == self.value) == self.equal
+
+    def __str__(self) -> str:
+        return f"{self.field}{'=' if self.equal else '!='}{escape(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Terms in the order of their text; none means everything matches."""
+
+    terms: tuple[Term, ...] = ()
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        return all(term.matches(fields.get(term.field, "")) for term in self.terms)
+
+    def matches_with(self, lookup: Callable[[str], str]) -> bool:
+        """As `matches`, for callers that compute a field only when it is asked for."""
+        return all(term.matches(lookup(term.field)) for term in self.terms)
+
+    def required_value(self, field: str) -> str | None:
+        """The one value of the field that can match, where there is only one: lets a caller use an index."""
+        return next((term.value for term in self.terms if term.equal and term.field == field), None)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.terms))
+
+
+EVERYTHING = Selector()
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Selector:
+    """Read the string form; `==` is the same as `=`."""
+    terms = tuple(_term(part, text) for part in sorted(_split(text)) if part)
+    return Selector(terms) if terms else EVERYTHING
+
+
+def escape(value: str) -> str:
+    """The value as it must be written in a selector."""
+    return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
+
+
+def _term(part: str, text: str) -> Term:
+    position = min((found for found in (part.find("!="), part.find("=")) if found >= 0), default=-1)
+    if position < 0:
+        raise FieldSelectorError(f"invalid selector: '{text}'; can't understand '{part}'", text)
+    field, rest = part[:position], part[position:]
+    operator = next(candidate for candidate in ("!=", "==", "=") if rest.startswith(candidate))
+    return Term(field, _unescape(rest[len(operator) :], text), operator != "!=")
+
+
+def _split(text: str) -> list[str]:
+    """Parts between commas that no backslash precedes; escapes stay as they are."""
+    parts = [""]
+    escaped = False
+    for character in text:
+        if character == "," and not escaped:
+            parts.append("")
+            continue
+        parts[-1] += character
+        escaped = character == "\\" and not escaped
+    return parts
+
+
+def _unescape(value: str, text: str) -> str:
+    result = []
+    characters = iter(value)
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters, "")
+            if escaped not in ("\\", ",", "="):
+                raise FieldSelectorError(f"invalid field selector: invalid escape sequence: \\{escaped}", text)
+            result.append(escaped)
+        elif character in ",=":
+            code = ord(character)
+            raise FieldSelectorError(f"invalid field selector: unescaped character in value: {code}", text)
+        else:
+            result.append(character)
+    return "".join(result)
