@@ -115,6 +115,12 @@ class ResourceType:
     """Defined by a CRD: structural schema, pruning, no strategic merge patch."""
     has_status: bool = True
     """Whether the status is changed only through the status subresource."""
+    stored_in: str | None = None
+    """Group whose objects these are, where it is another one: events.k8s.io events are core events."""
+    to_storage: Callable[[JSONObject], None] | None = None
+    """Turns an object of this version into the storage version, in place; None when they are the same."""
+    from_storage: Callable[[JSONObject], None] | None = None
+    """The way back."""
 
     @property
     def api_version(self) -> str:
@@ -124,4 +130,4 @@ class ResourceType:
     @property
     def stored_as(self) -> tuple[str, str]:
         """Where objects live in the store: one place for all served versions."""
-        return (self.group, self.plural)
+        return (self.group if self.stored_in is None else self.stored_in, self.plural)

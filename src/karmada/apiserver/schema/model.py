@@ -46,3 +46,5 @@ class Schema:
     """Validation keywords by their OpenAPI names: enum, pattern, minimum, allOf, x-kubernetes-validations ..."""
     name: str = ""
     """Definition name of a built-in type, e.g. io.k8s.api.apps.v1.Deployment."""
+    wire: dict[str, str] | None = None
+    """How the encoders of a built-in type treat a field's absent and zero values, see `schema.wire`."""

@@ -1,0 +1,68 @@
+"""OpenAPI schema objects as `Schema` trees; the same translation for built-in definitions and for CRDs."""
+
+from collections.abc import Callable
+from typing import Any
+
+from karmada.apiserver.schema.model import Schema
+
+JSONObject = dict[str, Any]
+Reference = Callable[[str, JSONObject], Schema]
+"""Resolves a `$ref`, given the keywords beside it."""
+
+_DIRECT = {
+    "type": "type",
+    "format": "format",
+    "default": "default",
+    "nullable": "nullable",
+    "x-kubernetes-int-or-string": "int_or_string",
+    "x-kubernetes-preserve-unknown-fields": "preserve_unknown",
+    "x-kubernetes-embedded-resource": "embedded",
+    "x-kubernetes-list-type": "list_type",
+    "x-kubernetes-map-type": "map_type",
+    "x-kubernetes-patch-merge-key": "merge_key",
+}
+_STRUCTURE = {"properties", "additionalProperties", "items", "$ref", "description", "title", "example", "externalDocs"}
+
+
+def attributes(source: JSONObject) -> JSONObject:
+    """The keywords of one schema object as attributes of a `Schema`, leaving out its children."""
+    found: JSONObject = {}
+    rules: JSONObject = {}
+    for keyword, value in source.items():
+        if keyword in _DIRECT:
+            found[_DIRECT[keyword]] = value
+        elif keyword == "required":
+            found["required"] = tuple(value)
+        elif keyword == "x-kubernetes-list-map-keys":
+            found["list_keys"] = tuple(value)
+        elif keyword == "x-kubernetes-patch-strategy":
+            found["merge_strategies"] = tuple(value.split(","))
+        elif keyword not in _STRUCTURE:
+            rules[keyword] = value
+    if rules:
+        found["rules"] = rules
+    if found.get("format") == "int-or-string":
+        found["int_or_string"] = True
+        found["type"] = ""
+    return found
+
+
+def from_openapi(source: JSONObject, reference: Reference) -> Schema:
+    """The schema tree of one OpenAPI schema object."""
+    ref = source.get("$ref")
+    if ref is not None:
+        beside = {k: v for k, v in source.items() if k not in ("$ref", "description")}
+        return reference(ref, beside)
+    schema = Schema(**attributes(source))
+    properties = source.get("properties")
+    if properties is not None:
+        schema.properties = {name: from_openapi(child, reference) for name, child in properties.items()}
+    additional = source.get("additionalProperties")
+    if isinstance(additional, dict):
+        schema.additional = from_openapi(additional, reference)
+    elif additional is True:
+        schema.additional = Schema(preserve_unknown=True)
+    items = source.get("items")
+    if isinstance(items, dict):
+        schema.items = from_openapi(items, reference)
+    return schema
