@@ -37,10 +37,6 @@ def elect(policies: Iterable[P], subject: Subject) -> P | None:
         if how is Match.NONE:
             continue
         candidate = (explicit_priority(policy), how)
-        if (
-            winner is None
-            or candidate > rank
-            or (candidate == rank and policy.metadata.name < winner.metadata.name)
-        ):
+        if winner is None or candidate > rank or (candidate == rank and policy.metadata.name < winner.metadata.name):
             winner, rank = policy, candidate
     return winner

@@ -1,0 +1,138 @@
+"""Applies override policies to one member's copy of a resource, in order, and records what took effect.
+
+Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
+go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
+the whole: the caller must then not write the copy.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import orjson
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import to_tree
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, Overriders, OverridePolicy, OverrideSpec, RuleWithCluster
+from karmada.overrides.command import override_words
+from karmada.overrides.fields import override_documents
+from karmada.overrides.image import override_images
+from karmada.overrides.metadata import override_map
+from karmada.overrides.plaintext import override_plaintext
+from karmada.overrides.pods import JSONObject
+from karmada.overrides.resources import override_resources
+from karmada.policies.cluster_affinity import cluster_matches
+from karmada.policies.matching import Match, Subject, closest, subject_of
+
+ReviseReplicas = Callable[[JSONObject, int], JSONObject]
+"""Sets the replicas of a resource of any kind (the interpreter's ReviseReplica)."""
+
+_WIRE_ORDER = (
+    "plaintext",
+    "imageOverrider",
+    "commandOverrider",
+    "argsOverrider",
+    "labelsOverrider",
+    "annotationsOverrider",
+    "fieldOverrider",
+    "replicasOverrider",
+    "resourcesOverrider",
+)
+
+
+class AppliedRule(NamedTuple):
+    """A rule that took effect."""
+
+    policy_name: str
+    overriders: Overriders
+
+
+class Overridden(NamedTuple):
+    """The member's copy, and the rules that made it, by policy name."""
+
+    resource: JSONObject
+    by_cluster_policies: list[AppliedRule]
+    by_policies: list[AppliedRule]
+
+
+def apply_overrides(
+    resource: JSONObject,
+    cluster: Cluster,
+    cluster_policies: Iterable[ClusterOverridePolicy],
+    policies: Iterable[OverridePolicy],
+    revise: ReviseReplicas,
+) -> Overridden:
+    """Override `resource` (changed in place where possible) for a cluster; raises `OverrideError`.
+
+    `policies` are those of the resource's namespace; they are not looked at for cluster-scoped resources.
+    """
+    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, revise)
+    by_policies: list[AppliedRule] = []
+    if (resource.get("metadata") or {}).get("namespace"):
+        resource, by_policies = _apply_kind(resource, cluster, policies, revise)
+    return Overridden(resource, by_cluster_policies, by_policies)
+
+
+def record(applied: Iterable[AppliedRule]) -> str:
+    """The annotation text that tells which rules took effect."""
+    return orjson.dumps([_record(rule) for rule in applied]).decode()
+
+
+def _apply_kind(
+    resource: JSONObject,
+    cluster: Cluster,
+    policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy],
+    revise: ReviseReplicas,
+) -> tuple[JSONObject, list[AppliedRule]]:
+    subject = subject_of(resource)
+    ranked = [(how, policy) for policy in policies if (how := _fit(policy.spec, subject)) is not Match.NONE]
+    ranked.sort(key=lambda entry: (entry[0], entry[1].metadata.name))
+    applied: list[AppliedRule] = []
+    for _, policy in ranked:
+        for rule in _rules(policy.spec):
+            if rule.target_cluster is None or cluster_matches(rule.target_cluster, cluster):
+                resource = _apply_rule(resource, rule.overriders, revise)
+                applied.append(AppliedRule(policy.metadata.name, rule.overriders))
+    applied.sort(key=lambda rule: rule.policy_name)
+    return resource, applied
+
+
+def _fit(spec: OverrideSpec, subject: Subject) -> Match:
+    return closest(spec.resource_selectors, subject) if spec.resource_selectors else Match.ALL
+
+
+def _rules(spec: OverrideSpec) -> tuple[RuleWithCluster, ...]:
+    if spec.override_rules:
+        return spec.override_rules
+    return (RuleWithCluster(target_cluster=spec.target_cluster, overriders=spec.overriders),)
+
+
+def _apply_rule(resource: JSONObject, overriders: Overriders, revise: ReviseReplicas) -> JSONObject:
+    override_images(resource, overriders.image_overrider)
+    override_words(resource, "command", overriders.command_overrider)
+    override_words(resource, "args", overriders.args_overrider)
+    override_map(resource, "labels", overriders.labels_overrider)
+    override_map(resource, "annotations", overriders.annotations_overrider)
+    if overriders.replicas_overrider:
+        resource = revise(resource, overriders.replicas_overrider[-1].value)
+    override_resources(resource, overriders.resources_overrider)
+    override_documents(resource, overriders.field_overrider)
+    return override_plaintext(resource, overriders.plaintext)
+
+
+def _record(rule: AppliedRule) -> dict[str, Any]:
+    given = to_tree(rule.overriders)
+    ordered = {name: [_sorted_value(item) for item in given[name]] for name in _WIRE_ORDER if name in given}
+    return {"policyName": rule.policy_name, "overriders": ordered}
+
+
+def _sorted_value(item: dict[str, Any]) -> dict[str, Any]:
+    """An overrider whose free-form value has its keys in order, so that the record does not depend on spelling."""
+    return {key: _sorted(value) if key == "value" else value for key, value in item.items()}
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    return value

@@ -1,0 +1,150 @@
+"""The binding a policy makes of a resource: what the detector writes, decided without I/O.
+
+`build_spec` gives the fields that follow from policy and template; `merge_spec` keeps in an existing binding what
+others own: the scheduler's choice, dependency requirers, eviction tasks, reschedule requests, suspended scheduling.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.api.meta import OwnerReference
+from karmada.api.policy.v1alpha1 import PropagationPolicy, PropagationSpec, Suspension
+from karmada.api.policy.v1alpha1 import SchedulePriority as PolicyPriority
+from karmada.api.work.v1alpha2 import (
+    BindingSchedulePriority,
+    BindingSuspension,
+    Component,
+    ObjectReference,
+    ReplicaRequirements,
+    ResourceBindingSpec,
+    WorkloadAffinityGroups,
+)
+from karmada.policies.election import Policy
+
+JSONObject = Mapping[str, Any]
+FindPriority = Callable[[str], int]
+"""The value of a PriorityClass; raises when it does not exist."""
+
+
+class BindingRefused(Exception):
+    """The policy asks for something that cannot be had; the message names it."""
+
+
+class Workload(NamedTuple):
+    """What the interpreter reads from a template; a resource without replicas has none of it."""
+
+    replicas: int = 0
+    requirements: ReplicaRequirements | None = None
+    components: tuple[Component, ...] = ()
+
+
+def owner_of(template: JSONObject) -> OwnerReference:
+    """The reference by which a binding dies with its template."""
+    metadata = template["metadata"]
+    return OwnerReference(
+        api_version=template["apiVersion"],
+        kind=template["kind"],
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        controller=True,
+        block_owner_deletion=True,
+    )
+
+
+def build_spec(
+    template: JSONObject, policy: Policy, workload: Workload, find_priority: FindPriority, gates: FeatureGates
+) -> ResourceBindingSpec:
+    """The part of a binding's spec that follows from policy and template; raises `BindingRefused`."""
+    spec = policy.spec
+    metadata = template["metadata"]
+    namespace = metadata.get("namespace", "")
+    return ResourceBindingSpec(
+        resource=ObjectReference(
+            api_version=template["apiVersion"],
+            kind=template["kind"],
+            namespace=namespace,
+            name=metadata["name"],
+            uid=metadata.get("uid", ""),
+            resource_version=metadata.get("resourceVersion", ""),
+        ),
+        propagate_deps=spec.propagate_deps,
+        replicas=workload.replicas,
+        replica_requirements=_requirements(workload, namespace, gates),
+        components=workload.components,
+        placement=spec.placement,
+        scheduler_name=spec.scheduler_name,
+        failover=spec.failover,
+        conflict_resolution=spec.conflict_resolution,
+        suspension=_suspension(spec.suspension, None),
+        preserve_resources_on_deletion=spec.preserve_resources_on_deletion,
+        schedule_priority=_priority(spec.schedule_priority, find_priority, gates) if namespace else None,
+        workload_affinity_groups=_affinity_groups(spec, metadata, gates) if namespace else None,
+    )
+
+
+def merge_spec(existing: ResourceBindingSpec, built: ResourceBindingSpec) -> ResourceBindingSpec:
+    """An existing binding's spec brought up to date."""
+    return msgspec.structs.replace(
+        built,
+        clusters=existing.clusters,
+        required_by=existing.required_by,
+        graceful_eviction_tasks=existing.graceful_eviction_tasks,
+        reschedule_triggered_at=existing.reschedule_triggered_at,
+        suspension=_suspension(built.suspension, existing.suspension),
+    )
+
+
+def is_namespaced_policy(policy: Policy) -> bool:
+    """Whether the policy is of the namespaced kind."""
+    return isinstance(policy, PropagationPolicy)
+
+
+def _suspension(wanted: Suspension | None, existing: BindingSuspension | None) -> BindingSuspension | None:
+    """The policy decides about dispatching; whether scheduling is suspended is kept."""
+    scheduling = existing.scheduling if existing else None
+    if wanted is None:
+        return BindingSuspension(scheduling=scheduling) if scheduling is not None else None
+    return BindingSuspension(
+        dispatching=wanted.dispatching,
+        dispatching_on_clusters=wanted.dispatching_on_clusters,
+        scheduling=scheduling,
+    )
+
+
+def _requirements(workload: Workload, namespace: str, gates: FeatureGates) -> ReplicaRequirements | None:
+    requirements = workload.requirements
+    if requirements is None:
+        return None
+    if gates.enabled("ResourceQuotaEstimate") or gates.enabled("MultiplePodTemplatesScheduling"):
+        return msgspec.structs.replace(requirements, namespace=namespace)
+    return msgspec.structs.replace(requirements, namespace="", priority_class_name="")
+
+
+def _priority(wanted: PolicyPriority | None, find: FindPriority, gates: FeatureGates) -> BindingSchedulePriority | None:
+    if wanted is None or not gates.enabled("PriorityBasedScheduling"):
+        return None
+    source = wanted.priority_class_source
+    if source != "KubePriorityClass":
+        raise BindingRefused(f"priority class source is {source}, but {source} is not supported yet")
+    return BindingSchedulePriority(priority=find(wanted.priority_class_name))
+
+
+def _affinity_groups(
+    spec: PropagationSpec, metadata: Mapping[str, Any], gates: FeatureGates
+) -> WorkloadAffinityGroups | None:
+    affinity = spec.placement.workload_affinity
+    if affinity is None or not gates.enabled("WorkloadAffinity"):
+        return None
+    present: Mapping[str, str] = metadata.get("labels") or {}
+    together = _group(affinity.affinity.group_by_label_key if affinity.affinity else "", present)
+    apart = _group(affinity.anti_affinity.group_by_label_key if affinity.anti_affinity else "", present)
+    if not together and not apart:
+        return None
+    return WorkloadAffinityGroups(affinity_group=together, anti_affinity_group=apart)
+
+
+def _group(key: str, present: Mapping[str, str]) -> str:
+    return f"{key}={present[key]}" if key and key in present else ""
