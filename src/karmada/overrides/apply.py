@@ -12,7 +12,7 @@ import orjson
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import to_tree
-from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, Overriders, OverridePolicy, OverrideSpec, RuleWithCluster
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Overriders, OverrideSpec, RuleWithCluster
 from karmada.overrides.command import override_words
 from karmada.overrides.fields import override_documents
 from karmada.overrides.image import override_images
