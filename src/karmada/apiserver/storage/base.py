@@ -6,12 +6,13 @@ Contract, checked by one suite for memory, SQLite and etcd:
   and changes nothing.
 - An object carries its own revision (`metadata.resourceVersion`), which is known only at commit: values are given
   cut in two (`Value`), and the storage joins them around the revision.
-- `changes(after)` yields every committed write with a revision greater than `after`, in order, without gap or
-  repeat, then goes on with new ones; it raises `Compacted` when `after` is older than the last compaction.
+- The `Listener` given to `open` hears every later commit, its own writes and those of others alike, on the event
+  loop, in revision order, without gap or repeat; a write is answered after the listener has heard of it, so whoever
+  is answered can read what was written.
+- `history(after, until)` repeats committed writes for as long as they are not compacted.
 - A failed commit (disk full, connection lost) raises `StorageFailed`; nothing of it becomes visible.
 """
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -27,6 +28,11 @@ class Value(NamedTuple):
         return b"%b%d%b" % (self.head, revision, self.tail)
 
 
+def restamp(body: bytes, old: int, new: int) -> bytes:
+    """The same encoded object under another resourceVersion, which is the first one in the encoding."""
+    return body.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)
+
+
 class Record(NamedTuple):
     """The current state of one key; `value` is the whole object with its resourceVersion."""
 
@@ -39,7 +45,7 @@ class Change(NamedTuple):
     """One committed write. `value` is None for a deletion; `previous` is None for a creation.
 
     For a deletion `last` is the object's final state, stamped with the revision of the deletion,
-    as watchers must see it.
+    as watchers must see it. `context` is what the writer gave along, when it is in this process.
     """
 
     key: str
@@ -47,6 +53,7 @@ class Change(NamedTuple):
     value: bytes | None
     previous: bytes | None
     last: bytes | None = None
+    context: object = None
 
 
 class Snapshot(NamedTuple):
@@ -76,23 +83,38 @@ class StorageFailed(Exception):
     """The storage cannot commit now; nothing of the write is visible."""
 
 
+class Listener(Protocol):
+    """Follows a storage; called on the event loop and must not raise."""
+
+    def committed(self, changes: list[Change], revision: int) -> None:
+        """These writes are durable; everything up to `revision` has now been told."""
+        ...
+
+    def replaced(self, snapshot: Snapshot) -> None:
+        """The thread of changes was lost (a shared store compacted it meanwhile); this is the state now."""
+        ...
+
+
 class Storage(Protocol):
     """See the module's contract."""
 
-    async def open(self) -> Snapshot:
-        """Open (create, recover, migrate) and return everything; later changes start after its revision."""
+    async def open(self, listener: Listener) -> Snapshot:
+        """Open (create, recover, migrate) and return everything; the listener hears what comes after."""
         ...
 
-    async def put(self, key: str, value: Value, expected: int) -> Record:
+    async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
         """Create (expected 0) or replace a key; raises `Mismatch` or `StorageFailed`."""
         ...
 
-    async def delete(self, key: str, last: Value, expected: int) -> int:
+    async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
         """Delete a key; `last` is its final state. Returns the revision of the deletion."""
         ...
 
-    def changes(self, after: int) -> AsyncIterator[list[Change]]:
-        """Committed writes after a revision, in batches, without end."""
+    async def history(self, after: int, until: int) -> list[Change]:
+        """Committed writes with after < revision <= until; raises `Compacted`.
+
+        The answer may stop early to stay small; it is empty only when there are no more.
+        """
         ...
 
     async def compact(self, revision: int) -> None:

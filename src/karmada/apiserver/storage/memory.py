@@ -1,0 +1,82 @@
+"""Storage in memory, for tests and throw-away clusters: nothing survives the process.
+
+A write commits at once on the event loop, so there is never a pending one. The history is bounded by count;
+the oldest changes are compacted by themselves.
+"""
+
+from collections import deque
+from itertools import islice
+
+from karmada.apiserver.storage.base import Change, Compacted, Listener, Mismatch, Record, Snapshot, Value
+
+FIRST_REVISION = 1
+"""The revision of an empty store; 0 means "any" to Kubernetes clients."""
+
+_BATCH = 1000
+
+
+class MemoryStorage:
+    """See `storage.base` for the contract."""
+
+    def __init__(self, history: int = 10_000) -> None:
+        self._limit = history
+        self._records: dict[str, Record] = {}
+        self._log: deque[Change] = deque()
+        """Ordered by revision; holds every change after `_compacted`."""
+        self._revision = FIRST_REVISION
+        self._compacted = FIRST_REVISION
+        self._listener: Listener | None = None
+
+    async def open(self, listener: Listener) -> Snapshot:
+        """Nothing to recover."""
+        self._listener = listener
+        return Snapshot(list(self._records.values()), self._revision)
+
+    async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
+        """Commit at once."""
+        old = self._check(key, expected)
+        revision = self._revision + 1
+        record = Record(key, value.at(revision), revision)
+        self._records[key] = record
+        self._commit(Change(key, revision, record.value, old.value if old else None, None, context))
+        return record
+
+    async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
+        """Commit at once."""
+        old = self._check(key, expected)
+        revision = self._revision + 1
+        self._records.pop(key, None)
+        self._commit(Change(key, revision, None, old.value if old else None, last.at(revision), context))
+        return revision
+
+    async def history(self, after: int, until: int) -> list[Change]:
+        """From the log in memory."""
+        if after < self._compacted:
+            raise Compacted(self._compacted)
+        wanted = (change for change in self._log if after < change.revision <= until)
+        return list(islice(wanted, _BATCH))
+
+    async def compact(self, revision: int) -> None:
+        """Drop the log's head."""
+        while self._log and self._log[0].revision <= revision:
+            self._log.popleft()
+        self._compacted = max(self._compacted, min(revision, self._revision))
+
+    async def close(self) -> None:
+        """Nothing is pending."""
+        self._listener = None
+
+    def _check(self, key: str, expected: int) -> Record | None:
+        old = self._records.get(key)
+        actual = old.revision if old else 0
+        if actual != expected:
+            raise Mismatch(key, expected, actual)
+        return old
+
+    def _commit(self, change: Change) -> None:
+        self._revision = change.revision
+        self._log.append(change._replace(context=None))
+        if len(self._log) > self._limit:
+            self._compacted = self._log.popleft().revision
+        if self._listener is not None:
+            self._listener.committed([change], change.revision)

@@ -1,0 +1,194 @@
+"""What the pipeline relies on: reads see committed writes, events come once and in order."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from karmada.apiserver.storage.base import Compacted, Mismatch, Value
+from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.apiserver.store import Bounds, Index, Item, ObjectStore, TooSlow, Watcher
+
+PODS = ("", "pods")
+NODES = ("", "nodes")
+
+
+def value(text: str = "") -> Value:
+    return Value(b'{"metadata":{"resourceVersion":"', b'","t":"%b"}}' % text.encode())
+
+
+def index(**labels: str) -> Index:
+    return Index("", labels, (), {})
+
+
+def red(item: Item) -> bool:
+    return item.index.labels.get("colour") == "red"
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[ObjectStore]:
+    store = ObjectStore(MemoryStorage(), lambda kind, body: index(), buffer=5)
+    await store.start()
+    yield store
+    await store.stop()
+
+
+async def read(watcher: Watcher) -> list[tuple[str, str, int]]:
+    events = await asyncio.wait_for(anext(watcher), 1)
+    return [(event.type, event.item.name, event.item.revision) for event in events]
+
+
+async def test_a_created_object_is_read_with_its_revision_inside(store: ObjectStore) -> None:
+    item = await store.create(PODS, "ns", "a", value("x"), index())
+    assert item.revision == store.revision == 2
+    assert item.body == b'{"metadata":{"resourceVersion":"2","t":"x"}}'
+    got = store.get(PODS, "ns", "a")
+    assert got is not None
+    assert got.body is item.body
+    assert store.get(NODES, "ns", "a") is None
+
+
+async def test_writes_name_the_revision_they_expect(store: ObjectStore) -> None:
+    await store.create(PODS, "ns", "a", value(), index())
+    with pytest.raises(Mismatch):
+        await store.create(PODS, "ns", "a", value(), index())
+    with pytest.raises(Mismatch):
+        await store.update(PODS, "ns", "a", value(), index(), 1)
+    with pytest.raises(Mismatch):
+        await store.delete(PODS, "ns", "b", value(), 2)
+    await store.update(PODS, "ns", "a", value(), index(), 2)
+    assert await store.delete(PODS, "ns", "a", value(), 3) == 4
+    assert store.get(PODS, "ns", "a") is None
+
+
+async def test_lists_come_in_the_byte_order_of_keys(store: ObjectStore) -> None:
+    for namespace, name in [("a", "x"), ("a-b", "x"), ("b", "y"), ("a", "a.b"), ("a", "a")]:
+        await store.create(PODS, namespace, name, value(), index())
+    names = [(item.namespace, item.name) for item in store.list(PODS).items]
+    assert names == [("a-b", "x"), ("a", "a"), ("a", "a.b"), ("a", "x"), ("b", "y")]
+    assert [item.name for item in store.list(PODS, "a").items] == ["a", "a.b", "x"]
+
+
+async def test_pages_stay_at_the_revision_of_the_first(store: ObjectStore) -> None:
+    for name in "abcde":
+        await store.create(PODS, "ns", name, value(), index())
+    first = store.list(PODS, limit=2)
+    assert (first.remaining, [item.name for item in first.items]) == (3, ["a", "b"])
+    await store.delete(PODS, "ns", "c", value(), 4)
+    await store.update(PODS, "ns", "d", value("new"), index(), 5)
+    await store.create(PODS, "ns", "bb", value(), index())
+    second = store.list(PODS, limit=2, after=first.next, at=first.revision)
+    assert [(item.name, item.revision) for item in second.items] == [("c", 4), ("d", 5)]
+    last = store.list(PODS, limit=2, after=second.next, at=first.revision)
+    assert ([item.name for item in last.items], last.next, last.remaining) == (["e"], "", 0)
+
+
+async def test_a_limited_list_with_a_match_fills_its_page(store: ObjectStore) -> None:
+    for number in range(6):
+        await store.create(PODS, "ns", f"p{number}", value(), index(colour="red" if number % 2 else "blue"))
+    page = store.list(PODS, match=red, limit=2)
+    assert [item.name for item in page.items] == ["p1", "p3"]
+    assert [item.name for item in store.list(PODS, match=red, limit=2, after=page.next).items] == ["p5"]
+
+
+async def test_a_watch_sees_each_later_event_once(store: ObjectStore) -> None:
+    await store.create(PODS, "ns", "a", value(), index())
+    with store.watch(PODS) as now, store.watch(PODS, after=1) as resumed:
+        await store.update(PODS, "ns", "a", value(), index(), 2)
+        await store.delete(PODS, "ns", "a", value(), 3)
+        assert await read(now) == [("MODIFIED", "a", 3), ("DELETED", "a", 4)]
+        assert await read(resumed) == [("ADDED", "a", 2), ("MODIFIED", "a", 3), ("DELETED", "a", 4)]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "seen"),
+    [("", "", ["a", "b", "a"]), ("one", "", ["a", "b"]), ("one", "a", ["a"]), ("", "a", ["a", "a"])],
+    ids=["all", "namespace", "object", "name-everywhere"],
+)
+async def test_a_watch_is_limited_to_its_place(store: ObjectStore, namespace: str, name: str, seen: list[str]) -> None:
+    with store.watch(PODS, namespace, name) as live:
+        for where, what in [("one", "a"), ("one", "b"), ("two", "a")]:
+            await store.create(PODS, where, what, value(), index())
+        await store.create(NODES, "", "a", value(), index())
+        assert [event[1] for event in await read(live)] == seen
+    with store.watch(PODS, namespace, name, after=1) as resumed:
+        assert [event[1] for event in await read(resumed)] == seen
+    with store.watch(PODS, namespace, name, initial=True) as initial:
+        assert [event[1] for event in await read(initial)] == sorted(seen) if namespace else True
+
+
+async def test_entering_and_leaving_a_selection_is_added_and_deleted(store: ObjectStore) -> None:
+    with store.watch(PODS, match=red) as watcher:
+        await store.create(PODS, "ns", "a", value("1"), index(colour="blue"))
+        await store.update(PODS, "ns", "a", value("2"), index(colour="red"), 2)
+        await store.update(PODS, "ns", "a", value("3"), index(colour="red"), 3)
+        await store.update(PODS, "ns", "a", value("4"), index(colour="blue"), 4)
+        await store.update(PODS, "ns", "a", value("5"), index(colour="red"), 5)
+        await store.delete(PODS, "ns", "a", value("6"), 6)
+        events = await anext(watcher)
+    assert [(event.type, event.item.revision) for event in events] == [
+        ("ADDED", 3),
+        ("MODIFIED", 4),
+        ("DELETED", 5),
+        ("ADDED", 6),
+        ("DELETED", 7),
+    ]
+    left = events[2]
+    assert left.line == b'{"type":"DELETED","object":{"metadata":{"resourceVersion":"5","t":"3"}}}\n'
+
+
+async def test_initial_events_end_with_a_marked_bookmark(store: ObjectStore) -> None:
+    for name in "ba":
+        await store.create(PODS, "ns", name, value(), index())
+    with store.watch(PODS, initial=True, initial_end=True) as watcher:
+        await store.create(PODS, "ns", "c", value(), index())
+        events = await anext(watcher)
+    assert [(event.type, event.item.name) for event in events] == [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+        ("BOOKMARK", ""),
+        ("ADDED", "c"),
+    ]
+    assert [event.initial_end for event in events] == [False, False, True, False]
+    assert events[2].item.revision == 3
+
+
+async def test_a_watcher_that_does_not_keep_up_is_cut_off(store: ObjectStore) -> None:
+    with store.watch(PODS) as slow, store.watch(PODS) as good:
+        for number in range(6):
+            await store.create(PODS, "ns", f"p{number}", value(), index())
+            assert len(await read(good)) == 1
+        with pytest.raises(TooSlow):
+            await read(slow)
+
+
+async def test_revisions_beyond_the_history_are_compacted() -> None:
+    store = ObjectStore(MemoryStorage(history=3), lambda kind, body: index(), Bounds(events=3))
+    await store.start()
+    for number in range(5):
+        await store.create(PODS, "ns", f"p{number}", value(), index())
+    with pytest.raises(Compacted):
+        store.list(PODS, at=2)
+    with store.watch(PODS, after=3) as watcher:
+        assert [event[2] for event in await read(watcher)] == [4, 5, 6]
+    await store.stop()
+
+
+async def test_owners_and_uids_are_indexed(store: ObjectStore) -> None:
+    await store.create(PODS, "ns", "a", value(), Index("u1", {}, ("o1", "o2"), {}))
+    await store.create(NODES, "", "n", value(), Index("u2", {}, ("o1",), {}))
+    assert [item.name for _, item in store.owned_by("o1")] == ["n", "a"]
+    found = store.by_uid("u1")
+    assert found is not None
+    assert found[0] == PODS
+    await store.update(PODS, "ns", "a", value(), Index("u1", {}, ("o2",), {}), 2)
+    assert [item.name for _, item in store.owned_by("o1")] == ["n"]
+    await store.delete(PODS, "ns", "a", value(), 4)
+    assert store.owned_by("o2") == []
+    assert store.by_uid("u1") is None
+
+
+async def test_stopping_ends_watches(store: ObjectStore) -> None:
+    watcher = store.watch(PODS)
+    await store.stop()
+    assert [events async for events in watcher] == []
