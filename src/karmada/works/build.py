@@ -1,0 +1,244 @@
+"""From a binding to the Works of its clusters, decided without I/O.
+
+For each target: copy the template, revise its replicas, divide a Job's completions, apply overrides, stamp it. What
+only one cluster needs fails only that cluster.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+import orjson
+
+from karmada.api import annotations, finalizers, labels, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import tree
+from karmada.api.feature_gates import FeatureGates
+from karmada.api.meta import ObjectMeta
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Placement
+from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
+from karmada.overrides.apply import AppliedRule, apply_overrides, record
+from karmada.policies.webster import divide, ties_ascend
+from karmada.works.manifest import merge_annotations, merge_labels, record_managed, stamp
+from karmada.works.prune import prune
+
+JSONObject = dict[str, Any]
+Binding = ResourceBinding | ClusterResourceBinding
+
+
+class Replicas(NamedTuple):
+    """The interpreter's part: revises replicas, or None where the kind has no rule for it."""
+
+    revise: Callable[[JSONObject, int], JSONObject] | None
+    """Set the replicas of a copy."""
+
+
+class Overrides(NamedTuple):
+    """The policies that may apply to the template."""
+
+    cluster_policies: Iterable[ClusterOverridePolicy] = ()
+    policies: Iterable[OverridePolicy] = ()
+
+
+def keep_set(spec: ResourceBindingSpec) -> set[str]:
+    """The clusters whose Works stay: chosen ones, those of requirers, and those being left gracefully."""
+    kept = {target.name for target in spec.clusters}
+    for requirer in spec.required_by:
+        kept.update(target.name for target in requirer.clusters)
+    kept.update(t.from_cluster for t in spec.graceful_eviction_tasks if t.purge_mode != "Directly")
+    return kept
+
+
+def targets(spec: ResourceBindingSpec) -> list[TargetCluster]:
+    """The clusters that get a Work: the chosen ones, then those of requirers that are not yet among them."""
+    merged = {target.name: target for target in spec.clusters}
+    for requirer in spec.required_by:
+        for target in requirer.clusters:
+            merged.setdefault(target.name, target)
+    return list(merged.values())
+
+
+def is_workload(spec: ResourceBindingSpec) -> bool:
+    """Whether replicas mean anything for the resource."""
+    return spec.replicas > 0 or spec.replica_requirements is not None or bool(spec.components)
+
+
+def conflict_resolution(template: Mapping[str, Any], spec: ResourceBindingSpec) -> str:
+    """The template's own word, else the binding's."""
+    own = ((template.get("metadata") or {}).get("annotations") or {}).get(annotations.CONFLICT_RESOLUTION)
+    if own in (annotations.CONFLICT_OVERWRITE, annotations.CONFLICT_ABORT):
+        return str(own)
+    return annotations.CONFLICT_OVERWRITE if spec.conflict_resolution == "Overwrite" else annotations.CONFLICT_ABORT
+
+
+def job_completions(template: Mapping[str, Any], spec: ResourceBindingSpec, chosen: list[TargetCluster]) -> dict[str, int]:
+    """The share of a divided Job's completions per cluster; empty when they are not divided."""
+    completions = (template.get("spec") or {}).get("completions")
+    if template.get("kind") != "Job" or spec.replicas <= 0 or not _divided(spec.placement) or not completions:
+        return {}
+    votes = [(target.name, target.replicas) for target in chosen]
+    return {share.name: share.seats for share in divide(completions, votes, ascending=ties_ascend(spec.resource.uid))}
+
+
+def _divided(placement: Placement | None) -> bool:
+    scheduling = placement.replica_scheduling if placement else None
+    return scheduling is not None and scheduling.replica_scheduling_type == "Divided"
+
+
+class WorkBuilder:
+    """Builds the Works of one binding; the template is decoded anew for each, so that copies share nothing."""
+
+    def __init__(
+        self, binding: Binding, template: bytes, replicas: Replicas, overrides: Overrides, gates: FeatureGates
+    ) -> None:
+        self._binding = binding
+        self._spec = binding.spec
+        self._template = template
+        self._replicas = replicas
+        self._overrides = overrides
+        self._gates = gates
+        self._original: JSONObject = orjson.loads(template)
+        self._targets = targets(binding.spec)
+        self._completions = job_completions(self._original, binding.spec, self._targets)
+        self._conflicts = conflict_resolution(self._original, binding.spec)
+        reference = binding.spec.resource
+        self._name = names.work_name(reference.kind, reference.name, reference.namespace)
+
+    @property
+    def targets(self) -> list[TargetCluster]:
+        """The clusters to build for."""
+        return self._targets
+
+    def build(self, target: TargetCluster, cluster: Cluster, existing: Work | None) -> Work:
+        """The Work for one cluster, merged into the existing one; raises `OverrideError`."""
+        copy: JSONObject = orjson.loads(self._template)
+        copy = self._revised(copy, target)
+        overridden = apply_overrides(
+            copy, cluster, self._overrides.cluster_policies, self._overrides.policies, self._revise_or_keep
+        )
+        copy = overridden.resource
+        self._mark(copy)
+        self._inject_state(copy)
+        spec = self._spec
+        return build_work(
+            ObjectMeta(
+                name=self._name,
+                namespace=names.execution_space(target.name),
+                finalizers=(finalizers.EXECUTION_CONTROLLER,),
+                labels=self._identity()[0],
+                annotations={
+                    annotations.CONFLICT_RESOLUTION: self._conflicts,
+                    **self._identity()[1],
+                    **_records(overridden.by_cluster_policies, overridden.by_policies),
+                },
+            ),
+            copy,
+            existing,
+            suspend_dispatching=_suspended(spec, target.name),
+            preserve_resources_on_deletion=bool(spec.preserve_resources_on_deletion),
+        )
+
+    def _revised(self, copy: JSONObject, target: TargetCluster) -> JSONObject:
+        if is_workload(self._spec) and not self._spec.components and self._replicas.revise is not None:
+            copy = self._replicas.revise(copy, target.replicas)
+        if target.name in self._completions:
+            copy["spec"]["completions"] = self._completions[target.name]
+        return copy
+
+    def _revise_or_keep(self, copy: JSONObject, replicas: int) -> JSONObject:
+        return self._replicas.revise(copy, replicas) if self._replicas.revise else copy
+
+    def _identity(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Labels and annotations that lead from a Work or a member's object back to the binding."""
+        metadata = self._binding.metadata
+        if isinstance(self._binding, ResourceBinding):
+            key = labels.RESOURCE_BINDING_PERMANENT_ID
+            noted = {
+                annotations.RESOURCE_BINDING_NAMESPACE: metadata.namespace,
+                annotations.RESOURCE_BINDING_NAME: metadata.name,
+            }
+        else:
+            key = labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID
+            noted = {annotations.CLUSTER_RESOURCE_BINDING_NAME: metadata.name}
+        return {key: metadata.labels.get(key, "")}, noted
+
+    def _mark(self, copy: JSONObject) -> None:
+        identity, noted = self._identity()
+        merge_labels(copy, identity)
+        generation = (copy.get("metadata") or {}).get("generation") or 0
+        if generation > 0:
+            noted = {**noted, annotations.TEMPLATE_GENERATION: str(generation)}
+        merge_annotations(copy, {**noted, annotations.CONFLICT_RESOLUTION: self._conflicts})
+
+    def _inject_state(self, copy: JSONObject) -> None:
+        """Hand the state saved by a failover to the one cluster that replaces the failed one."""
+        spec = self._spec
+        if not self._gates.enabled("StatefulFailoverInjection") or len(spec.clusters) != 1:
+            return
+        if not spec.graceful_eviction_tasks:
+            return
+        task = spec.graceful_eviction_tasks[-1]
+        if task.purge_mode == "Directly" and spec.clusters[0].name not in task.clusters_before_failover:
+            merge_labels(copy, task.preserved_label_state)
+
+
+def build_work(
+    metadata: ObjectMeta,
+    manifest: JSONObject,
+    existing: Work | None,
+    suspend_dispatching: bool | None,
+    preserve_resources_on_deletion: bool | None,
+) -> Work:
+    """A Work that holds one manifest. In an existing one labels and annotations are merged, never removed."""
+    uid = (manifest.get("metadata") or {}).get("uid", "")
+    stamp(
+        manifest, metadata.namespace, metadata.name, uid, metadata.annotations.get(annotations.CONFLICT_RESOLUTION, "")
+    )
+    prune(manifest)
+    record_managed(manifest)
+    if existing is not None:
+        permanent_id = existing.metadata.labels.get(labels.WORK_PERMANENT_ID)
+        if permanent_id:
+            merge_labels(manifest, {labels.WORK_PERMANENT_ID: permanent_id})
+            record_managed(manifest)
+        metadata = msgspec.structs.replace(
+            existing.metadata,
+            labels={**existing.metadata.labels, **metadata.labels},
+            annotations={**existing.metadata.annotations, **metadata.annotations},
+            finalizers=tuple(dict.fromkeys((*existing.metadata.finalizers, *metadata.finalizers))),
+        )
+    return Work(
+        metadata=metadata,
+        spec=WorkSpec(
+            workload=WorkloadTemplate(manifests=(msgspec.Raw(orjson.dumps(manifest)),)),
+            suspend_dispatching=suspend_dispatching,
+            preserve_resources_on_deletion=preserve_resources_on_deletion,
+        ),
+        status=existing.status if existing else Work.__struct_defaults__[-1],
+    )
+
+
+def manifest_of(work: Work, ordinal: int = 0) -> JSONObject:
+    """A Work's manifest as a tree."""
+    parsed: JSONObject = tree(work.spec.workload.manifests[ordinal])
+    return parsed
+
+
+def _records(by_cluster_policies: list[AppliedRule], by_policies: list[AppliedRule]) -> dict[str, str]:
+    records: dict[str, str] = {}
+    if by_cluster_policies:
+        records[annotations.APPLIED_CLUSTER_OVERRIDES] = record(by_cluster_policies)
+    if by_policies:
+        records[annotations.APPLIED_OVERRIDES] = record(by_policies)
+    return records
+
+
+def _suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
+    suspension = spec.suspension
+    if suspension is None:
+        return False
+    if suspension.dispatching:
+        return True
+    named = suspension.dispatching_on_clusters
+    return named is not None and cluster in named.cluster_names
