@@ -71,7 +71,11 @@ def decode(data: bytes | bytearray | memoryview | str | Raw, type_: type[T]) -> 
 
 def from_tree(value: Any, type_: type[T]) -> T:
     """Make an object of the given type from dicts and lists."""
-    return decode(orjson.dumps(value), type_)
+    try:
+        data = orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise DecodeError("$", "JSON values", str(error)) from error
+    return decode(data, type_)
 
 
 def to_tree(value: msgspec.Struct) -> dict[str, Any]:
@@ -83,7 +87,10 @@ def to_tree(value: msgspec.Struct) -> dict[str, Any]:
 def tree(value: Raw) -> Any:
     """The parsed content of an open field; None when it is absent."""
     view = memoryview(value)
-    return orjson.loads(view) if view else None
+    try:
+        return orjson.loads(view) if view else None
+    except orjson.JSONDecodeError as error:
+        raise DecodeError("$", "JSON", f"malformed text ({error})") from error
 
 
 def raw(value: Any) -> Raw:
@@ -106,7 +113,7 @@ def _decode_with_nulls(data: Any, type_: type[T], error: msgspec.ValidationError
         elif not _drop_nulls(document, problem, zeros):
             raise DecodeError(_full_path(document, problem), problem.expected, problem.given) from error
         try:
-            return decoder(type_).decode(orjson.dumps(document))
+            return decoder(type_).decode(msgspec.json.encode(document))
         except msgspec.ValidationError as next_error:
             error = next_error
 

@@ -45,8 +45,8 @@ class ResourceModelRange(Struct, frozen=True, kw_only=True):
     """The resource."""
     min: Quantity
     """The least amount in the grade."""
-    max: Quantity
-    """The first amount above the grade."""
+    max: Quantity = always(0)
+    """The first amount above the grade; may be left out in the last grade."""
 
 
 class ResourceModel(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
+from msgspec import field
+
 from karmada.api.base import (
     ABSENT,
     Base64,
@@ -15,7 +17,7 @@ from karmada.api.base import (
     Time,
     always,
 )
-from karmada.api.meta import Condition, ObjectMeta
+from karmada.api.meta import Condition, LabelSelector, ObjectMeta
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, Component, ReplicaRequirements
 
 
@@ -174,8 +176,8 @@ class DependentObjectReference(Struct, frozen=True, kw_only=True):
     """Its namespace; empty if it has none."""
     name: str = ""
     """Its name. Excludes labelSelector."""
-    label_selector: OpenObject = ABSENT
-    """A label selector for several of them. Excludes name."""
+    label_selector: LabelSelector | None = None
+    """Chooses several of them. Excludes name."""
 
 
 class RequestStatus(Struct, frozen=True, kw_only=True):
@@ -204,7 +206,7 @@ class ResourceInterpreterRequest(Struct, frozen=True, kw_only=True):
     """The resource."""
     observed_object: OpenObject = ABSENT
     """The copy in the cluster, for Retain."""
-    desired_replicas: Int32 | None = None
+    desired_replicas: Int32 | None = field(default=None, name="replicas")
     """The number wanted, for ReviseReplica."""
     aggregated_status: tuple[AggregatedStatusItem, ...] = ()
     """Status per cluster, for AggregateStatus."""
