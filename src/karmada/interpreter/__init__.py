@@ -1,0 +1,1 @@
+"""What Karmada knows about kinds: replicas, parts, dependencies, health, status and retention."""

@@ -1,0 +1,61 @@
+"""fieldOverrider: JSON patch operations on a JSON or YAML document that is the text of a field."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from karmada.api import yaml
+from karmada.api.policy.v1alpha1 import FieldOverrider, FieldPatchOperation
+from karmada.overrides import json_text
+from karmada.overrides.errors import OverrideError
+from karmada.overrides.plaintext import operation, patch
+from karmada.overrides.pods import JSONObject
+
+
+def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider]) -> None:
+    """Change the embedded documents one after another."""
+    for overrider in overriders:
+        holder, key = _find(resource, overrider.field_path)
+        text = holder[key]
+        if not isinstance(text, str):
+            raise OverrideError(f"Get object's value by overrider's path({overrider.field_path}) is not string")
+        holder[key] = _changed(text, overrider)
+
+
+def _changed(text: str, overrider: FieldOverrider) -> str:
+    if overrider.json:
+        return json_text.write(_patched(_parsed(json_text.parse, text), overrider.json))
+    if overrider.yaml:
+        return yaml.dump(_patched(_parsed(yaml.load, text), overrider.yaml))
+    return ""
+
+
+def _parsed(parse: Any, text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise OverrideError(f"the field does not hold the document it is said to hold: {error}") from error
+
+
+def _patched(document: Any, changes: Iterable[FieldPatchOperation]) -> Any:
+    if not isinstance(document, dict | list):
+        raise OverrideError(f"the field holds {document!r}: only objects and lists can be patched")
+    return patch(document, [operation(change.operator, change.sub_path, change) for change in changes])
+
+
+def _find(resource: JSONObject, pointer: str) -> tuple[Any, Any]:
+    """The container and key a JSON pointer (RFC 6901) leads to."""
+    if not pointer.startswith("/"):
+        raise OverrideError('JSON pointer must be empty or start with a "/"\nJSON pointer error')
+    holder: Any = None
+    key: Any = None
+    node: Any = resource
+    for step in pointer[1:].split("/"):
+        holder, key = node, step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list):
+            if not key.isdecimal() or int(key) >= len(node):
+                raise OverrideError(f'index out of bounds or no number "{key}": JSON pointer error')
+            key = int(key)
+        elif not isinstance(node, dict) or key not in node:
+            raise OverrideError(f'object has no key "{key}": JSON pointer error')
+        node = node[key]
+    return holder, key

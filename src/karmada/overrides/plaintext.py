@@ -1,0 +1,35 @@
+"""plaintext: JSON patch operations on the whole resource."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from karmada.api import json_patch
+from karmada.api.codec import tree
+from karmada.api.policy.v1alpha1 import FieldPatchOperation, PlaintextOverrider
+from karmada.overrides.errors import OverrideError
+from karmada.overrides.pods import JSONObject
+
+
+def override_plaintext(resource: JSONObject, overriders: Iterable[PlaintextOverrider]) -> JSONObject:
+    """The resource after all operations; none takes effect when one fails."""
+    operations = [operation(overrider.operator, overrider.path, overrider) for overrider in overriders]
+    if not operations:
+        return resource
+    patched: JSONObject = patch(resource, operations)
+    return patched
+
+
+def operation(operator: str, path: str, overrider: PlaintextOverrider | FieldPatchOperation) -> JSONObject:
+    """One operation of a JSON patch."""
+    step: JSONObject = {"op": operator, "path": path}
+    if operator != "remove":
+        step["value"] = tree(overrider.value)
+    return step
+
+
+def patch(document: Any, operations: list[JSONObject]) -> Any:
+    """Apply a JSON patch."""
+    try:
+        return json_patch.apply(document, operations)
+    except json_patch.JSONPatchError as error:
+        raise OverrideError(str(error)) from error
