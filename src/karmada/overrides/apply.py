@@ -3,9 +3,12 @@
 Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
 go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
 the whole: the caller must then not write the copy.
+
+`replicasOverrider` is the exception: how replicas are set depends on the kind, so the caller asks for the number
+(`overridden_replicas`), revises the copy, and applies the rest after that.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -22,9 +25,6 @@ from karmada.overrides.pods import JSONObject
 from karmada.overrides.resources import override_resources
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
-
-ReviseReplicas = Callable[[JSONObject, int], JSONObject]
-"""Sets the replicas of a resource of any kind (the interpreter's ReviseReplica)."""
 
 _WIRE_ORDER = (
     "plaintext",
@@ -59,17 +59,32 @@ def apply_overrides(
     cluster: Cluster,
     cluster_policies: Iterable[ClusterOverridePolicy],
     policies: Iterable[OverridePolicy],
-    revise: ReviseReplicas,
 ) -> Overridden:
     """Override `resource` (changed in place where possible) for a cluster; raises `OverrideError`.
 
     `policies` are those of the resource's namespace; they are not looked at for cluster-scoped resources.
     """
-    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, revise)
+    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies)
     by_policies: list[AppliedRule] = []
     if (resource.get("metadata") or {}).get("namespace"):
-        resource, by_policies = _apply_kind(resource, cluster, policies, revise)
+        resource, by_policies = _apply_kind(resource, cluster, policies)
     return Overridden(resource, by_cluster_policies, by_policies)
+
+
+def overridden_replicas(
+    resource: JSONObject,
+    cluster: Cluster,
+    cluster_policies: Iterable[ClusterOverridePolicy],
+    policies: Iterable[OverridePolicy],
+) -> int | None:
+    """The replicas the policies set for the cluster's copy, if any; the last word counts."""
+    subject = subject_of(resource)
+    wanted: int | None = None
+    for ranked in (cluster_policies, policies if subject.namespace else ()):
+        for rule in _rules_for(ranked, subject, cluster):
+            if rule.overriders.replicas_overrider:
+                wanted = rule.overriders.replicas_overrider[-1].value
+    return wanted
 
 
 def record(applied: Iterable[AppliedRule]) -> str:
@@ -78,22 +93,25 @@ def record(applied: Iterable[AppliedRule]) -> str:
 
 
 def _apply_kind(
-    resource: JSONObject,
-    cluster: Cluster,
-    policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy],
-    revise: ReviseReplicas,
+    resource: JSONObject, cluster: Cluster, policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy]
 ) -> tuple[JSONObject, list[AppliedRule]]:
-    subject = subject_of(resource)
+    applied = list(_rules_for(policies, subject_of(resource), cluster))
+    for rule in applied:
+        resource = _apply_rule(resource, rule.overriders)
+    applied.sort(key=lambda rule: rule.policy_name)
+    return resource, applied
+
+
+def _rules_for(
+    policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy], subject: Subject, cluster: Cluster
+) -> Iterator[AppliedRule]:
+    """The rules for a resource in a cluster, in the order in which they apply."""
     ranked = [(how, policy) for policy in policies if (how := _fit(policy.spec, subject)) is not Match.NONE]
     ranked.sort(key=lambda entry: (entry[0], entry[1].metadata.name))
-    applied: list[AppliedRule] = []
     for _, policy in ranked:
         for rule in _rules(policy.spec):
             if rule.target_cluster is None or cluster_matches(rule.target_cluster, cluster):
-                resource = _apply_rule(resource, rule.overriders, revise)
-                applied.append(AppliedRule(policy.metadata.name, rule.overriders))
-    applied.sort(key=lambda rule: rule.policy_name)
-    return resource, applied
+                yield AppliedRule(policy.metadata.name, rule.overriders)
 
 
 def _fit(spec: OverrideSpec, subject: Subject) -> Match:
@@ -106,14 +124,12 @@ def _rules(spec: OverrideSpec) -> tuple[RuleWithCluster, ...]:
     return (RuleWithCluster(target_cluster=spec.target_cluster, overriders=spec.overriders),)
 
 
-def _apply_rule(resource: JSONObject, overriders: Overriders, revise: ReviseReplicas) -> JSONObject:
+def _apply_rule(resource: JSONObject, overriders: Overriders) -> JSONObject:
     override_images(resource, overriders.image_overrider)
     override_words(resource, "command", overriders.command_overrider)
     override_words(resource, "args", overriders.args_overrider)
     override_map(resource, "labels", overriders.labels_overrider)
     override_map(resource, "annotations", overriders.annotations_overrider)
-    if overriders.replicas_overrider:
-        resource = revise(resource, overriders.replicas_overrider[-1].value)
     override_resources(resource, overriders.resources_overrider)
     override_documents(resource, overriders.field_overrider)
     return override_plaintext(resource, overriders.plaintext)

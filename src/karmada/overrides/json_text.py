@@ -23,7 +23,9 @@ def write(value: Any) -> str:
     if isinstance(value, _Digits):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{write(item)}" for key, item in value.items()) + "}"
+        return (
+            "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{write(item)}" for key, item in value.items()) + "}"
+        )
     if isinstance(value, list):
         return "[" + ",".join(write(item) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False)

@@ -1,10 +1,10 @@
 """From a binding to the Works of its clusters, decided without I/O.
 
-For each target: copy the template, revise its replicas, divide a Job's completions, apply overrides, stamp it. What
-only one cluster needs fails only that cluster.
+For each target: copy the template, revise its replicas (the caller does, through the interpreter), divide a Job's
+completions, apply overrides, stamp it. What fails for one cluster fails only that cluster.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,20 +18,13 @@ from karmada.api.meta import ObjectMeta
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Placement
 from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
-from karmada.overrides.apply import AppliedRule, apply_overrides, record
+from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_replicas, record
 from karmada.policies.webster import divide, ties_ascend
 from karmada.works.manifest import merge_annotations, merge_labels, record_managed, stamp
 from karmada.works.prune import prune
 
 JSONObject = dict[str, Any]
 Binding = ResourceBinding | ClusterResourceBinding
-
-
-class Replicas(NamedTuple):
-    """The interpreter's part: revises replicas, or None where the kind has no rule for it."""
-
-    revise: Callable[[JSONObject, int], JSONObject] | None
-    """Set the replicas of a copy."""
 
 
 class Overrides(NamedTuple):
@@ -72,7 +65,9 @@ def conflict_resolution(template: Mapping[str, Any], spec: ResourceBindingSpec) 
     return annotations.CONFLICT_OVERWRITE if spec.conflict_resolution == "Overwrite" else annotations.CONFLICT_ABORT
 
 
-def job_completions(template: Mapping[str, Any], spec: ResourceBindingSpec, chosen: list[TargetCluster]) -> dict[str, int]:
+def job_completions(
+    template: Mapping[str, Any], spec: ResourceBindingSpec, chosen: list[TargetCluster]
+) -> dict[str, int]:
     """The share of a divided Job's completions per cluster; empty when they are not divided."""
     completions = (template.get("spec") or {}).get("completions")
     if template.get("kind") != "Job" or spec.replicas <= 0 or not _divided(spec.placement) or not completions:
@@ -87,38 +82,34 @@ def _divided(placement: Placement | None) -> bool:
 
 
 class WorkBuilder:
-    """Builds the Works of one binding; the template is decoded anew for each, so that copies share nothing."""
+    """Builds the Works of one binding."""
 
-    def __init__(
-        self, binding: Binding, template: bytes, replicas: Replicas, overrides: Overrides, gates: FeatureGates
-    ) -> None:
+    def __init__(self, binding: Binding, template: JSONObject, overrides: Overrides, gates: FeatureGates) -> None:
         self._binding = binding
         self._spec = binding.spec
         self._template = template
-        self._replicas = replicas
         self._overrides = overrides
         self._gates = gates
-        self._original: JSONObject = orjson.loads(template)
-        self._targets = targets(binding.spec)
-        self._completions = job_completions(self._original, binding.spec, self._targets)
-        self._conflicts = conflict_resolution(self._original, binding.spec)
+        self._completions = job_completions(template, binding.spec, targets(binding.spec))
+        self._conflicts = conflict_resolution(template, binding.spec)
         reference = binding.spec.resource
         self._name = names.work_name(reference.kind, reference.name, reference.namespace)
 
-    @property
-    def targets(self) -> list[TargetCluster]:
-        """The clusters to build for."""
-        return self._targets
+    def replicas(self, target: TargetCluster, cluster: Cluster) -> int | None:
+        """The replicas the cluster's copy must be revised to; None when it stays as the template is."""
+        wanted = overridden_replicas(self._template, cluster, *self._overrides)
+        if wanted is not None:
+            return wanted
+        return target.replicas if is_workload(self._spec) and not self._spec.components else None
 
-    def build(self, target: TargetCluster, cluster: Cluster, existing: Work | None) -> Work:
-        """The Work for one cluster, merged into the existing one; raises `OverrideError`."""
-        copy: JSONObject = orjson.loads(self._template)
-        copy = self._revised(copy, target)
-        overridden = apply_overrides(
-            copy, cluster, self._overrides.cluster_policies, self._overrides.policies, self._revise_or_keep
-        )
+    def build(self, copy: JSONObject, target: TargetCluster, cluster: Cluster, existing: Work | None) -> Work:
+        """The Work that holds a revised copy, merged into the existing one; raises `OverrideError`."""
+        if target.name in self._completions:
+            copy["spec"]["completions"] = self._completions[target.name]
+        overridden = apply_overrides(copy, cluster, *self._overrides)
         copy = overridden.resource
-        self._mark(copy)
+        identity, noted = self._identity()
+        self._mark(copy, identity, noted)
         self._inject_state(copy)
         spec = self._spec
         return build_work(
@@ -126,10 +117,10 @@ class WorkBuilder:
                 name=self._name,
                 namespace=names.execution_space(target.name),
                 finalizers=(finalizers.EXECUTION_CONTROLLER,),
-                labels=self._identity()[0],
+                labels=identity,
                 annotations={
                     annotations.CONFLICT_RESOLUTION: self._conflicts,
-                    **self._identity()[1],
+                    **noted,
                     **_records(overridden.by_cluster_policies, overridden.by_policies),
                 },
             ),
@@ -138,16 +129,6 @@ class WorkBuilder:
             suspend_dispatching=_suspended(spec, target.name),
             preserve_resources_on_deletion=bool(spec.preserve_resources_on_deletion),
         )
-
-    def _revised(self, copy: JSONObject, target: TargetCluster) -> JSONObject:
-        if is_workload(self._spec) and not self._spec.components and self._replicas.revise is not None:
-            copy = self._replicas.revise(copy, target.replicas)
-        if target.name in self._completions:
-            copy["spec"]["completions"] = self._completions[target.name]
-        return copy
-
-    def _revise_or_keep(self, copy: JSONObject, replicas: int) -> JSONObject:
-        return self._replicas.revise(copy, replicas) if self._replicas.revise else copy
 
     def _identity(self) -> tuple[dict[str, str], dict[str, str]]:
         """Labels and annotations that lead from a Work or a member's object back to the binding."""
@@ -163,8 +144,7 @@ class WorkBuilder:
             noted = {annotations.CLUSTER_RESOURCE_BINDING_NAME: metadata.name}
         return {key: metadata.labels.get(key, "")}, noted
 
-    def _mark(self, copy: JSONObject) -> None:
-        identity, noted = self._identity()
+    def _mark(self, copy: JSONObject, identity: dict[str, str], noted: dict[str, str]) -> None:
         merge_labels(copy, identity)
         generation = (copy.get("metadata") or {}).get("generation") or 0
         if generation > 0:

@@ -30,10 +30,7 @@ _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 def prune(manifest: JSONObject) -> None:
     """Prune in place."""
-    metadata = manifest.get("metadata")
-    if isinstance(metadata, dict):
-        for field in _METADATA:
-            metadata.pop(field, None)
+    prune_metadata(manifest)
     manifest.pop("status", None)
     match manifest.get("apiVersion"), manifest.get("kind"):
         case "apps/v1", "Deployment":
@@ -50,6 +47,14 @@ def prune(manifest: JSONObject) -> None:
                 manifest.pop("data", None)
         case "v1", "PersistentVolumeClaim":
             _drop(_map(manifest, "metadata", "annotations"), (_SELECTED_NODE,))
+
+
+def prune_metadata(manifest: JSONObject) -> None:
+    """Drop what every API server writes itself, in place."""
+    metadata = manifest.get("metadata")
+    if isinstance(metadata, dict):
+        for field in _METADATA:
+            metadata.pop(field, None)
 
 
 def _prune_job(manifest: JSONObject) -> None:

@@ -21,7 +21,6 @@ def _apply(given: dict[str, Any]) -> dict[str, Any]:
             from_tree(given["cluster"], Cluster),
             [from_tree(policy, ClusterOverridePolicy) for policy in given.get("clusterOverridePolicies") or []],
             [from_tree(policy, OverridePolicy) for policy in given.get("overridePolicies") or []],
-            lambda resource, replicas: resource,
         )
     except OverrideError as error:
         raise Failed(str(error)) from error

@@ -1,0 +1,116 @@
+"""A manifest meets the object that is already in the member: whose is it, what of it stays, and is there a change.
+
+The member keeps its resourceVersion, finalizers, owners, and every label and annotation that Karmada did not set.
+Kind-specific retention is the interpreter's and comes after `merge_observed`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from karmada.api import annotations, labels
+from karmada.works.prune import prune, prune_metadata
+
+JSONObject = dict[str, Any]
+
+_KEPT = ("resourceVersion", "finalizers", "ownerReferences")
+_BOOKKEEPING_LABELS = (
+    labels.MANAGED,
+    labels.WORK_PERMANENT_ID,
+    labels.RESOURCE_BINDING_PERMANENT_ID,
+    labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID,
+    labels.PROPAGATION_POLICY_PERMANENT_ID,
+    labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
+)
+_BOOKKEEPING_ANNOTATIONS = (
+    annotations.MANAGED_ANNOTATIONS,
+    annotations.MANAGED_LABELS,
+    annotations.TEMPLATE_UID,
+    annotations.TEMPLATE_GENERATION,
+    annotations.WORK_NAMESPACE,
+    annotations.WORK_NAME,
+    annotations.CONFLICT_RESOLUTION,
+    annotations.RESOURCE_BINDING_NAMESPACE,
+    annotations.RESOURCE_BINDING_NAME,
+    annotations.CLUSTER_RESOURCE_BINDING_NAME,
+    annotations.PROPAGATION_POLICY_NAMESPACE,
+    annotations.PROPAGATION_POLICY_NAME,
+    annotations.CLUSTER_PROPAGATION_POLICY_NAME,
+)
+
+
+class NotOurs(Exception):
+    """The object exists, is not managed by Karmada, and the policy does not say to take it over."""
+
+
+def is_managed(observed: Mapping[str, Any]) -> bool:
+    """Whether Karmada owns the object."""
+    return _labels(observed).get(labels.MANAGED) == "true"
+
+
+def require_ours(desired: Mapping[str, Any], observed: Mapping[str, Any], cluster: str) -> None:
+    """Raise `NotOurs` unless the object is managed or may be taken over."""
+    strategy = _annotations(desired).get(annotations.CONFLICT_RESOLUTION)
+    if is_managed(observed) or strategy == annotations.CONFLICT_OVERWRITE:
+        return
+    metadata = observed.get("metadata") or {}
+    where = "/".join(part for part in (metadata.get("namespace", ""), metadata.get("name", "")) if part)
+    raise NotOurs(
+        f"resource(kind={observed.get('kind')}, {where}) already exists in the cluster {cluster} and the "
+        f"{annotations.CONFLICT_RESOLUTION} strategy value is empty, Karmada will not manage this resource"
+    )
+
+
+def merge_observed(desired: JSONObject, observed: JSONObject) -> None:
+    """Take over into `desired` what belongs to the member whatever the kind."""
+    mine = desired.setdefault("metadata", {})
+    theirs = observed.get("metadata") or {}
+    for field in _KEPT:
+        if theirs.get(field):
+            mine[field] = theirs[field]
+        else:
+            mine.pop(field, None)
+    noted = _annotations(observed)
+    _merge(mine, "labels", _labels(observed), noted.get(annotations.MANAGED_LABELS, ""))
+    _merge(mine, "annotations", noted, noted.get(annotations.MANAGED_ANNOTATIONS, ""))
+
+
+def is_unchanged(final: JSONObject, observed: JSONObject) -> bool:
+    """Whether sending `final` would change nothing. `observed` is pruned in place."""
+    kept = dict(final)
+    kept["metadata"] = dict(final.get("metadata") or {})
+    prune_metadata(kept)
+    kept.pop("status", None)
+    prune(observed)
+    return kept == observed
+
+
+def released(observed: JSONObject) -> JSONObject:
+    """The object without any trace of Karmada, for one that stays when its Work goes."""
+    metadata = dict(observed.get("metadata") or {})
+    _drop_all(metadata, "labels", _BOOKKEEPING_LABELS)
+    _drop_all(metadata, "annotations", _BOOKKEEPING_ANNOTATIONS)
+    return {**observed, "metadata": metadata}
+
+
+def _merge(mine: JSONObject, field: str, theirs: Mapping[str, str], managed: str) -> None:
+    ours = mine.get(field) or {}
+    once_ours = set(managed.split(",")) if managed else set()
+    kept = {key: value for key, value in theirs.items() if key not in ours and key not in once_ours}
+    if ours or kept:
+        mine[field] = {**kept, **ours}
+
+
+def _drop_all(metadata: JSONObject, field: str, keys: tuple[str, ...]) -> None:
+    left = {key: value for key, value in (metadata.get(field) or {}).items() if key not in keys}
+    if left:
+        metadata[field] = left
+    else:
+        metadata.pop(field, None)
+
+
+def _labels(tree: Mapping[str, Any]) -> Mapping[str, str]:
+    return (tree.get("metadata") or {}).get("labels") or {}
+
+
+def _annotations(tree: Mapping[str, Any]) -> Mapping[str, str]:
+    return (tree.get("metadata") or {}).get("annotations") or {}
