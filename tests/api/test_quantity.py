@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karmada.api.go_numbers import format_float
+from karmada.api.go_text import format_float
 from karmada.api.quantity import ZERO, Format, Quantity, QuantityError
 
 SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "e3", "E6", "e-3"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from karmada.api.go_numbers import format_float
+from karmada.api.go_text import format_float
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.testing.golden.case import Failed, Operation, Topic
 

@@ -1,6 +1,41 @@
-"""How Go prints numbers, for texts that other programs compare byte by byte."""
+"""How Go prints values, for texts that other programs compare byte by byte."""
 
 from math import isinf, isnan
+from typing import Any
+
+
+def format_value(value: Any) -> str:
+    """Decoded JSON as `%v` prints it: `map[a:1 b:[x y] c:<nil>]`."""
+    match value:
+        case None:
+            return "<nil>"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return format_float(value)
+        case dict():
+            return f"map[{' '.join(f'{key}:{format_value(value[key])}' for key in sorted(value))}]"
+        case list() | tuple():
+            return f"[{' '.join(map(format_value, value))}]"
+    return str(value)
+
+
+def type_name(value: Any) -> str:
+    """The Go type that decoded JSON has, for messages about a wrong one."""
+    match value:
+        case None:
+            return "%!s(<nil>)"
+        case bool():
+            return "bool"
+        case int():
+            return "int64"
+        case float():
+            return "float64"
+        case dict():
+            return "map[string]interface {}"
+        case list() | tuple():
+            return "[]interface {}"
+    return "string"
 
 
 def format_float(number: float) -> str:

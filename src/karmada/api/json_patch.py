@@ -1,0 +1,272 @@
+"""JSON patches (RFC 6902), with the error texts of the library that Kubernetes and Karmada use.
+
+`apply` never changes its arguments: it copies the containers along each path and shares the rest. Two things go
+beyond the RFC because clients rely on them: negative indexes count from the end, and testing an absent member for null
+succeeds.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import orjson
+
+from karmada.api.merge_patch import same_json
+
+Container = dict[str, Any] | list[Any]
+
+COPY_LIMIT = 3 * 1024 * 1024
+"""Bytes that all copy operations of a patch may add, so that a small patch cannot make a huge object."""
+
+_MISSING = "missing value"
+_BAD_INDEX = "invalid index referenced"
+_INDEX = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+class JSONPatchError(ValueError):
+    """A patch that is malformed or does not fit the document; `path` is the pointer it failed at."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        self.path = path
+        super().__init__(message)
+
+
+class JSONPatchTestFailed(JSONPatchError):
+    """A test operation found another value."""
+
+
+def apply(document: Any, operations: Any, *, replace_may_create: bool = False) -> Any:
+    """The document after all operations, or an error and no effect at all.
+
+    With `replace_may_create`, replacing an absent member adds it, as the Kubernetes API server does; Karmada's
+    overrides refuse it.
+    """
+    if not isinstance(operations, list | tuple):
+        raise JSONPatchError(f"a JSON patch is a list of operations, not {_text(operations)}")
+    for operation in operations:
+        _validate(operation)
+    copied = 0
+    for operation in operations:
+        path = operation["path"]
+        match operation["op"]:
+            case "add":
+                document = _add(document, path, operation["value"])
+            case "remove":
+                document = _remove(document, path)
+            case "replace":
+                document = _replace(document, path, operation["value"], replace_may_create)
+            case "move":
+                document = _move(document, operation["from"], path)
+            case "test":
+                _test(document, path, operation.get("value"))
+            case _:
+                value = _fetch(document, operation["from"])
+                copied += len(orjson.dumps(value))
+                if copied > COPY_LIMIT:
+                    raise JSONPatchError(
+                        f"Unable to complete the copy, the accumulated size increase of copy is {copied}, "
+                        f"exceeding the limit {COPY_LIMIT}",
+                        path,
+                    )
+                document = _paste(document, path, value)
+    return document
+
+
+def escape(key: str) -> str:
+    """The key as one step of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def pointer(steps: Iterable[str | int]) -> str:
+    """The JSON pointer through these keys and indexes."""
+    return "".join(f"/{escape(str(step))}" for step in steps)
+
+
+class _Lookup(Exception):
+    """A member or element does not exist; the message says which."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(f"{message}: {reason}")
+
+
+def _validate(operation: Any) -> None:
+    if not isinstance(operation, dict):
+        raise JSONPatchError(f"an operation of a JSON patch is an object, not {_text(operation)}")
+    kind = operation.get("op")
+    problem = ""
+    if kind in ("add", "replace"):
+        if "value" not in operation:
+            problem = f"failed to decode 'value': operation, missing value field: {_MISSING}"
+    elif kind in ("move", "copy"):
+        if not isinstance(operation.get("from"), str):
+            problem = f"failed to decode 'from': operation, missing from field: {_MISSING}"
+    elif kind not in ("remove", "test"):
+        problem = "unsupported operation"
+    if not problem and not isinstance(operation.get("path"), str):
+        problem = f"failed to decode 'path': operation missing path field: {_MISSING}"
+    if problem:
+        raise JSONPatchError(f"invalid operation {_text(operation)}: {problem}")
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _steps(path: str) -> list[str] | None:
+    """Keys along a pointer; none if it is not one."""
+    if not path.startswith("/"):
+        return None
+    if "~" not in path:
+        return path.split("/")[1:]
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+
+
+def _edit(document: Any, path: str, missing: str, context: str, change: Callable[[Container, str], None]) -> Any:
+    """The document after changing the container that holds the last step of the path."""
+    steps = _steps(path)
+    if steps is None or not isinstance(document, dict | list):
+        raise JSONPatchError(f"{missing}: {_MISSING}", path)
+    root = container = document.copy()
+    try:
+        for step in steps[:-1]:
+            child = _get(container, step)
+            if not isinstance(child, dict | list):
+                raise JSONPatchError(f"{missing}: {_MISSING}", path)
+            child = child.copy()
+            _set(container, step, child)
+            container = child
+    except _Lookup as problem:
+        raise JSONPatchError(f"{missing}: {_MISSING}", path) from problem
+    try:
+        change(container, steps[-1])
+    except _Lookup as problem:
+        raise JSONPatchError(f"{context}: {problem}", path) from problem
+    return root
+
+
+def _index(step: str, size: int, last: int) -> int:
+    if not _INDEX.fullmatch(step):
+        raise _Lookup(f'strconv.Atoi: parsing "{step}"', "invalid syntax")
+    index = int(step)
+    if index < -size or index > last:
+        raise _Lookup(f"Unable to access invalid index: {index}", _BAD_INDEX)
+    return index + size if index < 0 else index
+
+
+def _get(container: Container, step: str) -> Any:
+    if isinstance(container, list):
+        return container[_index(step, len(container), len(container) - 1)]
+    if step not in container:
+        raise _Lookup(f"unable to get nonexistent key: {step}", _MISSING)
+    return container[step]
+
+
+def _set(container: Container, step: str, value: Any) -> None:
+    if isinstance(container, list):
+        container[_index(step, len(container), len(container) - 1)] = value
+    else:
+        container[step] = value
+
+
+def _put(container: Container, step: str, value: Any) -> None:
+    """As `_set`, but into a list it inserts."""
+    if isinstance(container, dict):
+        container[step] = value
+    elif step == "-":
+        container.append(value)
+    elif _INDEX.fullmatch(step):
+        container.insert(_index(step, len(container) + 1, len(container)), value)
+    else:
+        message = f"value was not a proper array index: '{step}': strconv.Atoi: parsing \"{step}\""
+        raise _Lookup(message, "invalid syntax")
+
+
+def _drop(container: Container, step: str) -> None:
+    if isinstance(container, list):
+        del container[_index(step, len(container), len(container) - 1)]
+    elif step not in container:
+        raise _Lookup(f"unable to remove nonexistent key: {step}", _MISSING)
+    else:
+        del container[step]
+
+
+def _add(document: Any, path: str, value: Any) -> Any:
+    if path == "":
+        return value
+    missing = f'add operation does not apply: doc is missing path: "{path}"'
+    return _edit(document, path, missing, f"error in add for path: '{path}'", lambda at, step: _put(at, step, value))
+
+
+def _remove(document: Any, path: str) -> Any:
+    missing = f'remove operation does not apply: doc is missing path: "{path}"'
+    return _edit(document, path, missing, f"error in remove for path: '{path}'", _drop)
+
+
+def _replace(document: Any, path: str, value: Any, may_create: bool) -> Any:
+    if path == "":
+        return value
+
+    def change(container: Container, step: str) -> None:
+        if not may_create or isinstance(container, list):
+            try:
+                _get(container, step)
+            except _Lookup as problem:
+                absent = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
+                raise JSONPatchError(absent, path) from problem
+        _set(container, step, value)
+
+    missing = f"replace operation does not apply: doc is missing path: {path}"
+    return _edit(document, path, missing, f"error in replace for path: '{path}'", change)
+
+
+def _move(document: Any, source: str, path: str) -> Any:
+    if source == "":
+        raise JSONPatchError("unable to move entire document to another path: invalid state detected", path)
+    moved: list[Any] = []
+
+    def take(container: Container, step: str) -> None:
+        moved.append(_get(container, step))
+        _drop(container, step)
+
+    missing = f"move operation does not apply: doc is missing from path: {source}"
+    document = _edit(document, source, missing, f"error in move for path: '{source}'", take)
+    if path == "":
+        return moved[0]
+    missing = f"move operation does not apply: doc is missing destination path: {path}"
+    context = f"error in move for path: '{path}'"
+    return _edit(document, path, missing, context, lambda at, step: _put(at, step, moved[0]))
+
+
+def _fetch(document: Any, source: str) -> Any:
+    """The value that a copy operation reads."""
+    if source == "":
+        return document
+    found: list[Any] = []
+    missing = f'copy operation does not apply: doc is missing from path: "{source}"'
+    context = f"error in copy for from: '{source}'"
+    _edit(document, source, missing, context, lambda at, step: found.append(_get(at, step)))
+    return found[0]
+
+
+def _paste(document: Any, path: str, value: Any) -> Any:
+    if path == "":
+        return value
+    missing = f"copy operation does not apply: doc is missing destination path: {path}"
+    context = "error while adding value during copy"
+    return _edit(document, path, missing, context, lambda at, step: _put(at, step, value))
+
+
+def _test(document: Any, path: str, value: Any) -> None:
+    def compare(container: Container, step: str) -> None:
+        absent = isinstance(container, dict) and step not in container
+        check(None if absent else _get(container, step))
+
+    def check(actual: Any) -> None:
+        if not same_json(actual, value):
+            raise JSONPatchTestFailed(f"testing value {path} failed: test failed", path)
+
+    if path == "":
+        check(document)
+    else:
+        missing = f"test operation does not apply: is missing path: {path}"
+        _edit(document, path, missing, f"error in test for path: '{path}'", compare)
