@@ -11,7 +11,12 @@ from typing import Protocol
 
 @dataclass(slots=True)
 class HttpRequest:
-    """A parsed request. Header names are lower case; `query` is the raw query string without `?`."""
+    """A parsed request.
+
+    `path` is percent-decoded, `query` is the raw query string without `?`. Header names are lower case; the values
+    of a repeated header are joined with a comma, those of impersonation headers with a newline (a group's name may
+    contain commas, no header value contains a newline).
+    """
 
     method: str
     path: str
@@ -20,7 +25,8 @@ class HttpRequest:
     body: bytes
     peer: tuple[str, int]
     certificate: bytes | None
-    """Verified client certificate in DER, where the client presented one."""
+    """Client certificate in DER as presented. Not verified: the handshake accepts any, so that authentication
+    can answer 401 (see `auth.certificates`)."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,447 @@
+"""One HTTP/1.1 connection: an `asyncio.Protocol` that parses, hands requests to the handler one by one, and answers.
+
+- Requests of one connection are handled strictly in order by one task, so pipelined ones cannot overtake each other;
+  reading pauses while `PIPELINE` requests wait.
+- A request whose client goes away while the handler runs is finished (a write may be half done); streams and upgraded
+  connections are cancelled at once.
+- Writing waits while the socket's buffer is full; a client that does not read for `Timeouts.write` seconds is cut off.
+  While a stream waits, its source gathers more, so slow sockets get fewer and larger writes.
+- Deadlines are plain numbers which the server's sweeper compares with the clock: no timer per request.
+"""
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from math import inf
+from typing import TYPE_CHECKING, Protocol, cast
+
+import orjson
+
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.http import encoding
+from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
+from karmada.apiserver.http.parsing import Parsed, Refusal, RequestParser
+
+if TYPE_CHECKING:
+    from karmada.apiserver.http.server import HttpServer
+
+PIPELINE = 16
+WRITE_HIGH = 256 * 1024
+JOIN_BELOW = 64 * 1024
+"""Bodies up to this size are written together with their head."""
+LINGER = 2.0
+"""Seconds to go on reading after a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds a client may take."""
+
+    handshake: float = 10.0
+    head: float = 32.0
+    """From the first byte of a request to the end of its headers."""
+    body: float = 60.0
+    idle: float = 90.0
+    """Between requests of a kept-alive connection."""
+    write: float = 60.0
+    """Without reading anything while the server has something to send."""
+
+
+class Wire(Protocol):
+    """What a connection needs of its transport (TCP, or TLS over TCP)."""
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes."""
+        ...
+
+    def close(self) -> None:
+        """Close after everything queued is sent."""
+        ...
+
+    def abort(self) -> None:
+        """Close at once."""
+        ...
+
+    def is_closing(self) -> bool:
+        """Whether the connection is closed or closing."""
+        ...
+
+    def pause_reading(self) -> None:
+        """Stop delivering data."""
+        ...
+
+    def resume_reading(self) -> None:
+        """Deliver data again."""
+        ...
+
+
+class _State(Enum):
+    IDLE = 0
+    HANDLING = 1
+    STREAMING = 2
+    UPGRADED = 3
+    LINGERING = 4
+    CLOSED = 5
+
+
+class Disconnected(ConnectionError):
+    """The client went away."""
+
+
+class HttpConnection(asyncio.Protocol):
+    """Serves one connection: as the protocol of a TCP transport, or driven by a TLS layer in between."""
+
+    __slots__ = (
+        "_can_write",
+        "_handler",
+        "_last",
+        "_paused",
+        "_queue",
+        "_server",
+        "_state",
+        "_stream",
+        "_task",
+        "_wake",
+        "deadline",
+        "parser",
+        "wire",
+    )
+
+    def __init__(self, server: "HttpServer", handler: Handler) -> None:
+        self._server = server
+        self._handler = handler
+        self._queue: deque[Parsed | Refusal] = deque()
+        self._state = _State.IDLE
+        self._wake: asyncio.Future[None] | None = None
+        """Where the task waits for a request."""
+        self._can_write: asyncio.Future[None] | None = None
+        """Where the task waits for the socket; present exactly while writing is paused."""
+        self._paused = False
+        self._last = False
+        """Whether to close after the answer under way."""
+        self._stream: UpgradedStream | None = None
+        self.deadline = inf
+        """When the sweeper cuts the connection off."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to serve on a plain transport."""
+        tcp = cast(asyncio.Transport, transport)
+        tcp.set_write_buffer_limits(high=WRITE_HIGH)
+        self.open(tcp, peer_of(transport), None)
+
+    def open(self, wire: Wire, peer: tuple[str, int], certificate: bytes | None) -> None:
+        """Begin to serve, once the transport (and TLS) is ready."""
+        self.wire = wire
+        self.parser = RequestParser(self._server.limits, peer, certificate)
+        loop = self._server.loop
+        self.deadline = loop.time() + self._server.timeouts.head
+        self._task = loop.create_task(self._serve())
+
+    # Events of the transport.
+
+    def data_received(self, data: bytes) -> None:
+        """Parse; wake the task for what became complete."""
+        if self._stream is not None:
+            self._stream.feed(data)
+            return
+        if self._state is _State.LINGERING:
+            return
+        arrived = self.parser.feed(data)
+        if arrived:
+            self._queue.extend(arrived)
+            self._wake_up()
+            if len(self._queue) >= PIPELINE and not self._paused:
+                self._paused = True
+                self.wire.pause_reading()
+        if self._state is _State.IDLE and not self._queue:
+            self._expect_more()
+
+    def eof_received(self) -> bool:
+        """The client will send no more: finish what it asked for, except streams, then close."""
+        if self._stream is not None:
+            self._stream.feed(b"")
+            return True
+        if self._state is _State.HANDLING or self._queue:
+            self._last = True
+            return True
+        self._drop()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The transport is gone."""
+        if self._stream is not None:
+            self._stream.feed(b"")
+        if self._can_write is not None:
+            if not self._can_write.done():
+                self._can_write.set_exception(Disconnected("the client went away"))
+            # Nobody may be waiting just now; the stream's next write then finds the wire closing.
+            self._can_write.exception()
+            self._can_write = None
+        self._drop()
+
+    def pause_writing(self) -> None:
+        """The socket's buffer is full."""
+        if self._can_write is None:
+            self._can_write = self._server.loop.create_future()
+            self.deadline = self._server.loop.time() + self._server.timeouts.write
+
+    def resume_writing(self) -> None:
+        """The socket's buffer has room again."""
+        waiter, self._can_write = self._can_write, None
+        self.deadline = inf
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    # The server's commands.
+
+    def end(self) -> None:
+        """Close gracefully: idle connections now, busy ones after their answer, streams with a proper end."""
+        self._last = True
+        if self._state is _State.IDLE and not self._queue:
+            self._drop()
+        elif self._state is not _State.HANDLING:
+            self._task.cancel()
+
+    def expire(self) -> None:
+        """A deadline passed."""
+        if self._state is _State.IDLE and self.parser.busy and not self._queue:
+            self._queue.append(Refusal(408, "Request Timeout"))
+            self.deadline = inf
+            self._wake_up()
+            return
+        self.wire.abort()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.wire.abort()
+
+    # Inside.
+
+    def _expect_more(self) -> None:
+        """Set the deadline for the rest of a request, and tell a waiting client to go on with its body."""
+        parser, timeouts = self.parser, self._server.timeouts
+        if parser.continue_wanted:
+            parser.continue_wanted = False
+            self.wire.write(encoding.CONTINUE)
+        if parser.in_body:
+            self.deadline = min(self.deadline, self._server.loop.time() + timeouts.body)
+        elif self.deadline > (limit := self._server.loop.time() + timeouts.head):
+            self.deadline = limit
+
+    def _wake_up(self) -> None:
+        wake, self._wake = self._wake, None
+        if wake is not None and not wake.done():
+            wake.set_result(None)
+
+    def _drop(self) -> None:
+        """Leave: nothing is owed to the client any more."""
+        if self._state is not _State.HANDLING:
+            self._task.cancel()
+        self.wire.close()
+
+    async def _serve(self) -> None:
+        server, queue = self._server, self._queue
+        loop, timeouts = server.loop, server.timeouts
+        try:
+            while True:
+                if not queue:
+                    self._state = _State.IDLE
+                    if self._last:
+                        break
+                    if self._paused:
+                        self._paused = False
+                        self.wire.resume_reading()
+                    self._wake = loop.create_future()
+                    await self._wake
+                    continue
+                self._state = _State.HANDLING
+                self.deadline = inf
+                parsed = queue.popleft()
+                if not await self._answer(parsed):
+                    break
+                if not queue:
+                    self.deadline = loop.time() + timeouts.idle
+                    self._state = _State.IDLE
+                    if self.parser.busy:
+                        self._expect_more()
+        except (asyncio.CancelledError, Disconnected):
+            pass
+        finally:
+            self._state = _State.CLOSED
+            self.wire.close()
+            server.forget(self)
+
+    async def _answer(self, parsed: Parsed | Refusal) -> bool:
+        """Answer one request; returns whether the connection goes on."""
+        if isinstance(parsed, Refusal):
+            self._write_whole(_refused(parsed), b"", keep_alive=False)
+            await self._linger()
+            return False
+        request, keep_alive, chunked, upgrade = parsed
+        answer = await self._handle(request)
+        keep_alive = keep_alive and not self._last
+        if isinstance(answer, HttpResponse):
+            packed = await self._pack(request, answer)
+            if self.wire.is_closing():
+                return False
+            self._write_whole(answer, packed, keep_alive, request.method == "HEAD")
+            if self._can_write is not None:
+                await self._can_write
+            return keep_alive
+        if isinstance(answer, StreamResponse):
+            return await self._send_stream(request, answer, keep_alive, chunked)
+        if upgrade:
+            await self._upgrade(answer)
+        return False
+
+    async def _linger(self) -> None:
+        """Read on for a while: closing on a client that still sends would destroy the answer on its way."""
+        self._state = _State.LINGERING
+        self.deadline = self._server.loop.time() + LINGER
+        if self._paused:
+            self.wire.resume_reading()
+        await self._server.loop.create_future()
+
+    async def _handle(self, request: HttpRequest) -> HttpAnswer:
+        try:
+            return await self._handler(request)
+        except Exception as error:
+            self._server.failed(request, error)
+            return HttpResponse(500, b"Internal Server Error", "text/plain; charset=utf-8")
+
+    async def _pack(self, request: HttpRequest, answer: HttpResponse) -> bytes:
+        """The body as it travels; compressed in a thread where that is worthwhile."""
+        body = answer.body
+        if len(body) < encoding.GZIP_MINIMUM or "Content-Encoding" in answer.headers:
+            return body
+        if not encoding.wants_gzip(request.headers.get("accept-encoding", ""), len(body), request.peer[0]):
+            return body
+        answer.headers = {**answer.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        return await asyncio.to_thread(encoding.gzip, body)
+
+    def _write_whole(self, answer: HttpResponse, body: bytes, keep_alive: bool, only_head: bool = False) -> None:
+        body = body or answer.body
+        framing = b"" if answer.status in (204, 304) else encoding.length(len(body))
+        date = self._server.date.at(time.time())
+        head = encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive)
+        if only_head or not framing:
+            self.wire.write(head)
+        elif len(body) <= JOIN_BELOW:
+            self.wire.write(head + body)
+        else:
+            self.wire.write(head)
+            self.wire.write(body)
+
+    async def _send_stream(self, request: HttpRequest, answer: StreamResponse, keep_alive: bool, chunked: bool) -> bool:
+        wire, chunks = self.wire, answer.chunks
+        framing = encoding.CHUNKED if chunked else b""
+        keep_alive = keep_alive and chunked
+        self._state = _State.STREAMING
+        complete = False
+        try:
+            date = self._server.date.at(time.time())
+            wire.write(encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive))
+            if request.method != "HEAD":
+                async for data in chunks:
+                    if wire.is_closing():
+                        return False
+                    if data:
+                        wire.write(encoding.chunk(data) if chunked else data)
+                    if self._can_write is not None:
+                        await self._can_write
+            complete = True
+        except asyncio.CancelledError:
+            # A graceful end of the server finishes the body properly; a vanished client gets nothing.
+            complete = self._last
+            raise
+        except Exception as error:
+            self._server.failed(request, error)
+        finally:
+            self._state = _State.HANDLING
+            close = getattr(chunks, "aclose", None)
+            if close is not None:
+                await close()
+            if complete and chunked and request.method != "HEAD" and not wire.is_closing():
+                wire.write(encoding.LAST_CHUNK)
+        return complete and keep_alive
+
+    async def _upgrade(self, answer: Upgrade) -> None:
+        self._state = _State.UPGRADED
+        stream = self._stream = UpgradedStream(self)
+        head = "".join([f"{name}: {value}\r\n" for name, value in answer.headers.items()])
+        self.wire.write(f"HTTP/1.1 101 Switching Protocols\r\n{head}\r\n".encode())
+        if self.parser.rest:
+            stream.feed(self.parser.rest)
+        await answer.serve(stream)
+
+    async def write_raw(self, data: bytes) -> None:
+        if self.wire.is_closing():
+            raise Disconnected("the client went away")
+        self.wire.write(data)
+        if self._can_write is not None:
+            await self._can_write
+
+
+def _refused(refusal: Refusal) -> HttpResponse:
+    if refusal.status == 413:
+        failure = Failure(413, "RequestEntityTooLarge", refusal.message)
+        return HttpResponse(413, orjson.dumps(failure.status()))
+    return HttpResponse(refusal.status, refusal.message.encode(), "text/plain; charset=utf-8")
+
+
+def peer_of(transport: asyncio.BaseTransport) -> tuple[str, int]:
+    """Address of the client; empty for other than internet sockets."""
+    name = transport.get_extra_info("peername")
+    return (name[0], name[1]) if isinstance(name, tuple) and len(name) >= 2 else ("", 0)
+
+
+class UpgradedStream:
+    """The connection after an upgrade (`ByteStream`); reading pauses while more than `HIGH` bytes wait."""
+
+    HIGH = 256 * 1024
+
+    __slots__ = ("_connection", "_ended", "_paused", "_size", "_waiter", "_waiting")
+
+    def __init__(self, connection: HttpConnection) -> None:
+        self._connection = connection
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._ended = False
+        self._paused = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Bytes from the client; empty at the end."""
+        if data:
+            self._waiting.append(data)
+            self._size += len(data)
+            if self._size > self.HIGH and not self._paused:
+                self._paused = True
+                self._connection.wire.pause_reading()
+        else:
+            self._ended = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def read(self) -> bytes:
+        """Everything that arrived; waits for something, empty at the end."""
+        while not self._waiting and not self._ended:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        data = b"".join(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        if self._paused:
+            self._paused = False
+            self._connection.wire.resume_reading()
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """Write with back-pressure; raises `Disconnected` when the client is gone."""
+        await self._connection.write_raw(data)
+
+    async def close(self) -> None:
+        """Close after everything written is sent."""
+        self._connection.wire.close()

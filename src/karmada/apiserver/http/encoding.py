@@ -1,0 +1,86 @@
+"""Answers to bytes: status lines, headers, chunks, and when compressing is worth its time. Free of I/O."""
+
+import zlib
+from collections.abc import Mapping
+from email.utils import formatdate
+from http import HTTPStatus
+from ipaddress import ip_address
+
+LAST_CHUNK = b"0\r\n\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+GZIP_LEVEL = 1
+GZIP_MINIMUM = 128 * 1024
+"""Below this size compressing costs more than it saves; the same threshold as Kubernetes uses."""
+
+_LINES = {int(s): f"HTTP/1.1 {int(s)} {s.phrase}\r\n".encode() for s in HTTPStatus}
+
+
+class DateHeader:
+    """The Date header, formatted once a second."""
+
+    __slots__ = ("_line", "_second")
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._line = b""
+
+    def at(self, now: float) -> bytes:
+        """The header line for a time in seconds since the epoch."""
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            self._line = f"Date: {formatdate(second, usegmt=True)}\r\n".encode()
+        return self._line
+
+
+def head(
+    status: int, content_type: str, headers: Mapping[str, str], date: bytes, framing: bytes, keep_alive: bool
+) -> bytes:
+    """Status line and headers; `framing` is the line that says how the body ends (may be empty)."""
+    line = _LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
+    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+    if content_type:
+        lines.append(f"Content-Type: {content_type}\r\n")
+    more = "".join(lines).encode("utf-8", "surrogateescape")
+    if not more.count(b"\n") == more.count(b"\r") == len(lines):
+        raise ValueError("a header value contains a line break")
+    close = b"" if keep_alive else b"Connection: close\r\n"
+    return b"%b%b%b%b%b\r\n" % (line, more, date, framing, close)
+
+
+def length(size: int) -> bytes:
+    """Framing of a whole body."""
+    return b"Content-Length: %d\r\n" % size
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a chunked body; `data` must not be empty, as that would end the body."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def wants_gzip(accept_encoding: str, size: int, peer: str) -> bool:
+    """Whether to compress: the client asked, the answer is large, and it travels over a network at all."""
+    if size < GZIP_MINIMUM or "gzip" not in accept_encoding:
+        return False
+    for offer in accept_encoding.split(","):
+        coding, _, weight = offer.partition(";")
+        if coding.strip().lower() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000") and not _loopback(peer)
+    return False
+
+
+def gzip(data: bytes) -> bytes:
+    """Compress at the cheap level; releases the GIL, so it may run in a thread."""
+    packer = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+def _loopback(peer: str) -> bool:
+    try:
+        return ip_address(peer.partition("%")[0]).is_loopback
+    except ValueError:
+        return True

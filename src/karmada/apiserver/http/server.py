@@ -1,0 +1,144 @@
+"""The HTTP server: listens, owns all connections, cuts off slow ones, and ends gracefully.
+
+Graceful end: no new connections; idle ones close at once, answers under way are finished, streams end with a proper
+last chunk; what is still open after the grace period is aborted.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from karmada.apiserver.http.connection import HttpConnection, Timeouts
+from karmada.apiserver.http.encoding import DateHeader
+from karmada.apiserver.http.model import Handler, HttpRequest
+from karmada.apiserver.http.parsing import Limits
+
+if TYPE_CHECKING:
+    from OpenSSL import SSL
+
+    from karmada.apiserver.http.tls import TlsConnection
+
+_log = logging.getLogger(__name__)
+
+MAX_CONNECTIONS = 10_000
+BACKLOG = 1024
+
+
+def _log_failure(request: HttpRequest, error: Exception) -> None:
+    _log.error("%s %s failed", request.method, request.path, exc_info=error)
+
+
+class HttpServer:
+    """Serves a handler on any number of addresses. `tls` may be replaced at any time; new connections use it."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        tls: "SSL.Context | None" = None,
+        limits: Limits | None = None,
+        timeouts: Timeouts | None = None,
+        failed: Callable[[HttpRequest, Exception], None] = _log_failure,
+        max_connections: int = MAX_CONNECTIONS,
+    ) -> None:
+        self.tls = tls
+        self.limits = limits or Limits()
+        self.timeouts = timeouts or Timeouts()
+        self.failed = failed
+        self.date = DateHeader()
+        self.loop: asyncio.AbstractEventLoop
+        self._handler = handler
+        self._max_connections = max_connections
+        self._connections: set[HttpConnection | TlsConnection] = set()
+        self._listeners: list[asyncio.Server] = []
+        self._sweeper: asyncio.Task[None] | None = None
+        self._empty: asyncio.Event = asyncio.Event()
+        self._stopping = False
+
+    async def listen(self, host: str, port: int) -> int:
+        """Listen on an address; returns the port, chosen by the system when 0 is given."""
+        self.loop = asyncio.get_running_loop()
+        if self._sweeper is None:
+            self._sweeper = self.loop.create_task(self._sweep_forever(), name="http-sweeper")
+        listener = await self.loop.create_server(self._accept, host, port, backlog=BACKLOG)
+        self._listeners.append(listener)
+        return int(listener.sockets[0].getsockname()[1])
+
+    async def stop(self, grace: float = 5.0) -> None:
+        """End gracefully; returns when every connection is closed."""
+        self._stopping = True
+        for listener in self._listeners:
+            listener.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeper
+        for connection in list(self._connections):
+            connection.end()
+        if self._connections:
+            try:
+                await asyncio.wait_for(self._empty.wait(), grace)
+            except TimeoutError:
+                for connection in list(self._connections):
+                    connection.abort()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._empty.wait(), grace)
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
+    def sweep(self, now: float) -> None:
+        """Cut off the connections whose deadline has passed."""
+        for connection in [c for c in self._connections if c.deadline <= now]:
+            connection.expire()
+
+    # For connections.
+
+    def forget(self, connection: "HttpConnection | TlsConnection") -> None:
+        """A connection is closed."""
+        self._connections.discard(connection)
+        if self._stopping and not self._connections:
+            self._empty.set()
+
+    def replace(self, handshake: "TlsConnection", connection: HttpConnection) -> None:
+        """A TLS handshake is complete: from now on the HTTP connection answers for the socket."""
+        self._connections.discard(handshake)
+        self._connections.add(connection)
+        if self._stopping:
+            self.loop.call_soon(connection.end)
+
+    def _accept(self) -> asyncio.Protocol:
+        if self._stopping or len(self._connections) >= self._max_connections:
+            return _Refused()
+        http = HttpConnection(self, self._handler)
+        if self.tls is None:
+            self._connections.add(http)
+            return http
+        from karmada.apiserver.http.tls import TlsConnection
+
+        connection = TlsConnection(self, self.tls, http)
+        self._connections.add(connection)
+        return connection
+
+    async def _sweep_forever(self) -> None:
+        interval = max(0.05, min(vars_of(self.timeouts)) / 4)
+        while True:
+            await asyncio.sleep(interval)
+            self.sweep(self.loop.time())
+
+
+def vars_of(timeouts: Timeouts) -> tuple[float, ...]:
+    """All timeouts, to choose how often to look."""
+    return (timeouts.handshake, timeouts.head, timeouts.body, timeouts.idle, timeouts.write)
+
+
+class _Refused(asyncio.Protocol):
+    """One connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close at once."""
+        transport.close()
