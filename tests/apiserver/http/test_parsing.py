@@ -9,8 +9,10 @@ POST = (
     b"POST /api/v1/namespaces/a%3Ab/pods?fieldManager=x%20y HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
     b"Impersonate-Group: a,b\r\nImpersonate-Group: c\r\nAccept: x\r\nAccept: y\r\nContent-Length: 5\r\n\r\nhello"
 )
-CHUNKED = b"PUT /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = (
+    b"PUT /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nTrailer: t\r\n\r\n"
+)
 GET_HEAD = b"GET / HTTP/1.1\r\nHost: h\r\n"
 POST_HEAD = b"POST / HTTP/1.1\r\nHost: h\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -67,22 +69,16 @@ def test_a_chunked_body_is_joined():
         pytest.param(GET_HEAD + b"A b: c\r\n\r\n", 400, id="space in a header name"),
         pytest.param(GET_HEAD + b"A: b\x00c\r\n\r\n", 400, id="NUL in a header value"),
         pytest.param(POST_HEAD + b"Content-Length: -1\r\n\r\n", 400, id="negative length"),
-        pytest.param(
-            POST_HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, id="two lengths"
-        ),
+        pytest.param(POST_HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, id="two lengths"),
         pytest.param(
             POST_HEAD + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
             400,
             id="length and chunked",
         ),
-        pytest.param(
-            POST_HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="bad chunk size"
-        ),
+        pytest.param(POST_HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="bad chunk size"),
         pytest.param(b"GET /%ff HTTP/1.1\r\nHost: h\r\n\r\n", 400, id="path that is not UTF-8"),
         pytest.param(GET_HEAD + b"Expect: miracles\r\n\r\n", 417, id="unknown expectation"),
-        pytest.param(
-            POST_HEAD + b"Content-Length: 3145729\r\n\r\n", 413, id="announced body too large"
-        ),
+        pytest.param(POST_HEAD + b"Content-Length: 3145729\r\n\r\n", 413, id="announced body too large"),
         pytest.param(GET_HEAD + b"A: " + b"a" * 200_000 + b"\r\n\r\n", 431, id="huge header"),
         pytest.param(GET_HEAD + b"A: " + b"a" * 200_000, 431, id="huge unfinished header"),
         pytest.param(b"GET /" + b"a" * 200_000, 431, id="huge unfinished target"),
