@@ -40,8 +40,8 @@ async def read(watcher: Watcher) -> list[tuple[str, str, int]]:
 
 async def test_a_created_object_is_read_with_its_revision_inside(store: ObjectStore) -> None:
     item = await store.create(PODS, "ns", "a", value("x"), index())
-    assert item.revision == store.revision == 2
-    assert item.body == b'{"metadata":{"resourceVersion":"2","t":"x"}}'
+    assert item.revision == store.revision == 3
+    assert item.body == b'{"metadata":{"resourceVersion":"3","t":"x"}}'
     got = store.get(PODS, "ns", "a")
     assert got is not None
     assert got.body is item.body
@@ -55,9 +55,9 @@ async def test_writes_name_the_revision_they_expect(store: ObjectStore) -> None:
     with pytest.raises(Mismatch):
         await store.update(PODS, "ns", "a", value(), index(), 1)
     with pytest.raises(Mismatch):
-        await store.delete(PODS, "ns", "b", value(), 2)
-    await store.update(PODS, "ns", "a", value(), index(), 2)
-    assert await store.delete(PODS, "ns", "a", value(), 3) == 4
+        await store.delete(PODS, "ns", "b", value(), 3)
+    await store.update(PODS, "ns", "a", value(), index(), 3)
+    assert await store.delete(PODS, "ns", "a", value(), 4) == 5
     assert store.get(PODS, "ns", "a") is None
 
 
@@ -74,11 +74,11 @@ async def test_pages_stay_at_the_revision_of_the_first(store: ObjectStore) -> No
         await store.create(PODS, "ns", name, value(), index())
     first = store.list(PODS, limit=2)
     assert (first.remaining, [item.name for item in first.items]) == (3, ["a", "b"])
-    await store.delete(PODS, "ns", "c", value(), 4)
-    await store.update(PODS, "ns", "d", value("new"), index(), 5)
+    await store.delete(PODS, "ns", "c", value(), 5)
+    await store.update(PODS, "ns", "d", value("new"), index(), 6)
     await store.create(PODS, "ns", "bb", value(), index())
     second = store.list(PODS, limit=2, after=first.next, at=first.revision)
-    assert [(item.name, item.revision) for item in second.items] == [("c", 4), ("d", 5)]
+    assert [(item.name, item.revision) for item in second.items] == [("c", 5), ("d", 6)]
     last = store.list(PODS, limit=2, after=second.next, at=first.revision)
     assert ([item.name for item in last.items], last.next, last.remaining) == (["e"], "", 0)
 
@@ -93,11 +93,11 @@ async def test_a_limited_list_with_a_match_fills_its_page(store: ObjectStore) ->
 
 async def test_a_watch_sees_each_later_event_once(store: ObjectStore) -> None:
     await store.create(PODS, "ns", "a", value(), index())
-    with store.watch(PODS) as now, store.watch(PODS, after=1) as resumed:
-        await store.update(PODS, "ns", "a", value(), index(), 2)
-        await store.delete(PODS, "ns", "a", value(), 3)
-        assert await read(now) == [("MODIFIED", "a", 3), ("DELETED", "a", 4)]
-        assert await read(resumed) == [("ADDED", "a", 2), ("MODIFIED", "a", 3), ("DELETED", "a", 4)]
+    with store.watch(PODS) as now, store.watch(PODS, after=2) as resumed:
+        await store.update(PODS, "ns", "a", value(), index(), 3)
+        await store.delete(PODS, "ns", "a", value(), 4)
+        assert await read(now) == [("MODIFIED", "a", 4), ("DELETED", "a", 5)]
+        assert await read(resumed) == [("ADDED", "a", 3), ("MODIFIED", "a", 4), ("DELETED", "a", 5)]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ async def test_a_watch_is_limited_to_its_place(store: ObjectStore, namespace: st
             await store.create(PODS, where, what, value(), index())
         await store.create(NODES, "", "a", value(), index())
         assert [event[1] for event in await read(live)] == seen
-    with store.watch(PODS, namespace, name, after=1) as resumed:
+    with store.watch(PODS, namespace, name, after=2) as resumed:
         assert [event[1] for event in await read(resumed)] == seen
     with store.watch(PODS, namespace, name, initial=True) as initial:
         assert [event[1] for event in await read(initial)] == sorted(seen) if namespace else True
@@ -120,21 +120,21 @@ async def test_a_watch_is_limited_to_its_place(store: ObjectStore, namespace: st
 async def test_entering_and_leaving_a_selection_is_added_and_deleted(store: ObjectStore) -> None:
     with store.watch(PODS, match=red) as watcher:
         await store.create(PODS, "ns", "a", value("1"), index(colour="blue"))
-        await store.update(PODS, "ns", "a", value("2"), index(colour="red"), 2)
-        await store.update(PODS, "ns", "a", value("3"), index(colour="red"), 3)
-        await store.update(PODS, "ns", "a", value("4"), index(colour="blue"), 4)
-        await store.update(PODS, "ns", "a", value("5"), index(colour="red"), 5)
-        await store.delete(PODS, "ns", "a", value("6"), 6)
+        await store.update(PODS, "ns", "a", value("2"), index(colour="red"), 3)
+        await store.update(PODS, "ns", "a", value("3"), index(colour="red"), 4)
+        await store.update(PODS, "ns", "a", value("4"), index(colour="blue"), 5)
+        await store.update(PODS, "ns", "a", value("5"), index(colour="red"), 6)
+        await store.delete(PODS, "ns", "a", value("6"), 7)
         events = await anext(watcher)
     assert [(event.type, event.item.revision) for event in events] == [
-        ("ADDED", 3),
-        ("MODIFIED", 4),
-        ("DELETED", 5),
-        ("ADDED", 6),
-        ("DELETED", 7),
+        ("ADDED", 4),
+        ("MODIFIED", 5),
+        ("DELETED", 6),
+        ("ADDED", 7),
+        ("DELETED", 8),
     ]
     left = events[2]
-    assert left.line == b'{"type":"DELETED","object":{"metadata":{"resourceVersion":"5","t":"3"}}}\n'
+    assert left.line == b'{"type":"DELETED","object":{"metadata":{"resourceVersion":"6","t":"3"}}}\n'
 
 
 async def test_initial_events_end_with_a_marked_bookmark(store: ObjectStore) -> None:
@@ -150,7 +150,7 @@ async def test_initial_events_end_with_a_marked_bookmark(store: ObjectStore) -> 
         ("ADDED", "c"),
     ]
     assert [event.initial_end for event in events] == [False, False, True, False]
-    assert events[2].item.revision == 3
+    assert events[2].item.revision == 4
 
 
 async def test_a_watcher_that_does_not_keep_up_is_cut_off(store: ObjectStore) -> None:
@@ -168,9 +168,9 @@ async def test_revisions_beyond_the_history_are_compacted() -> None:
     for number in range(5):
         await store.create(PODS, "ns", f"p{number}", value(), index())
     with pytest.raises(Compacted):
-        store.list(PODS, at=2)
-    with store.watch(PODS, after=3) as watcher:
-        assert [event[2] for event in await read(watcher)] == [4, 5, 6]
+        store.list(PODS, at=3)
+    with store.watch(PODS, after=4) as watcher:
+        assert [event[2] for event in await read(watcher)] == [5, 6, 7]
     await store.stop()
 
 
@@ -181,9 +181,9 @@ async def test_owners_and_uids_are_indexed(store: ObjectStore) -> None:
     found = store.by_uid("u1")
     assert found is not None
     assert found[0] == PODS
-    await store.update(PODS, "ns", "a", value(), Index("u1", {}, ("o2",), {}), 2)
+    await store.update(PODS, "ns", "a", value(), Index("u1", {}, ("o2",), {}), 3)
     assert [item.name for _, item in store.owned_by("o1")] == ["n"]
-    await store.delete(PODS, "ns", "a", value(), 4)
+    await store.delete(PODS, "ns", "a", value(), 5)
     assert store.owned_by("o2") == []
     assert store.by_uid("u1") is None
 

@@ -16,6 +16,9 @@ Contract, checked by one suite for memory, SQLite and etcd:
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+FIRST_REVISION = 2
+"""The revision of an empty store. 0 means "any" to clients; 1 is the birth of the store, which is always compacted."""
+
 
 class Value(NamedTuple):
     """An encoded object cut where its resourceVersion stands: the object is head + revision + tail."""
@@ -42,17 +45,18 @@ class Record(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One committed write. `value` is None for a deletion; `previous` is None for a creation.
+    """One committed write; `value` is None for a deletion.
 
-    For a deletion `last` is the object's final state, stamped with the revision of the deletion,
-    as watchers must see it. `context` is what the writer gave along, when it is in this process.
+    `last` is a deleted object's final state, stamped with the revision of the deletion as watchers must see it;
+    a storage that cannot keep it leaves None, and the previous state stands in. `previous` is None for a creation
+    and filled in by `history` only: a listener knows the state. `context` is what a writer in this process gave along.
     """
 
     key: str
     revision: int
     value: bytes | None
-    previous: bytes | None
     last: bytes | None = None
+    previous: bytes | None = None
     context: object = None
 
 

@@ -7,10 +7,17 @@ the oldest changes are compacted by themselves.
 from collections import deque
 from itertools import islice
 
-from karmada.apiserver.storage.base import Change, Compacted, Listener, Mismatch, Record, Snapshot, Value
-
-FIRST_REVISION = 1
-"""The revision of an empty store; 0 means "any" to Kubernetes clients."""
+from karmada.apiserver.storage.base import (
+    FIRST_REVISION,
+    Change,
+    Compacted,
+    Listener,
+    Mismatch,
+    Record,
+    Snapshot,
+    StorageFailed,
+    Value,
+)
 
 _BATCH = 1000
 
@@ -38,7 +45,7 @@ class MemoryStorage:
         revision = self._revision + 1
         record = Record(key, value.at(revision), revision)
         self._records[key] = record
-        self._commit(Change(key, revision, record.value, old.value if old else None, None, context))
+        self._commit(Change(key, revision, record.value, None, old.value if old else None, context))
         return record
 
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
@@ -46,7 +53,7 @@ class MemoryStorage:
         old = self._check(key, expected)
         revision = self._revision + 1
         self._records.pop(key, None)
-        self._commit(Change(key, revision, None, old.value if old else None, last.at(revision), context))
+        self._commit(Change(key, revision, None, last.at(revision), old.value if old else None, context))
         return revision
 
     async def history(self, after: int, until: int) -> list[Change]:
@@ -67,6 +74,8 @@ class MemoryStorage:
         self._listener = None
 
     def _check(self, key: str, expected: int) -> Record | None:
+        if self._listener is None:
+            raise StorageFailed("the storage is closed")
         old = self._records.get(key)
         actual = old.revision if old else 0
         if actual != expected:

@@ -10,7 +10,7 @@ Invariants:
 import time
 from collections.abc import Callable
 
-from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value
+from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value, restamp
 from karmada.apiserver.store.collection import Collection
 from karmada.apiserver.store.history import Bounds, History
 from karmada.apiserver.store.keys import Kind, key_of, place_of
@@ -188,7 +188,8 @@ class ObjectStore:
             collection.set(key, item)
             self._link(key, old.index if old else None, index)
         elif old is not None:
-            event = StoreEvent(EventType.DELETED, Item(namespace, name, revision, old.index, change.last or b""), old)
+            last = change.last or restamp(old.body, old.revision, revision)
+            event = StoreEvent(EventType.DELETED, Item(namespace, name, revision, old.index, last), old)
             collection.remove(key)
             self._link(key, old.index, None)
         else:

@@ -1,0 +1,214 @@
+"""The database file: its format, and everything that is said to it in SQL.
+
+Format 1:
+- `log` holds one row per write: its revision, key, the revision it replaced (0: none), whether it deleted the key,
+  and the object (for a deletion its final state). Rows are only ever added, and removed by compaction.
+- `current` names the row of each existing key, so an object is stored once.
+- `meta.compacted`: history up to this revision is forgotten. `meta.swept`: rows up to here really are removed.
+  A crash in between is harmless: sweeping goes on where it stopped.
+
+A row below `compacted` survives while it is the state some later change replaced, as watchers that resume need it.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from karmada.apiserver.storage.base import FIRST_REVISION, Change, Compacted, Record, Snapshot, StorageFailed
+
+APPLICATION_ID = 0x6B61726D
+_SWEEP = 500
+_BATCH = 500
+
+
+class Row(NamedTuple):
+    """A row of the log."""
+
+    revision: int
+    key: str
+    previous: int
+    deleted: bool
+    value: bytes
+
+
+class Unusable(StorageFailed):
+    """The file cannot be used at all; the message says why and what to do."""
+
+
+def _create(db: sqlite3.Connection) -> None:
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(
+        "CREATE TABLE log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, previous INTEGER NOT NULL,"
+        " deleted INTEGER NOT NULL, value BLOB NOT NULL)"
+    )
+    db.execute("CREATE TABLE current (key TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID")
+    db.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID")
+    db.execute("INSERT INTO meta VALUES ('compacted', ?), ('swept', ?)", (FIRST_REVISION, FIRST_REVISION))
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
+"""Step i brings a file from format i to i + 1; an empty file has format 0. Each step is one transaction."""
+
+FORMAT = len(MIGRATIONS)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file, creating it (readable by its owner only: it holds Secrets) or bringing it to today's format."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise Unusable(f"{path}: cannot be opened for writing: {error.strerror}") from error
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        _migrate(db, path)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error as error:
+        db.close()
+        raise explain(error, path) from error
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    version, owner = _pragma(db, "user_version"), _pragma(db, "application_id")
+    if owner != APPLICATION_ID and _pragma(db, "schema_version"):
+        raise Unusable(f"{path}: is a database of another program; choose another file")
+    if version > FORMAT:
+        raise Unusable(
+            f"{path}: was written by a newer version (format {version}, this one knows {FORMAT}); "
+            "use that version, or restore an older backup"
+        )
+    for step in range(version, FORMAT):
+        db.execute("BEGIN IMMEDIATE")
+        MIGRATIONS[step](db)
+        db.execute(f"PRAGMA user_version = {step + 1}")
+        db.execute("COMMIT")
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    return int(db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_REMEDIES = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space, writes then go on",
+    sqlite3.SQLITE_READONLY: "is read-only; make the file and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that the folder exists and is writable",
+    sqlite3.SQLITE_BUSY: "is locked by another process; stop it first",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write; check it and the space left",
+}
+
+
+def explain(error: sqlite3.Error, path: Path) -> StorageFailed:
+    """The error in words that name the file and a remedy."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if code in _CORRUPT:
+        return Unusable(f"{path}: is corrupt or not a database ({error}); restore a backup")
+    return StorageFailed(f"{path}: {_REMEDIES.get(code, 'the database failed')} ({error})")
+
+
+def meta(db: sqlite3.Connection, name: str) -> int:
+    """One of the numbers in `meta`."""
+    return int(db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0])
+
+
+def set_meta(db: sqlite3.Connection, name: str, value: int) -> None:
+    """Change one of the numbers in `meta`."""
+    db.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+
+
+def last_revision(db: sqlite3.Connection) -> int:
+    """The last revision that was given out."""
+    newest = db.execute("SELECT max(revision) FROM log").fetchone()[0]
+    return max(newest or 0, meta(db, "compacted"))
+
+
+def load(db: sqlite3.Connection) -> Snapshot:
+    """The current state."""
+    rows = db.execute(
+        "SELECT c.key, l.value, c.revision FROM current c LEFT JOIN log l ON l.revision = c.revision ORDER BY c.key"
+    )
+    records = [Record(*row) for row in rows]
+    if any(record.value is None for record in records):
+        raise sqlite3.DatabaseError("objects are missing from the log")
+    return Snapshot(records, last_revision(db))
+
+
+def append(db: sqlite3.Connection, rows: list[Row]) -> None:
+    """Write a batch; durable when this returns, without any effect when it raises."""
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
+        kept = [(row.key, row.revision) for row in rows if not row.deleted]
+        gone = [(row.key,) for row in rows if row.deleted]
+        if kept:
+            db.executemany(
+                "INSERT INTO current VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision", kept
+            )
+        if gone:
+            db.executemany("DELETE FROM current WHERE key = ?", gone)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def history(db: sqlite3.Connection, after: int, until: int) -> list[Change]:
+    """Writes with after < revision <= until, the first few hundred of them."""
+    db.execute("BEGIN")
+    try:
+        compacted = meta(db, "compacted")
+        if after < compacted:
+            raise Compacted(compacted)
+        rows: Iterable[tuple[str, int, int, bytes, bytes | None]] = db.execute(
+            "SELECT l.key, l.revision, l.deleted, l.value, p.value FROM log l"
+            " LEFT JOIN log p ON p.revision = l.previous"
+            " WHERE l.revision > ? AND l.revision <= ? ORDER BY l.revision LIMIT ?",
+            (after, until, _BATCH),
+        )
+        return [
+            Change(key, revision, None if deleted else value, value if deleted else None, previous)
+            for key, revision, deleted, value, previous in rows
+        ]
+    finally:
+        db.execute("ROLLBACK")
+
+
+def forget(db: sqlite3.Connection, revision: int) -> None:
+    """Declare the history up to a revision forgotten; `sweep` removes it."""
+    if revision > meta(db, "compacted"):
+        set_meta(db, "compacted", min(revision, last_revision(db)))
+
+
+def forget_all(db: sqlite3.Connection, leap: int) -> None:
+    """Forget the whole history and go on at a revision far above it."""
+    db.execute("BEGIN IMMEDIATE")
+    set_meta(db, "compacted", last_revision(db) + leap)
+    db.execute("COMMIT")
+
+
+def sweep(db: sqlite3.Connection) -> bool:
+    """Remove some forgotten rows; false when none are left."""
+    compacted, swept = meta(db, "compacted"), meta(db, "swept")
+    if swept >= compacted:
+        return False
+    chunk = "SELECT revision, previous, deleted FROM log WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?"
+    rows = db.execute(chunk, (swept, compacted, _SWEEP)).fetchall()
+    reached = rows[-1][0] if len(rows) == _SWEEP else compacted
+    dead = [(previous,) for _, previous, _ in rows if previous] + [(row[0],) for row in rows if row[2]]
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        db.executemany("DELETE FROM log WHERE revision = ?", dead)
+        set_meta(db, "swept", reached)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return True

@@ -1,0 +1,187 @@
+"""`SqliteStorage`: durable storage in one file, for one API server.
+
+The event loop decides conflicts and gives out revisions; the writer thread makes batches durable; the loop then
+tells the listener and answers. A key has at most one write under way: a second one waits for the outcome of the
+first, so that a conflict is reported only against something that is, or will never be, visible.
+"""
+
+import asyncio
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+from karmada.apiserver.storage.base import (
+    Change,
+    Listener,
+    Mismatch,
+    Record,
+    Snapshot,
+    StorageFailed,
+    Value,
+)
+from karmada.apiserver.storage.sqlite import database
+from karmada.apiserver.storage.sqlite.database import Row, Unusable
+from karmada.apiserver.storage.sqlite.writer import Writer
+
+
+class _Pending:
+    """A write under way; the first waiter is its author, the others want the same key."""
+
+    __slots__ = ("context", "waiters")
+
+    def __init__(self, context: object, author: asyncio.Future[None]) -> None:
+        self.context = context
+        self.waiters = [author]
+
+
+class SqliteStorage:
+    """See `storage.base` for the contract."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._heads: dict[str, int] = {}
+        """The committed revision of every key."""
+        self._pending: dict[str, _Pending] = {}
+        self._revision = 0
+        """The last revision given out, committed or not."""
+        self._lock = -1
+        self._writer: Writer | None = None
+        self._listener: Listener | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def open(self, listener: Listener) -> Snapshot:
+        """Take the file for this process, bring it up to date, load it."""
+        loop = self._loop = asyncio.get_running_loop()
+        self._lock = lock(self._path)
+        try:
+            db, snapshot = await asyncio.to_thread(_open, self._path)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        self._heads = {record.key: record.revision for record in snapshot.records}
+        self._revision = snapshot.revision
+        self._listener = listener
+
+        def settle(rows: list[Row], failed: StorageFailed | None) -> None:
+            loop.call_soon_threadsafe(self._settle, rows, failed)
+
+        self._writer = Writer(db, self._path, settle)
+        return snapshot
+
+    async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
+        """Write and wait for the commit."""
+        row = await self._write(key, value, expected, context, deleted=False)
+        return Record(key, row.value, row.revision)
+
+    async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
+        """Write and wait for the commit."""
+        row = await self._write(key, last, expected, context, deleted=True)
+        return row.revision
+
+    async def history(self, after: int, until: int) -> list[Change]:
+        """Read beside the writer."""
+        return await asyncio.to_thread(_history, self._path, after, until)
+
+    async def compact(self, revision: int) -> None:
+        """Forget at once, clean up in small steps between writes; returns when that is done."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def finished(failed: StorageFailed | None) -> None:
+            loop.call_soon_threadsafe(_resolve, done, failed)
+
+        self._running().compact(revision, finished)
+        await done
+
+    async def close(self) -> None:
+        """Finish the queue, then let go of the file."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        await asyncio.to_thread(writer.stop)
+        await asyncio.sleep(0)  # the last batch was settled from the thread: let its callback run first
+        os.close(self._lock)
+
+    def _running(self) -> Writer:
+        if self._writer is None:
+            raise StorageFailed(f"{self._path}: is closed")
+        return self._writer
+
+    async def _write(self, key: str, value: Value, expected: int, context: object, deleted: bool) -> Row:
+        loop = asyncio.get_running_loop()
+        while (ahead := self._pending.get(key)) is not None:
+            turn: asyncio.Future[None] = loop.create_future()
+            ahead.waiters.append(turn)
+            await turn
+        actual = self._heads.get(key, 0)
+        if actual != expected:
+            raise Mismatch(key, expected, actual)
+        writer = self._running()
+        revision = self._revision = self._revision + 1
+        row = Row(revision, key, expected, deleted, value.at(revision))
+        answer: asyncio.Future[None] = loop.create_future()
+        self._pending[key] = _Pending(context, answer)
+        writer.write(row)
+        await answer
+        return row
+
+    def _settle(self, rows: list[Row], failed: StorageFailed | None) -> None:
+        pending = [self._pending.pop(row.key) for row in rows]
+        if failed is None and self._listener is not None:
+            changes = []
+            for row, write in zip(rows, pending, strict=True):
+                if row.deleted:
+                    del self._heads[row.key]
+                    changes.append(Change(row.key, row.revision, None, row.value, None, write.context))
+                else:
+                    self._heads[row.key] = row.revision
+                    changes.append(Change(row.key, row.revision, row.value, None, None, write.context))
+            self._listener.committed(changes, rows[-1].revision)
+        for write in pending:
+            author, *others = write.waiters
+            _resolve(author, failed)
+            for turn in others:
+                _resolve(turn, None)
+
+
+def _resolve(future: asyncio.Future[None], failed: StorageFailed | None) -> None:
+    if future.done():
+        return  # its author was cancelled; the write stands all the same
+    if failed is None:
+        future.set_result(None)
+    else:
+        future.set_exception(failed)
+
+
+def lock(path: Path) -> int:
+    """Take the file for this process until the descriptor is closed; two servers must never share it."""
+    try:
+        descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Unusable(f"{path}: cannot be opened for writing: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise Unusable(f"{path}: is in use by another API server; stop it, or choose another file") from error
+    return descriptor
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, Snapshot]:
+    db = database.connect(path)
+    try:
+        return db, database.load(db)
+    except sqlite3.Error as error:
+        db.close()
+        raise database.explain(error, path) from error
+
+
+def _history(path: Path, after: int, until: int) -> list[Change]:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        return database.history(db, after, until)
+    except sqlite3.Error as error:
+        raise database.explain(error, path) from error
+    finally:
+        db.close()

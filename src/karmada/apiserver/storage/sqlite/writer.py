@@ -1,0 +1,103 @@
+"""The one thread that writes to the database: whatever waits when it is free becomes one transaction.
+
+Between two transactions it takes at most one short step of cleaning up, so compaction never holds writes back
+for long. It ends when it is told to, after everything queued before that.
+"""
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from karmada.apiserver.storage.base import StorageFailed
+from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, sweep
+
+_BATCH = 512
+
+Settle = Callable[[list[Row], StorageFailed | None], None]
+Done = Callable[[StorageFailed | None], None]
+
+
+class _Compaction(NamedTuple):
+    revision: int
+    done: Done
+
+
+class Writer:
+    """Owns the connection while it runs; the callbacks are called in its thread."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path, settle: Settle) -> None:
+        self._db = db
+        self._path = path
+        self._settle = settle
+        self._queue: SimpleQueue[Row | _Compaction | None] = SimpleQueue()
+        self._sweeping: list[Done] = []
+        self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
+        self._thread.start()
+
+    def write(self, row: Row) -> None:
+        """Queue a write; `settle` tells how it ended."""
+        self._queue.put(row)
+
+    def compact(self, revision: int, done: Done) -> None:
+        """Queue a compaction; `done` tells how it ended."""
+        self._queue.put(_Compaction(revision, done))
+
+    def stop(self) -> None:
+        """Finish what is queued, close the connection; returns when the thread has ended."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            rows: list[Row] = []
+            with contextlib.suppress(Empty):
+                job = self._queue.get(block=not self._sweeping)
+                while True:
+                    if job is None:
+                        going = False
+                        break
+                    if isinstance(job, _Compaction):
+                        self._begin(job)
+                    else:
+                        rows.append(job)
+                    if len(rows) == _BATCH:
+                        break
+                    job = self._queue.get_nowait()
+            if rows:
+                self._write(rows)
+            if self._sweeping:
+                self._sweep()
+        self._finish(StorageFailed(f"{self._path}: was closed; compaction goes on at the next start"))
+        self._db.close()
+
+    def _write(self, rows: list[Row]) -> None:
+        failed: StorageFailed | None = None
+        try:
+            append(self._db, rows)
+        except sqlite3.Error as error:
+            failed = explain(error, self._path)
+        self._settle(rows, failed)
+
+    def _begin(self, job: _Compaction) -> None:
+        self._sweeping.append(job.done)
+        try:
+            forget(self._db, job.revision)
+        except sqlite3.Error as error:
+            self._finish(explain(error, self._path))
+
+    def _sweep(self) -> None:
+        try:
+            if not sweep(self._db):
+                self._finish(None)
+        except sqlite3.Error as error:
+            self._finish(explain(error, self._path))
+
+    def _finish(self, failed: StorageFailed | None) -> None:
+        for done in self._sweeping:
+            done(failed)
+        self._sweeping = []

@@ -1,0 +1,233 @@
+"""What is special to the database file: faults, formats, backups."""
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from karmada.apiserver.storage.base import Compacted, Record, StorageFailed
+from karmada.apiserver.storage.sqlite import SqliteStorage, Unusable, backup, restore
+from karmada.apiserver.storage.sqlite.database import FORMAT, connect, explain
+
+
+async def test_the_file_is_for_its_owner_only(tmp_path: Path, heard, obj) -> None:
+    storage = SqliteStorage(tmp_path / "store.db")
+    await storage.open(heard)
+    await storage.put("/a", obj(), 0)
+    assert {entry.name: oct(entry.stat().st_mode & 0o777) for entry in os.scandir(tmp_path)} == dict.fromkeys(
+        ("store.db", "store.db-wal", "store.db-shm", "store.db.lock"), "0o600"
+    )
+    await storage.close()
+
+
+async def test_a_second_server_is_refused(tmp_path: Path, heard) -> None:
+    first, second = SqliteStorage(tmp_path / "store.db"), SqliteStorage(tmp_path / "store.db")
+    await first.open(heard)
+    with pytest.raises(Unusable, match="in use by another API server"):
+        await second.open(heard)
+    await first.close()
+    await second.open(heard)
+    await second.close()
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"this is not a database" * 1000)
+
+
+def _truncated(path: Path) -> None:
+    with connect(path) as db:
+        rows = [(revision, f"/{revision}", 0, 0, b"x" * 3000) for revision in range(3, 103)]
+        db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
+        db.executemany("INSERT INTO current VALUES (?, ?)", [(row[1], row[0]) for row in rows])
+    db.close()
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def _foreign(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE theirs (a)")
+    db.commit()
+    db.close()
+
+
+def _newer(path: Path) -> None:
+    db = connect(path)
+    db.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_garbage, "corrupt or not a database .* restore a backup"),
+        (_truncated, "corrupt or not a database .* restore a backup"),
+        (_foreign, "database of another program"),
+        (_newer, f"newer version \\(format {FORMAT + 1}, this one knows {FORMAT}\\)"),
+        (Path.mkdir, "cannot be opened for writing"),
+    ],
+    ids=["garbage", "truncated", "foreign", "newer", "directory"],
+)
+async def test_a_file_that_cannot_be_used_is_named_with_a_remedy(tmp_path: Path, heard, spoil, message: str) -> None:
+    path = tmp_path / "store.db"
+    spoil(path)
+    storage = SqliteStorage(path)
+    with pytest.raises(Unusable, match=message) as error:
+        await storage.open(heard)
+    assert str(path) in str(error.value)
+
+
+async def test_a_missing_folder_is_named(tmp_path: Path, heard) -> None:
+    with pytest.raises(Unusable, match="No such file or directory"):
+        await SqliteStorage(tmp_path / "no" / "store.db").open(heard)
+
+
+def test_a_read_only_file_is_named_with_a_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    connect(path).close()
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    with pytest.raises(sqlite3.Error) as error:
+        db.execute("DELETE FROM log")
+    db.close()
+    assert "make the file and its folder writable" in str(explain(error.value, path))
+
+
+_FULL = """
+import asyncio, resource, sys
+from pathlib import Path
+from karmada.apiserver.storage.base import StorageFailed, Value
+from karmada.apiserver.storage.sqlite import SqliteStorage
+
+class Silent:
+    def committed(self, changes, revision): print("heard", *(change.key for change in changes))
+    def replaced(self, snapshot): raise AssertionError
+
+async def main():
+    storage = SqliteStorage(Path(sys.argv[1]))
+    await storage.open(Silent())
+    small, large = Value(b"", b"small"), Value(b"", b"x" * 500_000)
+    await storage.put("/before", small, 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+    try:
+        await storage.put("/large", large, 0)
+    except StorageFailed as error:
+        print("failed", error)
+    await storage.put("/small", small, 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await storage.put("/large", large, 0)
+    await storage.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, heard) -> None:
+    path = tmp_path / "store.db"
+    result = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", _FULL, str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "heard /before"
+    assert lines[1].startswith(f"failed {path}: ")
+    assert lines[2:] == ["heard /small", "heard /large"]
+    storage = SqliteStorage(path)
+    assert [record.key for record in (await storage.open(heard)).records] == ["/before", "/large", "/small"]
+    await storage.close()
+
+
+async def test_compaction_frees_the_rows_nobody_needs(tmp_path: Path, heard, obj) -> None:
+    path = tmp_path / "store.db"
+    storage = SqliteStorage(path)
+    await storage.open(heard)
+    for name in ("/a", "/b"):
+        revision = 0
+        for number in range(600):
+            revision = (await storage.put(name, obj(str(number)), revision)).revision
+    await storage.delete("/b", obj(), revision)
+    last = await storage.put("/c", obj(), 0)
+    await storage.compact(last.revision)
+    await storage.close()
+    db = sqlite3.connect(path)
+    assert db.execute("SELECT key FROM log ORDER BY key").fetchall() == [("/a",), ("/c",)]
+    db.close()
+
+
+async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path, heard, obj) -> None:
+    path = tmp_path / "store.db"
+    storage = SqliteStorage(path)
+    await storage.open(heard)
+    first = await storage.put("/a", obj("1"), 0)
+    second = await storage.put("/a", obj("2"), first.revision)
+    await storage.close()
+    db = connect(path)
+    db.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (second.revision,))
+    db.close()
+    again = SqliteStorage(path)
+    snapshot = await again.open(heard)
+    assert snapshot.records == [Record("/a", second.value, second.revision)]
+    with pytest.raises(Compacted):
+        await again.history(first.revision, second.revision)
+    await again.compact(second.revision)
+    await again.close()
+    db = connect(path)
+    assert db.execute("SELECT count(*) FROM log").fetchone() == (1,)
+    db.close()
+
+
+async def test_a_backup_taken_during_writes_is_restored_whole(tmp_path: Path, heard, obj) -> None:
+    path, copy, other = (tmp_path / name for name in ("store.db", "backup.db", "restored.db"))
+    storage = SqliteStorage(path)
+    await storage.open(heard)
+    acknowledged = await asyncio.gather(*(storage.put(f"/{number}", obj("x" * 1000), 0) for number in range(200)))
+
+    async def busy() -> None:
+        for number in range(200, 400):
+            await storage.put(f"/{number}", obj(), 0)
+
+    writing = asyncio.create_task(busy())
+    await asyncio.to_thread(backup, path, copy)
+    await writing
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    await asyncio.to_thread(restore, copy, other)
+    restored = SqliteStorage(other)
+    snapshot = await restored.open(heard)
+    assert set(acknowledged) <= set(snapshot.records)
+    assert len({record.key for record in snapshot.records}) == len(snapshot.records)
+    newest = await storage.put("/newest", obj(), 0)
+    assert snapshot.revision > newest.revision
+    with pytest.raises(Compacted):
+        await restored.history(newest.revision, snapshot.revision)
+    heard.revision = snapshot.revision
+    record = acknowledged[0]
+    await restored.put(record.key, obj(), record.revision)
+    await restored.close()
+    await storage.close()
+
+
+async def test_restoring_never_overwrites(tmp_path: Path, heard, obj) -> None:
+    path, copy = tmp_path / "store.db", tmp_path / "backup.db"
+    storage = SqliteStorage(path)
+    await storage.open(heard)
+    backup(path, copy)
+    with pytest.raises(Unusable, match="in use"):
+        restore(copy, path)
+    await storage.close()
+    with pytest.raises(Unusable, match="exists already"):
+        restore(copy, path)
+    with pytest.raises(Unusable, match="exists already"):
+        backup(path, copy)
+
+
+@pytest.mark.parametrize("spoil", [_garbage, _truncated, _newer], ids=["garbage", "truncated", "newer"])
+def test_a_bad_backup_is_not_restored(tmp_path: Path, spoil) -> None:
+    copy, target = tmp_path / "backup.db", tmp_path / "store.db"
+    spoil(copy)
+    with pytest.raises(StorageFailed):
+        restore(copy, target)
+    assert not target.exists()
+    assert not list(tmp_path.glob("*.partial"))
