@@ -1,0 +1,56 @@
+"""The door to one API server: typed and untyped collections, discovery.
+
+    client = Client(transport, field_manager="karmada-scheduler")
+    binding = await client.of(ResourceBinding).get("nginx-deployment", "default")       # a frozen struct
+    deployment = await client.resource(DEPLOYMENTS).get("nginx", "default")             # a tree
+
+Holds no state but discovery: what may be cached is cached by informers. Which transport it has, nobody can tell.
+"""
+
+from functools import cached_property
+from typing import TypeVar
+
+from karmada.api.base import Struct
+from karmada.api.kinds import BY_TYPE
+from karmada.machinery.codec import BYTES, TREE, structs
+from karmada.machinery.discovery import RESTMapper
+from karmada.machinery.resource import Resource
+from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
+
+K = TypeVar("K", bound=Struct)
+
+
+class Client:
+    """Access to one API server as one identity."""
+
+    def __init__(self, transport: Transport, *, field_manager: str = "", timeout: float = 30.0) -> None:
+        self.transport = transport
+        self.field_manager = field_manager
+        self.timeout = timeout
+
+    def of(self, kind: type[K]) -> Resource[K]:
+        """The collection of a kind of `karmada.api`, as frozen structs."""
+        return Resource(self.transport, type_of(kind), structs(kind), self.field_manager, self.timeout)
+
+    def resource(self, type_: GroupVersionResource) -> Resource[JSONObject]:
+        """Any collection, as trees."""
+        return Resource(self.transport, type_, TREE, self.field_manager, self.timeout)
+
+    def encoded(self, type_: GroupVersionResource) -> Resource[bytes]:
+        """Any collection, as encoded objects."""
+        return Resource(self.transport, type_, BYTES, self.field_manager, self.timeout)
+
+    @cached_property
+    def mapper(self) -> RESTMapper:
+        """Which kinds the server has, and what their collections are called."""
+        return RESTMapper(self.transport)
+
+    async def close(self) -> None:
+        """Release the transport."""
+        await self.transport.close()
+
+
+def type_of(kind: type[Struct]) -> GroupVersionResource:
+    """The collection that holds objects of a kind of `karmada.api`."""
+    entry, version = BY_TYPE[kind]
+    return GroupVersionResource(entry.group, version.name, entry.plural)

@@ -1,0 +1,83 @@
+"""How objects of a kind look in Python: a frozen struct, a tree of dicts, or the bytes themselves.
+
+A codec says how to read and write one of these forms and where its identity is. `shareable` tells caches whether a
+decoded value may be kept and handed to several readers: structs are frozen, trees are not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import orjson
+
+from karmada.api import codec
+from karmada.machinery.transport import JSONObject
+
+T = TypeVar("T")
+
+
+class Identity(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Which object, and which state of it."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Head(msgspec.Struct, frozen=True, gc=False):
+    metadata: Identity = Identity()
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def identity(body: bytes) -> Identity:
+    """The identity of an encoded object; the rest is skipped, not decoded."""
+    return _head.decode(body).metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Codec(Generic[T]):
+    """One Python form of objects."""
+
+    decode: Callable[[bytes], T]
+    encode: Callable[[T], bytes]
+    identity: Callable[[T], Identity]
+    shareable: bool
+    """Whether a decoded value may be kept and given to several readers."""
+
+
+def _tree_identity(tree: JSONObject) -> Identity:
+    metadata: dict[str, Any] = tree.get("metadata") or {}
+    return Identity(
+        name=metadata.get("name") or "",
+        namespace=metadata.get("namespace") or "",
+        uid=metadata.get("uid") or "",
+        resource_version=metadata.get("resourceVersion") or "",
+    )
+
+
+def _same(body: bytes) -> bytes:
+    return body
+
+
+TREE: Codec[JSONObject] = Codec(orjson.loads, orjson.dumps, _tree_identity, shareable=False)
+"""Trees of dicts and lists, parsed anew for every reader."""
+
+BYTES: Codec[bytes] = Codec(_same, _same, identity, shareable=True)
+"""Encoded objects as they are."""
+
+
+def structs(kind: type[T]) -> Codec[T]:
+    """The codec of a struct type of `karmada.api`."""
+
+    def decode(body: bytes) -> T:
+        return codec.decode(body, kind)
+
+    def struct_identity(value: T) -> Identity:
+        metadata = getattr(value, "metadata")  # noqa: B009 - T is any kind, and every kind has metadata
+        return Identity(metadata.name, metadata.namespace, metadata.uid, metadata.resource_version)
+
+    return Codec(decode, codec.encode, struct_identity, shareable=True)

@@ -1,0 +1,187 @@
+"""Which kinds an API server has, and what their collections are called.
+
+`RESTMapper` keeps the last discovery answer and asks again when something is not in it, at most once in
+`MINIMUM_AGE` seconds. A group that cannot be discovered right now (its aggregated server is down) keeps its
+last known kinds: a transient error is never a verdict that a kind is gone.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.transport import GroupVersionResource, Transport
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+MINIMUM_AGE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApiResource:
+    """One kind and its collection."""
+
+    type: GroupVersionResource
+    kind: str
+    namespaced: bool
+    verbs: frozenset[str] = frozenset()
+    subresources: frozenset[str] = frozenset()
+    short_names: tuple[str, ...] = ()
+    singular: str = ""
+    categories: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        """Group and version as objects spell them."""
+        return api_version(self.type.group, self.type.version)
+
+
+class UnknownKind(NotFound):
+    """The server has no such kind or collection."""
+
+
+def api_version(group: str, version: str) -> str:
+    """`apps/v1`, or `v1` for the core group."""
+    return f"{group}/{version}" if group else version
+
+
+def split_api_version(text: str) -> tuple[str, str]:
+    """Group and version of an object's apiVersion."""
+    group, _, version = text.rpartition("/")
+    return group, version
+
+
+class RESTMapper:
+    """Kinds and collections of one server."""
+
+    def __init__(self, transport: Transport, clock: Clock = REAL) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._by_kind: dict[tuple[str, str], ApiResource] = {}
+        self._by_type: dict[GroupVersionResource, ApiResource] = {}
+        self._asked_at = float("-inf")
+        self._asking = asyncio.Lock()
+
+    async def of_kind(self, api_version: str, kind: str) -> ApiResource:
+        """The collection that holds objects of a kind."""
+        found = self.known_kind(api_version, kind)
+        if found is None:
+            await self._refresh_if_old()
+            found = self.known_kind(api_version, kind)
+        if found is None:
+            raise UnknownKind(f'the server has no kind "{kind}" in version "{api_version}"')
+        return found
+
+    async def of_type(self, type_: GroupVersionResource) -> ApiResource:
+        """The kind of the objects in a collection."""
+        found = self._by_type.get(type_)
+        if found is None:
+            await self._refresh_if_old()
+            found = self._by_type.get(type_)
+        if found is None:
+            raise UnknownKind(f'the server has no resource "{type_.resource}" in "{type_.group}/{type_.version}"')
+        return found
+
+    def known_kind(self, api_version: str, kind: str) -> ApiResource | None:
+        """What the last discovery said, without asking again."""
+        return self._by_kind.get((api_version, kind))
+
+    async def all(self) -> list[ApiResource]:
+        """Every kind, in discovery order (preferred versions first within a group)."""
+        if not self._by_type:
+            await self._refresh_if_old()
+        return list(self._by_type.values())
+
+    async def refresh(self) -> None:
+        """Ask the server now."""
+        async with self._asking:
+            self._asked_at = self._clock.monotonic()
+            previous = list(self._by_type.values())
+            found = await _discover(self._transport, previous)
+            self._by_type = {resource.type: resource for resource in found}
+            self._by_kind = {(resource.api_version, resource.kind): resource for resource in found}
+
+    async def _refresh_if_old(self) -> None:
+        asked_at = self._asked_at
+        if self._clock.monotonic() - asked_at >= MINIMUM_AGE:
+            await self.refresh()
+
+
+async def _discover(transport: Transport, previous: Iterable[ApiResource]) -> list[ApiResource]:
+    found: list[ApiResource] = []
+    for root in ("/api", "/apis"):
+        answer = orjson.loads(await transport.raw("GET", root, accept=AGGREGATED))
+        if "items" in answer:
+            found += _from_aggregated(answer, previous)
+        else:
+            found += await _from_documents(transport, root, answer, previous)
+    return found
+
+
+def _from_aggregated(answer: dict[str, Any], previous: Iterable[ApiResource]) -> Iterable[ApiResource]:
+    for group in answer["items"] or ():
+        name = (group.get("metadata") or {}).get("name", "")
+        for version in group.get("versions") or ():
+            if version.get("freshness") == "Stale":
+                yield from _kept(previous, name, version["version"])
+                continue
+            for entry in version.get("resources") or ():
+                kind = entry.get("responseKind") or {}
+                yield ApiResource(
+                    GroupVersionResource(name, version["version"], entry["resource"]),
+                    kind.get("kind", ""),
+                    entry.get("scope") == "Namespaced",
+                    frozenset(entry.get("verbs") or ()),
+                    frozenset(sub["subresource"] for sub in entry.get("subresources") or ()),
+                    tuple(entry.get("shortNames") or ()),
+                    entry.get("singularResource", ""),
+                    tuple(entry.get("categories") or ()),
+                )
+
+
+async def _from_documents(
+    transport: Transport, root: str, answer: dict[str, Any], previous: Iterable[ApiResource]
+) -> list[ApiResource]:
+    """Discovery of servers without the aggregated form: one document per group and version."""
+    if root == "/api":
+        versions = [("", version) for version in answer.get("versions") or ()]
+    else:
+        versions = [
+            (group["name"], version["version"]) for group in answer.get("groups") or () for version in group["versions"]
+        ]
+    found: list[ApiResource] = []
+    for group, version in versions:
+        path = f"{root}/{group}/{version}" if group else f"{root}/{version}"
+        try:
+            document = orjson.loads(await transport.raw("GET", path))
+        except ApiError:
+            found += _kept(previous, group, version)
+            continue
+        found += _from_document(group, version, document.get("resources") or [])
+    return found
+
+
+def _from_document(group: str, version: str, entries: list[dict[str, Any]]) -> Iterable[ApiResource]:
+    subresources: dict[str, list[str]] = {}
+    for entry in entries:
+        name, _, subresource = entry["name"].partition("/")
+        subresources.setdefault(name, []).extend([subresource] if subresource else [])
+    for entry in entries:
+        if "/" not in entry["name"]:
+            yield ApiResource(
+                GroupVersionResource(group, version, entry["name"]),
+                entry["kind"],
+                bool(entry.get("namespaced")),
+                frozenset(entry.get("verbs") or ()),
+                frozenset(subresources[entry["name"]]),
+                tuple(entry.get("shortNames") or ()),
+                entry.get("singularName", ""),
+                tuple(entry.get("categories") or ()),
+            )
+
+
+def _kept(previous: Iterable[ApiResource], group: str, version: str) -> Iterable[ApiResource]:
+    return [resource for resource in previous if resource.type[:2] == (group, version)]

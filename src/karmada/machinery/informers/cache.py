@@ -1,0 +1,201 @@
+"""The objects of a collection as last seen, with indexes; every update returns what really changed.
+
+Invariants:
+- An item is immutable. Its body is the encoded object; the decoded value is made when first asked for, and kept only if
+  its form is immutable too (frozen structs). Readers share items: nothing is ever copied.
+- A change with both `old` and `new` is about one incarnation (same uid). An object that was deleted and created again
+  under its name shows as two changes, deletion first.
+- Nothing older replaces something newer: an event at or below the revision reached is a repetition and is ignored.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar, cast
+
+from karmada.machinery.codec import Codec, identity
+from karmada.machinery.transport import EventType, WatchEvent
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_UNDECODED = object()
+
+
+class Key(NamedTuple):
+    """Names an object within its collection."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Item(Generic[T]):
+    """One state of one object."""
+
+    __slots__ = ("_codec", "_value", "body", "key", "resource_version", "uid")
+
+    def __init__(self, key: Key, uid: str, resource_version: str, body: bytes, codec: Codec[T]) -> None:
+        self.key = key
+        self.uid = uid
+        self.resource_version = resource_version
+        self.body = body
+        self._codec = codec
+        self._value: object = _UNDECODED
+
+    @property
+    def value(self) -> T:
+        """The decoded object. Structs are decoded once and shared; trees are decoded for each reader."""
+        if not self._codec.shareable:
+            return self._codec.decode(self.body)
+        if self._value is _UNDECODED:
+            self._value = self._codec.decode(self.body)
+        return cast(T, self._value)
+
+    def __repr__(self) -> str:
+        return f"<{self.key} at {self.resource_version}>"
+
+
+class Change(NamedTuple, Generic[T]):
+    """A real difference: created (no `old`), changed, or gone (no `new`)."""
+
+    old: Item[T] | None
+    new: Item[T] | None
+    initial: bool = False
+    """Whether it was there when the first load ended, so nothing really happened now."""
+
+    @property
+    def item(self) -> Item[T]:
+        """The newest state there is."""
+        return cast(Item[T], self.new or self.old)
+
+    @property
+    def key(self) -> Key:
+        """Which object."""
+        return self.item.key
+
+
+IndexFunction = Callable[[Item[T]], Iterable[str]]
+"""The index values of an item: a pure function that puts up with anything a server may send."""
+
+
+class Cache(Generic[T]):
+    """Items by key and by index."""
+
+    def __init__(self, codec: Codec[T], project: Callable[[bytes], bytes] | None = None) -> None:
+        self._codec = codec
+        self._project = project
+        self.items: dict[Key, Item[T]] = {}
+        self._namespaces: dict[str, dict[Key, Item[T]]] = {}
+        self._functions: dict[str, IndexFunction[T]] = {}
+        self._indexes: dict[str, dict[str, dict[Key, Item[T]]]] = {}
+        self.revision = 0
+        """The highest revision seen; 0 when the server's revisions are no numbers."""
+
+    def add_index(self, name: str, function: IndexFunction[T]) -> None:
+        """Keep an index from now on; items already here are indexed at once. Repeating the same index is fine."""
+        known = self._functions.setdefault(name, function)
+        if known is not function:
+            raise ValueError(f"an index named {name!r} exists with another function")
+        self._indexes[name] = {}
+        for item in self.items.values():
+            self._index(name, item)
+
+    def namespace(self, namespace: str) -> Mapping[Key, Item[T]]:
+        """The items of a namespace."""
+        return self._namespaces.get(namespace, {})
+
+    def indexed(self, name: str, value: str) -> Mapping[Key, Item[T]]:
+        """The items with an index value."""
+        return self._indexes[name].get(value, {})
+
+    def index_values(self, name: str) -> Iterable[str]:
+        """All values an index has."""
+        return self._indexes[name].keys()
+
+    def read(self, body: bytes) -> Item[T]:
+        """The item of an encoded object."""
+        which = identity(body)
+        stored = body if self._project is None else self._project(body)
+        return Item(Key(which.namespace, which.name), which.uid, which.resource_version, stored, self._codec)
+
+    def replace(self, items: Iterable[Item[T]], revision: int, *, initial: bool = False) -> list[Change[T]]:
+        """Take over a complete load; what differs from before, deletions first."""
+        loaded = {item.key: item for item in items}
+        gone = [item for key, item in self.items.items() if key not in loaded]
+        changes: list[Change[T]] = []
+        for item in gone:
+            self._remove(item)
+            changes.append(Change(item, None))
+        for item in loaded.values():
+            self._put(item, changes, initial)
+        self.revision = max(self.revision, revision)
+        return changes
+
+    def apply(self, events: list[WatchEvent]) -> list[Change[T]]:
+        """Take over watch events in order; bookmarks are not for here."""
+        changes: list[Change[T]] = []
+        for kind, body in events:
+            item = self.read(body)
+            revision = number(item.resource_version)
+            if revision:
+                if revision <= self.revision:
+                    continue
+                self.revision = revision
+            if kind is EventType.DELETED:
+                old = self.items.get(item.key)
+                if old is not None:
+                    self._remove(old)
+                    changes.append(Change(old, None))
+            else:
+                self._put(item, changes, False)
+        return changes
+
+    def _put(self, item: Item[T], changes: list[Change[T]], initial: bool) -> None:
+        old = self.items.get(item.key)
+        if old is not None:
+            if old.resource_version == item.resource_version and old.uid == item.uid:
+                return
+            self._remove(old)
+            if old.uid != item.uid:
+                changes.append(Change(old, None))
+                old = None
+        key = item.key
+        self.items[key] = item
+        self._namespaces.setdefault(key.namespace, {})[key] = item
+        for name in self._functions:
+            self._index(name, item)
+        changes.append(Change(old, item, initial))
+
+    def _remove(self, item: Item[T]) -> None:
+        key = item.key
+        del self.items[key]
+        _discard(self._namespaces, key.namespace, key)
+        for name, values in self._indexes.items():
+            for value in self._values(name, item):
+                _discard(values, value, key)
+
+    def _index(self, name: str, item: Item[T]) -> None:
+        values = self._indexes[name]
+        for value in self._values(name, item):
+            values.setdefault(value, {})[item.key] = item
+
+    def _values(self, name: str, item: Item[T]) -> Iterable[str]:
+        try:
+            return list(self._functions[name](item))
+        except Exception:
+            # One object an index function cannot read must not stop the others.
+            log.exception("index %r cannot read %s", name, item.key)
+            return ()
+
+
+def number(resource_version: str) -> int:
+    """A revision as a number; 0 when it is none."""
+    return int(resource_version) if resource_version.isdecimal() else 0
+
+
+def _discard(groups: dict[str, dict[Key, Item[T]]], value: str, key: Key) -> None:
+    group = groups.get(value)
+    if group is not None and group.pop(key, None) is not None and not group:
+        del groups[value]

@@ -1,0 +1,92 @@
+"""One shared informer per collection and process.
+
+Two askers for the same collection with the same scope get the same informer. An informer starts when it is first asked
+for and runs until it is released or the supervisor stops; each is a task of its own, so one that cannot load delays no
+other.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any, TypeVar, cast
+
+from karmada.api.base import Struct
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.codec import Codec
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import EVERYTHING, Scope
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+K = TypeVar("K", bound=Struct)
+Projection = Callable[[bytes], bytes]
+_Identity = tuple[GroupVersionResource, type[Any] | None, Scope, Projection | None]
+
+
+class InformerFactory:
+    """The informers of one client."""
+
+    def __init__(
+        self, client: Client, supervisor: Supervisor, *, clock: Clock = REAL, random: Random | None = None
+    ) -> None:
+        self._client = client
+        self._supervisor = supervisor
+        self._clock = clock
+        self._random = random or Random()
+        self._informers: dict[_Identity, Informer[Any]] = {}
+
+    def of(self, kind: type[K], scope: Scope = EVERYTHING) -> Informer[K]:
+        """The informer of a kind of `karmada.api`, as frozen structs."""
+        resource = self._client.of(kind)
+        return cast(Informer[K], self._shared(resource.type, kind, resource.codec, scope, None))
+
+    def resource(
+        self, type_: GroupVersionResource, scope: Scope = EVERYTHING, project: Projection | None = None
+    ) -> Informer[JSONObject]:
+        """The informer of any collection, kept as bytes and read as trees; `project` drops what nobody reads."""
+        codec = self._client.resource(type_).codec
+        return cast(Informer[JSONObject], self._shared(type_, None, codec, scope, project))
+
+    async def synced(self, informers: Iterable[Informer[Any]] | None = None) -> None:
+        """Wait for the first load of the informers given, or of all there are now."""
+        waiting = self._informers.values() if informers is None else informers
+        await asyncio.gather(*(informer.synced() for informer in list(waiting)))
+
+    async def release(self, informer: Informer[Any]) -> None:
+        """Stop and forget an informer."""
+        for identity, known in self._informers.items():
+            if known is informer:
+                del self._informers[identity]
+                await self._supervisor.cancel(_name(identity))
+                return
+
+    def _shared(
+        self,
+        type_: GroupVersionResource,
+        kind: type[Any] | None,
+        codec: Codec[Any],
+        scope: Scope,
+        project: Projection | None,
+    ) -> Informer[Any]:
+        identity = (type_, kind, scope, project)
+        informer = self._informers.get(identity)
+        if informer is None:
+            informer = Informer(
+                self._client.transport,
+                type_,
+                codec,
+                scope,
+                project=project,
+                clock=self._clock,
+                random=Random(self._random.getrandbits(64)),
+            )
+            self._informers[identity] = informer
+            self._supervisor.start(_name(identity), informer.run)
+        return informer
+
+
+def _name(identity: _Identity) -> str:
+    (group, version, resource), kind, scope, project = identity
+    form = kind.__name__ if kind else f"projected by {project.__qualname__}" if project else "trees"
+    return f"informer {group}/{version}/{resource} as {form} in {scope}"

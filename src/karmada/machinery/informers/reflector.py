@@ -1,0 +1,226 @@
+"""Keeps a cache in step with a collection: load once, follow changes, resume where the connection broke.
+
+- A broken or ended watch is resumed from the last revision; nobody above notices.
+- A compacted revision (410) or an internal failure means loading again; the cache then yields only real differences.
+- The load is a streaming list where the server has it, paged otherwise. A load older than what was already seen (an API
+  server replica that lags) is refused: the cache never travels back in time.
+- Every failure is followed by a growing pause; it shrinks back once a watch has proved to work.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from random import Random
+from types import TracebackType
+from typing import Generic, TypeVar
+
+import msgspec
+
+from karmada.machinery.backoff import Backoff, BackoffPolicy
+from karmada.machinery.clock import Clock
+from karmada.machinery.errors import ApiError, BadRequest, Gone, Invalid, Timeout, Unavailable
+from karmada.machinery.informers.cache import Cache, Change, Item, Key, number
+from karmada.machinery.resource import PAGE_SIZE, Resource, Scope
+from karmada.machinery.transport import EventType, WatchEvent
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+PAUSES = BackoffPolicy(initial=0.5, maximum=30.0, jitter=1.0)
+WATCH_SECONDS = 300
+"""Servers are asked to end a watch after one to two times this long, so that connections spread after a failure."""
+SILENCE = 60.0
+"""How long a watch may overrun what the server was asked for before the connection counts as dead."""
+
+
+class _BookmarkMeta(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _Bookmark(msgspec.Struct, frozen=True, gc=False):
+    metadata: _BookmarkMeta
+
+
+_bookmark = msgspec.json.Decoder(_Bookmark)
+
+
+class Reflector(Generic[T]):
+    """Runs until cancelled; reports through `deliver` and `loaded`."""
+
+    def __init__(
+        self,
+        resource: Resource[bytes],
+        scope: Scope,
+        cache: Cache[T],
+        deliver: Callable[[list[Change[T]]], None],
+        loaded: Callable[[], None],
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self._resource = resource
+        self._scope = scope
+        self._cache = cache
+        self._deliver = deliver
+        self._loaded = loaded
+        self._clock = clock
+        self._random = random
+        self._backoff = Backoff(PAUSES, random)
+        self._revision = ""
+        self._first = True
+        self._streaming = True
+        self.loads = 0
+        self.failure: Exception | None = None
+        """Why the collection cannot be followed right now; None when it is."""
+
+    async def run(self) -> None:
+        """Load and follow for ever."""
+        while True:
+            opened = self._clock.monotonic()
+            try:
+                if self._revision:
+                    await self._follow()
+                elif self._streaming:
+                    await self._load_streaming()
+                else:
+                    await self._load_pages()
+                    continue
+            except Gone as error:
+                self._failed(error)
+                self._revision = ""
+            except ApiError as error:
+                self._failed(error)
+            except Exception as error:
+                log.exception("following %s failed; loading it again", self._resource.type.resource)
+                self._failed(error)
+                self._revision = ""
+            else:
+                if self._clock.monotonic() - opened >= 1:
+                    self._backoff.reset()
+                    continue
+            await self._clock.sleep(self._backoff.next())
+
+    def _failed(self, error: Exception) -> None:
+        if type(error) is not type(self.failure):
+            log.info("cannot follow %s: %s", self._resource.type.resource, error)
+        self.failure = error
+
+    async def _load_pages(self) -> None:
+        items: list[Item[T]] = []
+        start, limit = "", PAGE_SIZE
+        while True:
+            try:
+                page = await self._resource.page(self._scope, limit=limit, start=start)
+            except Gone:
+                if not start:
+                    raise
+                items, start, limit = [], "", 0
+                continue
+            items += map(self._cache.read, page.items)
+            start = page.next
+            if not start:
+                break
+        self._take_over(items, page.resource_version)
+
+    async def _load_streaming(self) -> None:
+        params = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        items: dict[Key, Item[T]] = {}
+        try:
+            async with self._watching(params) as batches:
+                async for batch in batches:
+                    if self._revision:
+                        self._apply(batch)
+                        continue
+                    for position, event in enumerate(batch):
+                        if event.type is not EventType.BOOKMARK:
+                            _collect(items, self._cache.read(event.object), event.type)
+                            continue
+                        metadata = _bookmark.decode(event.object).metadata
+                        if (metadata.annotations or {}).get("k8s.io/initial-events-end") == "true":
+                            self._take_over(list(items.values()), metadata.resource_version)
+                            items.clear()
+                            self._apply(batch[position + 1 :])
+                            break
+        except (BadRequest, Invalid):
+            # The server does not know streaming lists.
+            if self._revision:
+                raise
+            self._streaming = False
+
+    def _take_over(self, items: list[Item[T]], resource_version: str) -> None:
+        revision = number(resource_version)
+        if revision and revision < self._cache.revision:
+            raise Unavailable(f"the server answered with revision {revision}, {self._cache.revision} was seen before")
+        changes = self._cache.replace(items, revision, initial=self._first)
+        self._revision = resource_version
+        self._first = False
+        self.failure = None
+        self.loads += 1
+        if changes:
+            self._deliver(changes)
+        self._loaded()
+
+    async def _follow(self) -> None:
+        async with self._watching({"resourceVersion": self._revision}) as batches:
+            async for batch in batches:
+                self._apply(batch)
+
+    def _apply(self, batch: list[WatchEvent]) -> None:
+        """Take over a batch; a bookmark only moves the revision."""
+        if not batch:
+            return
+        last = batch[-1]
+        events = batch
+        if any(event.type is EventType.BOOKMARK for event in batch):
+            events = [event for event in batch if event.type is not EventType.BOOKMARK]
+        changes = self._cache.apply(events) if events else []
+        # A batch is taken over as a whole, so its last event says how far the cache is.
+        reached = _bookmark.decode(last.object).metadata.resource_version
+        self._revision = reached
+        self._cache.revision = max(self._cache.revision, number(reached))
+        self.failure = None
+        self._backoff.reset()
+        if changes:
+            self._deliver(changes)
+
+    def _watching(self, params: dict[str, str]) -> "_Watching":
+        seconds = WATCH_SECONDS + self._random.randrange(WATCH_SECONDS)
+        params |= {"allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
+        return _Watching(self._resource, self._scope, params, seconds + SILENCE)
+
+
+class _Watching:
+    """A watch that counts as broken when it lasts longer than the server was asked to keep it."""
+
+    def __init__(self, resource: Resource[bytes], scope: Scope, params: dict[str, str], seconds: float) -> None:
+        self._watch = resource.open_watch(scope, params)
+        self._timeout = asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> AsyncIterator[list[WatchEvent]]:
+        await self._timeout.__aenter__()
+        try:
+            return await self._watch.__aenter__()
+        except BaseException as error:
+            await self._exit_timeout(type(error), error)
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._watch.__aexit__(kind, error, trace)
+        finally:
+            await self._exit_timeout(kind, error)
+
+    async def _exit_timeout(self, kind: type[BaseException] | None, error: BaseException | None) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, None)
+        except TimeoutError:
+            raise Timeout("the watch went silent") from error
+
+
+def _collect(items: dict[Key, Item[T]], item: Item[T], kind: EventType) -> None:
+    if kind is EventType.DELETED:
+        items.pop(item.key, None)
+    else:
+        items[item.key] = item

@@ -1,0 +1,132 @@
+"""An event loop with virtual time and a seeded order of tasks: asynchronous code becomes a reproducible program.
+
+- Time stands still while anything can run and jumps to the next timer when nothing can.
+- Of the tasks that could run next, a seeded choice runs; plain callbacks keep their order, as asyncio promises it.
+  Without a seed, tasks run in asyncio's own order.
+- When nothing can run and no timer is left, the program hangs for ever: `Deadlock` says which tasks wait where.
+- There are no sockets, files, signals or threads.
+"""
+
+import asyncio
+import contextlib
+import heapq
+import operator
+from collections import deque
+from collections.abc import Callable, Coroutine
+from random import Random
+from typing import Any, TypeVar
+
+from karmada.machinery.clock import LoopClock
+
+T = TypeVar("T")
+
+EPOCH = 1_700_000_000.0
+"""Wall time at which every simulation starts."""
+
+
+class Deadlock(RuntimeError):
+    """Every task waits for another and no timer is left."""
+
+
+class VirtualClock(LoopClock):
+    """The clock of a virtual loop: wall time starts at `EPOCH` and follows the loop."""
+
+    def now(self) -> float:
+        """Virtual seconds since the epoch."""
+        return EPOCH + self.monotonic()
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """Runs tasks in a seeded order on virtual time."""
+
+    # Set by BaseEventLoop; declared because typeshed keeps them private.
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+    _stopping: bool
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__()
+        self._now = 0.0
+        self._order = None if seed is None else Random(seed)
+        self.steps = 0
+        """How many callbacks have run."""
+
+    def time(self) -> float:
+        """Virtual seconds since the loop was made."""
+        return self._now
+
+    def _run_once(self) -> None:
+        """One round: run what is ready, or let time pass. Called by `run_forever`."""
+        timers = self._scheduled
+        while timers and timers[0].cancelled():
+            heapq.heappop(timers)
+        if not self._ready and not self._stopping:
+            if not timers:
+                raise Deadlock(self._describe())
+            self._now = max(self._now, timers[0].when())
+        while timers and timers[0].when() <= self._now:
+            timer = heapq.heappop(timers)
+            if not timer.cancelled():
+                self._ready.append(timer)
+        for _ in range(len(self._ready)):
+            handle = self._choose()
+            if not handle.cancelled():
+                self.steps += 1
+                handle._run()
+
+    def _choose(self) -> asyncio.Handle:
+        ready = self._ready
+        first = ready.popleft()
+        if self._order is None or not ready or not _is_step(first):
+            return first
+        # Swap with a random step of another task; callbacks that are no steps stay where they are.
+        position = self._order.randrange(len(ready) + 1)
+        if position and _is_step(ready[position - 1]):
+            first, ready[position - 1] = ready[position - 1], first
+        return first
+
+    def _describe(self) -> str:
+        waiting = []
+        for task in asyncio.all_tasks(self):
+            frames = task.get_stack(limit=1)
+            where = f"{frames[0].f_code.co_qualname}:{frames[0].f_lineno}" if frames else "?"
+            waiting.append(f"{task.get_name()} at {where}")
+        return "nothing can run: " + "; ".join(sorted(waiting))
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Cancelled timers leave the heap when their time comes."""
+
+    def _write_to_self(self) -> None:
+        """Nothing waits for input, so nobody has to be woken."""
+
+    def _process_events(self, event_list: object) -> None:
+        """There is no input."""
+
+
+_callback = operator.attrgetter("_callback")
+
+
+def _is_step(handle: asyncio.Handle) -> bool:
+    return isinstance(getattr(_callback(handle), "__self__", None), asyncio.Task)
+
+
+def run_virtual(main: Callable[[], Coroutine[Any, Any, T]], seed: int | None = None) -> T:
+    """Run a program on a virtual loop from start to end, and end what it left running."""
+    loop = VirtualLoop(seed)
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(main())
+    finally:
+        with contextlib.suppress(Deadlock):
+            _cancel_everything(loop)
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _cancel_everything(loop: VirtualLoop) -> None:
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())

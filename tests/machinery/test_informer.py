@@ -1,0 +1,341 @@
+import asyncio
+from random import Random
+
+import orjson
+import pytest
+
+from karmada.machinery.client import Client
+from karmada.machinery.codec import TREE
+from karmada.machinery.errors import Gone, ServerError, Unavailable
+from karmada.machinery.informers.cache import Key
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.informers.informer import Informer, NotSynced
+from karmada.machinery.resource import Scope
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import EventType, GroupVersionResource, WatchEvent
+from karmada.testing.loop import VirtualClock, run_virtual
+
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+
+
+def config_map(name, namespace="default", labels=None, **data):
+    metadata = {"name": name, "namespace": namespace} | ({"labels": labels} if labels else {})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+class Recorder:
+    """Writes down every change a handler gets."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, changes):
+        for old, new, initial in changes:
+            kind = "add" if old is None else "delete" if new is None else "update"
+            self.seen.append((kind, (new or old).key.name) + (("initial",) if initial else ()))
+
+
+def start(server, scope=None, **options):
+    informer = Informer(server, CONFIG_MAPS, TREE, scope or Scope(), clock=VirtualClock(), random=Random(1), **options)
+    recorder = Recorder()
+    informer.add_handler(recorder)
+    task = asyncio.get_running_loop().create_task(informer.run())
+    return informer, recorder.seen, task
+
+
+async def settle():
+    await asyncio.sleep(100)
+
+
+@pytest.mark.parametrize("streaming", [True, False], ids=["streaming list", "paged list"])
+def test_loads_then_follows(server, streaming):
+    async def main():
+        server.streaming_lists = streaming
+        for number in range(1001):
+            server.put(CONFIG_MAPS, config_map(f"m{number:04}"))
+        informer, seen, _ = start(server)
+        await informer.synced()
+        assert len(informer) == 1001
+        assert set(seen) == {("add", f"m{number:04}", "initial") for number in range(1001)}
+        seen.clear()
+        server.put(CONFIG_MAPS, config_map("new"))
+        server.put(CONFIG_MAPS, config_map("m0000", x="1"))
+        server.remove(CONFIG_MAPS, "m0001", "default")
+        await settle()
+        assert seen == [("add", "new"), ("update", "m0000"), ("delete", "m0001")]
+        assert informer.get("m0000", "default")["data"] == {"x": "1"}
+        assert informer.get("m0001", "default") is None
+
+    run_virtual(main)
+
+
+def test_reading_before_the_first_load_is_an_error(server):
+    async def main():
+        informer, _, _ = start(server)
+        for read in (
+            lambda: informer.get("a", "default"),
+            informer.values,
+            lambda: len(informer),
+            lambda: informer.indexed("any", "x"),
+        ):
+            with pytest.raises(NotSynced):
+                read()
+        await informer.synced()
+        assert informer.values() == []
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize("error", [None, Unavailable("connection reset")], ids=["server ends it", "connection breaks"])
+def test_a_broken_watch_is_resumed_unnoticed(server, error):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a"))
+        informer, seen, _ = start(server)
+        await informer.synced()
+        seen.clear()
+        for number in range(5):
+            server.cut(error)
+            server.put(CONFIG_MAPS, config_map("a", x=str(number)))
+            await settle()
+        assert seen == [("update", "a")] * 5
+        assert informer.reflector.loads == 1
+
+    run_virtual(main)
+
+
+def test_a_forgotten_revision_means_a_new_load_that_yields_only_differences(server):
+    async def main():
+        for name in ("same", "changed", "gone", "recreated"):
+            server.put(CONFIG_MAPS, config_map(name))
+        informer, seen, _ = start(server)
+        await informer.synced()
+        seen.clear()
+        server.streams, cut = [], server.streams
+        server.put(CONFIG_MAPS, config_map("changed", x="1"))
+        server.remove(CONFIG_MAPS, "gone", "default")
+        server.remove(CONFIG_MAPS, "recreated", "default")
+        server.put(CONFIG_MAPS, config_map("recreated"))
+        server.put(CONFIG_MAPS, config_map("new"))
+        server.compact()
+        server.streams = cut
+        server.cut()
+        await settle()
+        assert informer.reflector.loads == 2
+        assert sorted(seen) == [
+            ("add", "new"),
+            ("add", "recreated"),
+            ("delete", "gone"),
+            ("delete", "recreated"),
+            ("update", "changed"),
+        ]
+
+    run_virtual(main)
+
+
+def test_a_server_that_answers_410_for_ever_is_not_hammered(server):
+    async def main():
+        informer, _, _ = start(server)
+        await informer.synced()
+        before = len(server.requests)
+        server.failures = [Gone("too old")] * 10_000
+        server.cut(Gone("too old"))
+        await asyncio.sleep(600)
+        assert len(server.requests) - before < 40
+
+    run_virtual(main)
+
+
+def test_bookmarks_move_the_revision_from_which_a_watch_resumes(server):
+    async def main():
+        informer, _, _ = start(server)
+        await informer.synced()
+        server.revision = 5000
+        server.streams[0][1].put_nowait([server.bookmark()])
+        await asyncio.sleep(0)
+        server.cut()
+        await settle()
+        assert server.requests[-1].params["resourceVersion"] == "5000"
+        assert informer.reflector.loads == 1
+
+    run_virtual(main)
+
+
+def test_repeated_and_older_events_are_ignored(server):
+    async def main():
+        created = server.put(CONFIG_MAPS, config_map("a"))
+        informer, seen, _ = start(server)
+        await informer.synced()
+        server.put(CONFIG_MAPS, config_map("a", x="1"))
+        server.remove(CONFIG_MAPS, "a", "default")
+        await settle()
+        seen.clear()
+        server.streams[0][1].put_nowait([WatchEvent(EventType.ADDED, orjson.dumps(created))])
+        await settle()
+        assert seen == []
+        assert informer.get("a", "default") is None
+
+    run_virtual(main)
+
+
+def test_a_load_older_than_what_was_seen_is_refused(server):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a"))
+        informer, seen, _ = start(server)
+        await informer.synced()
+        seen.clear()
+        server.put(CONFIG_MAPS, config_map("b"))
+        await settle()
+        real, server.revision = server.revision, 100
+        del server.objects[CONFIG_MAPS, "default", "b"]
+        server.cut(Gone("compacted"))
+        await asyncio.sleep(5)
+        assert informer.get("b", "default") is not None
+        assert isinstance(informer.reflector.failure, Unavailable)
+        server.revision = real + 1
+        await settle()
+        assert informer.get("b", "default") is None
+
+    run_virtual(main)
+
+
+def test_the_first_load_is_retried_until_it_works(server):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a"))
+        server.failures = [ServerError("boom"), Unavailable("down"), Gone("odd")]
+        informer, seen, _ = start(server)
+        await informer.synced()
+        assert seen == [("add", "a", "initial")]
+
+    run_virtual(main)
+
+
+def test_indexes_follow_changes(server):
+    async def main():
+        informer, _, _ = start(server)
+        informer.add_index("cluster", lambda item: [item.value["data"]["cluster"]])
+        server.put(CONFIG_MAPS, config_map("a", cluster="m1"))
+        server.put(CONFIG_MAPS, config_map("b", cluster="m1"))
+        server.put(CONFIG_MAPS, config_map("unreadable"))
+        await informer.synced()
+        assert {item.key.name for item in informer.indexed_items("cluster", "m1")} == {"a", "b"}
+        server.put(CONFIG_MAPS, config_map("a", cluster="m2"))
+        server.remove(CONFIG_MAPS, "b", "default")
+        await settle()
+        assert informer.indexed("cluster", "m1") == []
+        assert [tree["metadata"]["name"] for tree in informer.indexed("cluster", "m2")] == ["a"]
+        assert list(informer.index_values("cluster")) == ["m2"]
+        assert informer.get("unreadable", "default") is not None
+
+    run_virtual(main)
+
+
+def test_scope_limits_what_is_loaded_and_followed(server):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a", "one"))
+        server.put(CONFIG_MAPS, config_map("b", "two", {"app": "x"}))
+        by_namespace, _, _ = start(server, Scope("one"))
+        by_label, _, _ = start(server, Scope(labels="app=x"))
+        await asyncio.gather(by_namespace.synced(), by_label.synced())
+        server.put(CONFIG_MAPS, config_map("c", "two"))
+        await settle()
+        assert [item.key for item in by_namespace.all_items()] == [Key("one", "a")]
+        assert [item.key for item in by_label.all_items()] == [Key("two", "b")]
+        assert by_label.values("one") == []
+
+    run_virtual(main)
+
+
+def test_a_projection_drops_what_nobody_reads(server):
+    async def main():
+        def metadata_only(body):
+            return orjson.dumps({"metadata": orjson.loads(body)["metadata"]})
+
+        informer, _, _ = start(server, project=metadata_only)
+        server.put(CONFIG_MAPS, config_map("a", big="x" * 1000))
+        await informer.synced()
+        assert "data" not in informer.get("a", "default")
+
+    run_virtual(main)
+
+
+def test_a_failing_handler_disturbs_neither_its_neighbours_nor_the_rest_of_the_batch(server):
+    async def main():
+        informer, seen, _ = start(server)
+        survived = []
+
+        def fragile(changes):
+            for change in changes:
+                if change.key.name == "b":
+                    raise ValueError("cannot stand b")
+                survived.append(change.key.name)
+
+        informer.add_handler(fragile)
+        for name in "abc":
+            server.put(CONFIG_MAPS, config_map(name))
+        await informer.synced()
+        assert len(seen) == 3
+        assert set(survived) == {"a", "c"}
+
+    run_virtual(main)
+
+
+def test_a_late_handler_gets_what_is_there(server):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a"))
+        informer, _, _ = start(server)
+        await informer.synced()
+        late = Recorder()
+        informer.add_handler(late)
+        assert late.seen == [("add", "a", "initial")]
+
+    run_virtual(main)
+
+
+def test_readers_cannot_change_the_cache_through_a_tree(server):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a", x="1"))
+        informer, _, _ = start(server)
+        await informer.synced()
+        informer.get("a", "default")["data"]["x"] = "changed"
+        assert informer.get("a", "default")["data"]["x"] == "1"
+
+    run_virtual(main)
+
+
+def test_factory_shares_one_informer_per_collection_and_scope(server):
+    async def main():
+        async with Supervisor(VirtualClock()) as supervisor:
+            factory = InformerFactory(Client(server), supervisor, clock=VirtualClock(), random=Random(1))
+            one = factory.resource(CONFIG_MAPS)
+            assert factory.resource(CONFIG_MAPS) is one
+            assert factory.resource(CONFIG_MAPS, Scope("default")) is not one
+            await factory.synced()
+            assert len(server.streams) == 2
+            await factory.release(one)
+            assert len(server.streams) == 1
+            assert factory.resource(CONFIG_MAPS) is not one
+
+    run_virtual(main)
+
+
+def test_one_collection_that_cannot_load_does_not_delay_another(server):
+    async def main():
+        class Partly:
+            def __getattr__(self, name):
+                return getattr(server, name)
+
+            def watch(self, request):
+                if request.resource.resource == "deployments":
+                    raise ServerError("no such luck")
+                return server.watch(request)
+
+        async with Supervisor(VirtualClock()) as supervisor:
+            factory = InformerFactory(Client(Partly()), supervisor, clock=VirtualClock(), random=Random(1))
+            broken = factory.resource(GroupVersionResource("apps", "v1", "deployments"))
+            working = factory.resource(CONFIG_MAPS)
+            await working.synced()
+            await settle()
+            assert not broken.has_synced
+            assert isinstance(broken.reflector.failure, ServerError)
+
+    run_virtual(main)
