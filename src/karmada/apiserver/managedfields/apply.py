@@ -1,0 +1,130 @@
+"""Server-side apply: make the object hold what one manager wants, without breaking what others own.
+
+The configuration is merged into the live object; what the manager applied last time, applies no more and nobody else
+owns is removed; a value that another manager owns is a conflict unless forced. Afterwards the manager owns exactly
+the fields of its configuration.
+"""
+
+from typing import Any
+
+import orjson
+
+from karmada.apiserver.failures import bad_request
+from karmada.apiserver.managedfields import entries, last_applied
+from karmada.apiserver.managedfields.checking import check
+from karmada.apiserver.managedfields.comparison import Comparison, compare
+from karmada.apiserver.managedfields.conflicts import ApplyConflict, Conflict
+from karmada.apiserver.managedfields.entries import Entry
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, intersection, is_member, union, without
+from karmada.apiserver.managedfields.merging import merge, prune
+from karmada.apiserver.managedfields.owned import owned_by
+from karmada.apiserver.managedfields.track import after_write
+from karmada.apiserver.managedfields.zero import zero_object
+from karmada.apiserver.schema.model import Schema
+
+JSONObject = dict[str, Any]
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+
+
+def apply(
+    live: JSONObject | None,
+    config: JSONObject,
+    schema: Schema,
+    manager: str,
+    force: bool,
+    api_version: str,
+    subresource: str,
+    now: str,
+    reset: Fields = EMPTY,
+) -> JSONObject:
+    """The object after applying a configuration, with its managedFields; a tree of its own.
+
+    `live` is None when the object does not exist yet. The result still needs defaulting and everything a write needs.
+    Equal to `live` when nothing changes. Raises `ApplyConflict`, or a `Failure` for a configuration that does not fit
+    the schema. Neither `live` nor `config` is changed.
+    """
+    if config["metadata"].get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    check(config, schema)
+    wanted = _cut(config, reset)
+    fields = without(owned_by(wanted, schema), reset)
+    mine = entries.entry(manager, "Apply", api_version, subresource, fields, now)
+    if live is None:
+        created: JSONObject = _copy(wanted)
+        created["metadata"]["managedFields"] = entries.arranged([mine])
+        return _cleaned(created)
+    return _apply(live, wanted, schema, mine, force, reset)
+
+
+def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, force: bool, reset: Fields) -> JSONObject:
+    current: list[Entry] = live["metadata"].get("managedFields") or _untracked(live, schema, mine, reset)
+    who = entries.identity(mine)
+    last = next((entry for entry in current if entries.identity(entry) == who), None)
+    others = [entry for entry in current if entry is not last]
+    merged = merge(live, config, schema)
+    if last is not None and last["fieldsV1"] != mine["fieldsV1"]:
+        owned = mine["fieldsV1"]
+        for entry in others:
+            owned = union(owned, entry["fieldsV1"])
+        merged = prune(merged, last["fieldsV1"], owned, schema)
+    comparison = compare(live, merged, schema, reset)
+    if not force:
+        _refuse_conflicts(live, others, comparison, schema, mine["manager"])
+    changed = comparison != (EMPTY, EMPTY)
+    if not changed:
+        mine = {key: value for key, value in mine.items() if key != "time"}
+        if last is not None and "time" in last:
+            mine["time"] = last["time"]
+    gone = union(comparison.changed, comparison.removed)
+    kept = [{**entry, "fieldsV1": difference(entry["fieldsV1"], gone)} if gone else entry for entry in others]
+    result: JSONObject = _copy(merged if changed else live)
+    tracked = entries.arranged([*kept, mine])
+    result["metadata"].pop("managedFields", None)
+    if tracked:
+        result["metadata"]["managedFields"] = tracked
+    if mine["manager"] == last_applied.MANAGER:
+        last_applied.follow(result, config)
+    return result
+
+
+def _untracked(live: JSONObject, schema: Schema, mine: Entry, reset: Fields) -> list[Entry]:
+    """An object nobody is known to own belongs, as it is, to whoever wrote it before."""
+    found = compare(zero_object(schema), live, schema, reset)
+    writer = entries.entry(
+        BEFORE_FIRST_APPLY, "Update", mine["apiVersion"], mine.get("subresource", ""), EMPTY, mine["time"]
+    )
+    return after_write([], found, writer, reset)
+
+
+def _refuse_conflicts(
+    live: JSONObject, others: list[Entry], comparison: Comparison, schema: Schema, manager: str
+) -> None:
+    if not comparison.changed:
+        return
+    found = [(entry, intersection(entry["fieldsV1"], comparison.changed)) for entry in others]
+    conflicts = [Conflict(entry, fields) for entry, fields in found if fields]
+    if conflicts and manager == last_applied.MANAGER:
+        allowed = last_applied.unchanged_since(live, schema)
+        found = [(entry, difference(fields, allowed)) for entry, fields in conflicts]
+        conflicts = [Conflict(entry, fields) for entry, fields in found if fields]
+    if conflicts:
+        raise ApplyConflict(conflicts)
+
+
+def _cut(config: JSONObject, reset: Fields) -> JSONObject:
+    """The configuration without the top-level fields this door does not write."""
+    return {key: value for key, value in config.items() if not is_member(reset.get("f:" + key, _ELSEWHERE))}
+
+
+_ELSEWHERE: Fields = {"f:": EMPTY}
+
+
+def _copy(tree: JSONObject) -> Any:
+    return orjson.loads(orjson.dumps(tree))
+
+
+def _cleaned(created: JSONObject) -> JSONObject:
+    if not created["metadata"]["managedFields"]:
+        del created["metadata"]["managedFields"]
+    return created

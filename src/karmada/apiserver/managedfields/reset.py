@@ -1,0 +1,20 @@
+"""Which fields a door does not write: the object itself leaves out its status, the status subresource the rest."""
+
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields
+from karmada.apiserver.resources import ResourceType
+
+_STATUS: Fields = {"f:status": EMPTY}
+_SPEC: Fields = {"f:spec": EMPTY}
+_STATUS_DOOR: dict[tuple[str, str], Fields] = {
+    ("apps", "deployments"): {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
+    ("", "pods"): {"f:spec": EMPTY, "f:metadata": {"f:deletionTimestamp": EMPTY, "f:ownerReferences": EMPTY}},
+}
+
+
+def reset_fields(resource: ResourceType, subresource: str) -> Fields:
+    """What writes through a door never own, as a set whose members stand for all below them."""
+    if subresource == "status":
+        return _STATUS_DOOR.get((resource.group, resource.plural), _SPEC)
+    if not subresource and resource.has_status and any(sub.name == "status" for sub in resource.subresources):
+        return _STATUS
+    return EMPTY
