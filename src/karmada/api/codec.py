@@ -60,13 +60,16 @@ encode = _encoder.encode
 def decode(data: bytes | bytearray | memoryview | str | Raw, type_: type[T]) -> T:
     """Read JSON into an object of the given type."""
     try:
-        return decoder(type_).decode(data)
-    except msgspec.ValidationError as error:
-        return _decode_with_nulls(data, type_, error)
+        try:
+            return decoder(type_).decode(data)
+        except msgspec.ValidationError as error:
+            return _decode_with_nulls(data, type_, error)
     except msgspec.DecodeError as error:
         raise DecodeError("$", "JSON", f"malformed text ({error})") from error
     except UnicodeDecodeError as error:
         raise DecodeError("$", "JSON", f"text that is not UTF-8 (byte {error.start})") from error
+    except RecursionError as error:
+        raise DecodeError("$", "JSON", "values nested too deeply") from error
 
 
 def from_tree(value: Any, type_: type[T]) -> T:
