@@ -39,7 +39,7 @@ POD = Merging(
         "reference": Merging(merge_strategies=("replace",)),
     }
 )
-LIVE = {
+LIVE: dict[str, Any] = {
     "containers": [
         {"name": "a", "image": "1", "args": ["x"], "ports": [{"port": 80, "n": "h"}, {"port": 443}]},
         {"name": "b", "image": "1"},

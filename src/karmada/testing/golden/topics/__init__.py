@@ -1,9 +1,10 @@
 """The topics that can be run, one module each. Add yours to the list."""
 
 from karmada.testing.golden.case import Topic
-from karmada.testing.golden.topics import naming, quantity
+from karmada.testing.golden.topics import cronfederatedhpa, naming, quantity
 
 TOPICS: list[Topic] = [
+    cronfederatedhpa.TOPIC,
     naming.TOPIC,
     quantity.TOPIC,
 ]

@@ -1,0 +1,231 @@
+"""Cron schedules: when does a rule run next?
+
+Five fields (minute, hour, day of month, month, day of week) with names, ranges, lists and steps; descriptors such as
+`@daily`; `@every 90s`; and a leading `TZ=Area/City` that overrules the zone a caller gives. A run is a moment whose
+local wall clock matches: wall times that a clock change skips do not run, those it repeats run twice. Days match when
+day of month *or* day of week does, unless one of the two is unrestricted. Errors keep the wording of the library that
+Karmada uses.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from karmada.api import duration
+
+_HORIZON_YEARS = 5
+"""A schedule without a run in this many years has none."""
+
+
+class CronError(ValueError):
+    """A schedule or time zone that makes no sense; `text` is what was given."""
+
+    def __init__(self, message: str, text: str) -> None:
+        self.text = text
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Runs at a fixed distance from the moment it is asked."""
+
+    seconds: int
+
+    def next_run(self, after: datetime) -> datetime | None:
+        """The first run after a moment, in UTC."""
+        return after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Runs when the wall clock in `zone` shows one of the times on a matching day; None stands for any day."""
+
+    times: tuple[time, ...]
+    """Wall times, in order."""
+    days_of_month: frozenset[int] | None
+    months: frozenset[int]
+    days_of_week: frozenset[int] | None
+    """0 is Sunday."""
+    zone: ZoneInfo
+
+    def next_run(self, after: datetime) -> datetime | None:
+        """The first run strictly after a moment, in UTC; None when there is none within some years."""
+        start = after.astimezone(self.zone).date()
+        for day in self._matching_days(start):
+            for run in self._runs_of_day(day, after):
+                return run
+        return None
+
+    def _matching_days(self, start: date) -> Iterator[date]:
+        for year in range(start.year, min(start.year + _HORIZON_YEARS, date.max.year) + 1):
+            for month in sorted(self.months):
+                if (year, month) < (start.year, start.month):
+                    continue
+                day = date(year, month, 1)
+                while day.month == month:
+                    if day >= start and self._matches_day(day):
+                        yield day
+                    if day == date.max:
+                        return
+                    day += timedelta(days=1)
+
+    def _matches_day(self, day: date) -> bool:
+        in_month = self.days_of_month is None or day.day in self.days_of_month
+        in_week = self.days_of_week is None or day.isoweekday() % 7 in self.days_of_week
+        if self.days_of_month is None or self.days_of_week is None:
+            return in_month and in_week
+        return in_month or in_week
+
+    def _runs_of_day(self, day: date, after: datetime) -> Iterator[datetime]:
+        midnight = datetime.combine(day, time(), self.zone)
+        evening = datetime.combine(day, time(23, 59, fold=1), self.zone)
+        if midnight.utcoffset() == evening.utcoffset():
+            # No clock change today: wall times and moments have the same order.
+            local = after.astimezone(self.zone)
+            first = bisect_left(self.times, _next_minute(local)) if local.date() == day else 0
+            if local.date() <= day and first < len(self.times):
+                yield datetime.combine(day, self.times[first], self.zone).astimezone(UTC)
+            return
+        yield from sorted(run for run in self._runs_around_clock_change(day) if run > after)
+
+    def _runs_around_clock_change(self, day: date) -> Iterator[datetime]:
+        for at in self.times:
+            wall = datetime.combine(day, at)
+            for fold in (0, 1):
+                run = wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC)
+                # A skipped wall time comes back as another one, an unrepeated one comes back with fold 0.
+                back = run.astimezone(self.zone)
+                if back.replace(tzinfo=None, fold=0) == wall and back.fold == fold:
+                    yield run
+
+
+Schedule = Every | Calendar
+
+
+def _next_minute(local: datetime) -> time:
+    """The first whole minute of the day after a moment; the very end of the day when there is none."""
+    if (local.hour, local.minute) == (23, 59):
+        return time.max
+    minutes = local.hour * 60 + local.minute + 1
+    return time(minutes // 60, minutes % 60)
+
+
+class _Field(NamedTuple):
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS = (_Field(0, 59), _Field(0, 23), _Field(1, 31), _Field(1, 12, _MONTHS), _Field(0, 6, _WEEKDAYS))
+_DESCRIPTORS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str, zone: str = "") -> Schedule:
+    """Read a schedule; without a zone it is meant in UTC."""
+    if not text:
+        raise CronError("empty spec string", text)
+    fields = text
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        prefix, _, fields = text.partition(" ")
+        zone = prefix.partition("=")[2]
+        fields = fields.strip()
+    location = load_zone(zone, text)
+    if fields.startswith("@every "):
+        return _every(fields)
+    if fields.startswith("@"):
+        if fields not in _DESCRIPTORS:
+            raise CronError(f"unrecognized descriptor: {fields}", text)
+        fields = _DESCRIPTORS[fields]
+    return _calendar(fields.split(), location, text)
+
+
+def load_zone(name: str, text: str = "") -> ZoneInfo:
+    """The time zone of that name; the empty name is UTC."""
+    try:
+        return ZoneInfo(name or "UTC")
+    except (KeyError, ValueError, OSError) as error:
+        raise CronError(f"provided bad location {name}: unknown time zone {name}", text or name) from error
+
+
+def _every(text: str) -> Every:
+    try:
+        delay = duration.parse(text.removeprefix("@every "))
+    except duration.DurationError as error:
+        raise CronError(f"failed to parse duration {text}: {error}", text) from error
+    return Every(max(1, delay // duration.SECOND))
+
+
+def _calendar(fields: list[str], zone: ZoneInfo, text: str) -> Calendar:
+    if len(fields) != len(_FIELDS):
+        raise CronError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]", text)
+    sets = [_values(field, bounds, text) for field, bounds in zip(fields, _FIELDS, strict=True)]
+    (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = sets
+    times = tuple(time(hour, minute) for hour in sorted(hours) for minute in sorted(minutes))
+    return Calendar(times, None if any_day else days, months, None if any_weekday else weekdays, zone)
+
+
+def _values(field: str, bounds: _Field, text: str) -> tuple[frozenset[int], bool]:
+    """The values a field allows, and whether it is unrestricted."""
+    values: set[int] = set()
+    is_open = False
+    for part in filter(None, field.split(",")):
+        allowed, star = _range(part, bounds, text)
+        values.update(allowed)
+        is_open = is_open or star
+    return frozenset(values), is_open
+
+
+def _range(part: str, bounds: _Field, text: str) -> tuple[range, bool]:
+    span, *steps = part.split("/")
+    low, *high = span.split("-")
+    is_star = low in ("*", "?")
+    if is_star:
+        first, last = bounds.low, bounds.high
+    else:
+        first = _number(low, bounds, text)
+        if len(high) > 1:
+            raise CronError(f"too many hyphens: {part}", text)
+        last = _number(high[0], bounds, text) if high else first
+    if len(steps) > 1:
+        raise CronError(f"too many slashes: {part}", text)
+    step = _number(steps[0], _Field(0, 0), text) if steps else 1
+    if steps and not high:
+        last = bounds.high
+    if first < bounds.low:
+        raise CronError(f"beginning of range ({first}) below minimum ({bounds.low}): {part}", text)
+    if last > bounds.high:
+        raise CronError(f"end of range ({last}) above maximum ({bounds.high}): {part}", text)
+    if first > last:
+        raise CronError(f"beginning of range ({first}) beyond end of range ({last}): {part}", text)
+    if step == 0:
+        raise CronError(f"step of range should be a positive number: {part}", text)
+    return range(first, last + 1, step), is_star and step == 1
+
+
+def _number(word: str, bounds: _Field, text: str) -> int:
+    if word.lower() in bounds.names:
+        return bounds.names.index(word.lower()) + bounds.low
+    if not re.fullmatch(r"[+-]?[0-9]+", word, re.ASCII):
+        raise CronError(f'failed to parse int from {word}: strconv.Atoi: parsing "{word}": invalid syntax', text)
+    if len(word) > 18:
+        raise CronError(f'failed to parse int from {word}: strconv.Atoi: parsing "{word}": value out of range', text)
+    number = int(word)
+    if number < 0:
+        raise CronError(f"negative number ({number}) not allowed: {word}", text)
+    return number
