@@ -115,8 +115,8 @@ async def test_history_repeats_what_was_written(storage: Storage, obj: Obj) -> N
     told = await everything(storage, start.revision, again.revision)
     assert [(change.revision, change.value, change.previous) for change in told] == [
         (first.revision, first.value, None),
-        (second.revision, second.value, first.value),
-        (gone, None, second.value),
+        (second.revision, second.value, first),
+        (gone, None, second),
         (again.revision, again.value, None),
     ]
     assert told[2].last == obj("2").at(gone)
@@ -142,7 +142,7 @@ async def test_compaction_forgets_history_and_keeps_state(storage: Storage, obj:
     await storage.compact(deleted)
     third = await storage.put("/a", obj("3"), second.revision)
     told = await everything(storage, deleted, third.revision)
-    assert [(change.value, change.previous) for change in told] == [(third.value, second.value)]
+    assert [(change.value, change.previous) for change in told] == [(third.value, second)]
     with pytest.raises(Compacted) as error:
         await storage.history(first.revision, third.revision)
     assert error.value.oldest >= deleted

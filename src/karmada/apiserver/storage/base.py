@@ -56,7 +56,7 @@ class Change(NamedTuple):
     revision: int
     value: bytes | None
     last: bytes | None = None
-    previous: bytes | None = None
+    previous: Record | None = None
     context: object = None
 
 
@@ -119,6 +119,10 @@ class Storage(Protocol):
 
         The answer may stop early to stay small; it is empty only when there are no more.
         """
+        ...
+
+    async def sync(self) -> None:
+        """Return when the listener has heard of everything that was committed before the call, by anyone."""
         ...
 
     async def compact(self, revision: int) -> None:

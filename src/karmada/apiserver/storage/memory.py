@@ -45,7 +45,7 @@ class MemoryStorage:
         revision = self._revision + 1
         record = Record(key, value.at(revision), revision)
         self._records[key] = record
-        self._commit(Change(key, revision, record.value, None, old.value if old else None, context))
+        self._commit(Change(key, revision, record.value, None, old, context))
         return record
 
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
@@ -53,7 +53,7 @@ class MemoryStorage:
         old = self._check(key, expected)
         revision = self._revision + 1
         self._records.pop(key, None)
-        self._commit(Change(key, revision, None, last.at(revision), old.value if old else None, context))
+        self._commit(Change(key, revision, None, last.at(revision), old, context))
         return revision
 
     async def history(self, after: int, until: int) -> list[Change]:
@@ -62,6 +62,9 @@ class MemoryStorage:
             raise Compacted(self._compacted)
         wanted = (change for change in self._log if after < change.revision <= until)
         return list(islice(wanted, _BATCH))
+
+    async def sync(self) -> None:
+        """Nobody else writes."""
 
     async def compact(self, revision: int) -> None:
         """Drop the log's head."""

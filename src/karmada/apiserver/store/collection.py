@@ -1,7 +1,8 @@
 """The objects of one resource: by key, in key order, and who watches them."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from karmada.apiserver.store.keys import Kind, key_of, prefix_of
 from karmada.apiserver.store.model import Item, Match, Page, StoreEvent
@@ -19,7 +20,7 @@ class Collection:
         self.items: dict[str, Item] = {}
         self.keys: list[str] = []
         """The keys of `items`, sorted."""
-        self.watchers: dict[tuple[str, str], list[Watcher]] = {}
+        self.watchers: dict[tuple[str, str], dict[Watcher, None]] = {}
         """By (namespace, name); an empty string stands for all."""
 
     def set(self, key: str, item: Item) -> None:
@@ -45,14 +46,24 @@ class Collection:
             for watcher in tuple(self.watchers.get(place, ())):
                 watcher.offer(event)
 
-    def page(self, namespace: str, match: Match | None, limit: int, after: str, revision: int) -> Page:
-        """A page of the current objects."""
-        return page_of(self.items, self.keys, self._bounds(namespace, after), match, limit, revision)
+    def attach(self, place: tuple[str, str], watcher: Watcher) -> None:
+        """Begin to tell a watcher of a place."""
+        self.watchers.setdefault(place, {})[watcher] = None
 
-    def page_at(
-        self, undo: Iterable[StoreEvent], namespace: str, match: Match | None, limit: int, after: str, revision: int
-    ) -> Page:
-        """A page of the objects as they were at an older revision; `undo` are the events since, newest first."""
+    def detach(self, place: tuple[str, str], watcher: Watcher) -> None:
+        """Stop telling it."""
+        watchers = self.watchers.get(place, {})
+        watchers.pop(watcher, None)
+        if not watchers:
+            self.watchers.pop(place, None)
+
+    def watching(self) -> Iterator[Watcher]:
+        """All watchers."""
+        for watchers in self.watchers.values():
+            yield from watchers
+
+    def before(self, undo: Iterable[StoreEvent]) -> "Collection":
+        """The objects as they were before some events, given newest first."""
         items = self.items.copy()
         for event in undo:
             key = key_of(self.kind, event.item.namespace, event.item.name)
@@ -62,9 +73,26 @@ class Collection:
                 items[key] = event.previous
         older = Collection(self.kind)
         older.items, older.keys = items, sorted(items)
-        return older.page(namespace, match, limit, after, revision)
+        return older
 
-    def _bounds(self, namespace: str, after: str) -> tuple[int, int]:
+    def page(self, namespace: str, match: Match | None, limit: int, after: str, revision: int) -> Page:
+        """A page of the objects, which are those of a revision; `after` is the position of the previous page's end."""
+        low, high = self._range(namespace, after)
+        found: list[Item] = []
+        if match is None:
+            end = min(low + limit, high) if limit else high
+            found = [self.items[key] for key in self.keys[low:end]]
+            return Page(found, revision, _position(found[-1]) if end < high else "", high - end)
+        for key in islice(self.keys, low, high):
+            item = self.items[key]
+            if not match(item):
+                continue
+            if limit and len(found) == limit:
+                return Page(found, revision, _position(found[-1]), 0)
+            found.append(item)
+        return Page(found, revision, "", 0)
+
+    def _range(self, namespace: str, after: str) -> tuple[int, int]:
         low, high = 0, len(self.keys)
         if namespace:
             low = bisect_left(self.keys, f"{self.prefix}{namespace}/")
@@ -74,22 +102,5 @@ class Collection:
         return low, high
 
 
-def page_of(
-    items: dict[str, Item], keys: list[str], bounds: tuple[int, int], match: Match | None, limit: int, revision: int
-) -> Page:
-    """Cut a page out of sorted keys."""
-    low, high = bounds
-    if match is None:
-        end = min(low + limit, high) if limit else high
-        found = [items[key] for key in keys[low:end]]
-        last = found[-1] if end < high else None
-        return Page(found, revision, f"{last.namespace}/{last.name}" if last else "", high - end)
-    found = []
-    for position in range(low, high):
-        item = items[keys[position]]
-        if not match(item):
-            continue
-        if limit and len(found) == limit:
-            return Page(found, revision, f"{found[-1].namespace}/{found[-1].name}", 0)
-        found.append(item)
-    return Page(found, revision, "", 0)
+def _position(item: Item) -> str:
+    return f"{item.namespace}/{item.name}"

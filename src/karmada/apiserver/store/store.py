@@ -4,24 +4,27 @@ Invariants:
 - What reads and watches see is what the storage has committed, in revision order. A write is answered when it is
   durable and visible here.
 - `revision` is the revision of everything visible. A watch after revision R sees each later event exactly once.
-- Several API servers may share one storage: changes of others come in the same way as own ones.
+- Several API servers may share one storage: changes of others come in the same way as own ones; `sync` waits
+  until all that were committed before are visible.
 """
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 
-from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value, restamp
-from karmada.apiserver.store.collection import Collection
+from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value
+from karmada.apiserver.store.contents import Contents, Entry, Indexer
 from karmada.apiserver.store.history import Bounds, History
-from karmada.apiserver.store.keys import Kind, key_of, place_of
+from karmada.apiserver.store.keys import Kind, key_of, prefix_of
 from karmada.apiserver.store.model import Index, Item, Match, Page, StoreEvent, bookmark
+from karmada.apiserver.store.upkeep import Upkeep
 from karmada.apiserver.store.watcher import Watcher
 from karmada.machinery.transport import EventType
 
-Indexer = Callable[[Kind, bytes], Index]
-Entries = list[tuple[Kind, Item]]
 Changes = list[Change]
+Entries = list[Entry]
 Events = list[StoreEvent]
+Place = tuple[str, str]
 
 
 class ObjectStore:
@@ -35,27 +38,28 @@ class ObjectStore:
         buffer: int = 10_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`index` is asked only at start-up and for changes of other servers; `buffer` is a watcher's bound."""
+        """`index` is asked only for what this server did not write itself; `buffer` bounds each watcher."""
         self._storage = storage
         self._index = index
         self._bounds = bounds or Bounds()
         self._buffer = buffer
         self._clock = clock
-        self._collections: dict[Kind, Collection] = {}
-        self._by_uid: dict[str, str] = {}
-        """Key of each object by its uid."""
-        self._owned: dict[str, set[str]] = {}
-        """Keys of the dependents by the owner's uid."""
+        self._contents = Contents(index)
         self._revision = 0
         self._history = History(0, self._bounds, clock)
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._upkeep = Upkeep(storage, lambda: self._revision, self._bookmark)
 
     async def start(self) -> None:
         """Open the storage and load everything."""
         self._load(await self._storage.open(self))
+        self._upkeep.start()
 
     async def stop(self) -> None:
         """End all watches, flush and close the storage."""
-        self._end_watches(None)
+        await self._upkeep.stop()
+        for watcher in self._watchers():
+            watcher.close()
         await self._storage.close()
 
     @property
@@ -63,9 +67,24 @@ class ObjectStore:
         """The revision of everything visible."""
         return self._revision
 
+    async def sync(self) -> None:
+        """Return when everything is visible that was committed before the call, by any server."""
+        await self._storage.sync()
+
+    async def reached(self, revision: int) -> None:
+        """Return when a revision is visible; the caller sets the time limit."""
+        if revision > self._revision:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            entry = (revision, waiter)
+            self._waiting.append(entry)
+            try:
+                await waiter
+            finally:
+                self._waiting.remove(entry)
+
     def get(self, kind: Kind, namespace: str, name: str) -> Item | None:
         """One object, or None."""
-        collection = self._collections.get(kind)
+        collection = self._contents.collections.get(kind)
         return collection.items.get(key_of(kind, namespace, name)) if collection else None
 
     def list(
@@ -78,22 +97,19 @@ class ObjectStore:
         at: int = 0,
     ) -> Page:
         """Objects sorted by key; `after` is a page's `next`; `at` an exact older revision, or `Compacted`."""
-        collection = self._collection(kind)
-        if not at or at == self._revision:
-            return collection.page(namespace, match, limit, after, self._revision)
-        undo = self._history.since(kind, at)
-        if not undo:
-            return collection.page(namespace, match, limit, after, at)
-        return collection.page_at(undo, namespace, match, limit, after, at)
+        collection = self._contents.collection(kind)
+        undo = self._history.since(kind, at) if at and at != self._revision else ()
+        if undo:
+            collection = collection.before(undo)
+        return collection.page(namespace, match, limit, after, at or self._revision)
 
-    def by_uid(self, uid: str) -> tuple[Kind, Item] | None:
+    def by_uid(self, uid: str) -> Entry | None:
         """The object with a uid."""
-        key = self._by_uid.get(uid)
-        return self._entry(key) if key is not None else None
+        return self._contents.by_uid(uid)
 
     def owned_by(self, uid: str) -> Entries:
         """The objects that name this uid as an owner."""
-        return [self._entry(key) for key in sorted(self._owned.get(uid, ()))]
+        return self._contents.owned_by(uid)
 
     async def create(self, kind: Kind, namespace: str, name: str, value: Value, index: Index) -> Item:
         """Add an object; raises `Mismatch` when it exists."""
@@ -121,112 +137,88 @@ class ObjectStore:
     ) -> Watcher:
         """Events after a revision (0: from now on), or, with `initial`, the current objects as ADDED and what follows.
 
-        `initial_end` asks for the bookmark that closes the initial events. Raises `Compacted`.
+        `initial_end` asks for the bookmark that closes the initial events. A revision that is not known any more
+        raises `Compacted`, here or at the first read.
         """
-        collection = self._collection(kind)
+        collection = self._contents.collection(kind)
         place = (namespace, name)
-        watchers = collection.watchers.setdefault(place, [])
-
-        def detach(watcher: Watcher) -> None:
-            if watcher in watchers:
-                watchers.remove(watcher)
-            if not watchers and collection.watchers.get(place) is watchers:
-                del collection.watchers[place]
-
-        watcher = Watcher(match, bookmarks, self._buffer, detach)
+        past, events = None, []
         if initial:
             items = collection.page(namespace, match, 0, "", self._revision).items
             events = [StoreEvent(EventType.ADDED, item, None) for item in items if not name or item.name == name]
             if initial_end:
                 events.append(bookmark(self._revision, initial_end=True))
-            watcher.preload(events)
+        elif after and after < self._history.floor:
+            past = self._past(kind, place, match, after, self._history.floor)
+            events = self._recent(kind, place, match, self._history.floor)
         elif after and after < self._revision:
-            watcher.preload(self._missed(collection, place, match, after))
-        watchers.append(watcher)
+            events = self._recent(kind, place, match, after)
+        watcher = Watcher(match, after, bookmarks, self._buffer, lambda gone: collection.detach(place, gone))
+        watcher.begin(past, events)
+        collection.attach(place, watcher)
         return watcher
 
     def committed(self, changes: Changes, revision: int) -> None:
         """The storage's word that these writes are durable: make them visible."""
         for change in changes:
-            self._apply(change)
-        self._revision = revision
+            applied = self._contents.apply(change)
+            if applied is not None:
+                collection, event = applied
+                self._history.append(collection.kind, event)
+                collection.tell(event)
+        self._advance(revision)
 
     def replaced(self, snapshot: Snapshot) -> None:
         """The storage lost the thread: watches cannot go on."""
-        self._end_watches(Compacted(snapshot.revision))
+        for watcher in self._watchers():
+            watcher.end(Compacted(snapshot.revision))
         self._load(snapshot)
 
-    def _collection(self, kind: Kind) -> Collection:
-        collection = self._collections.get(kind)
-        if collection is None:
-            collection = self._collections[kind] = Collection(kind)
-        return collection
-
-    def _entry(self, key: str) -> tuple[Kind, Item]:
-        kind = place_of(key).kind
-        return kind, self._collections[kind].items[key]
-
     def _load(self, snapshot: Snapshot) -> None:
-        self._collections, self._by_uid, self._owned = {}, {}, {}
-        for key, body, revision in sorted(snapshot.records):
-            kind, namespace, name = place_of(key)
-            index = self._index(kind, body)
-            self._collection(kind).set(key, Item(namespace, name, revision, index, body))
-            self._link(key, None, index)
-        self._revision = snapshot.revision
+        self._contents = Contents(self._index)
+        self._contents.load(snapshot)
         self._history = History(snapshot.revision, self._bounds, self._clock)
+        self._advance(snapshot.revision)
 
-    def _apply(self, change: Change) -> None:
-        key, revision, body = change.key, change.revision, change.value
-        kind, namespace, name = place_of(key)
-        collection = self._collection(kind)
-        old = collection.items.get(key)
-        if body is not None:
-            index = change.context if isinstance(change.context, Index) else self._index(kind, body)
-            item = Item(namespace, name, revision, index, body)
-            event = StoreEvent(EventType.ADDED if old is None else EventType.MODIFIED, item, old)
-            collection.set(key, item)
-            self._link(key, old.index if old else None, index)
-        elif old is not None:
-            last = change.last or restamp(old.body, old.revision, revision)
-            event = StoreEvent(EventType.DELETED, Item(namespace, name, revision, old.index, last), old)
-            collection.remove(key)
-            self._link(key, old.index, None)
-        else:
-            return
-        self._history.append(kind, event)
-        collection.tell(event)
+    def _advance(self, revision: int) -> None:
+        self._revision = revision
+        for wanted, waiter in self._waiting:
+            if wanted <= revision and not waiter.done():
+                waiter.set_result(None)
 
-    def _link(self, key: str, old: Index | None, new: Index | None) -> None:
-        if old is not None and new is not None and old.uid == new.uid and old.owners == new.owners:
-            return
-        if old is not None:
-            self._by_uid.pop(old.uid, None)
-            for owner in old.owners:
-                dependents = self._owned[owner]
-                dependents.discard(key)
-                if not dependents:
-                    del self._owned[owner]
-        if new is not None:
-            if new.uid:
-                self._by_uid[new.uid] = key
-            for owner in new.owners:
-                self._owned.setdefault(owner, set()).add(key)
+    def _recent(self, kind: Kind, place: Place, match: Match | None, after: int) -> Events:
+        return _seen(reversed(self._history.since(kind, after)), place, match)
 
-    def _missed(self, collection: Collection, place: tuple[str, str], match: Match | None, after: int) -> Events:
-        namespace, name = place
-        found = []
-        for event in reversed(self._history.since(collection.kind, after)):
-            item = event.item
-            if (namespace and item.namespace != namespace) or (name and item.name != name):
-                continue
-            seen = event.seen_through(match) if match else event
-            if seen is not None:
-                found.append(seen)
-        return found
+    async def _past(
+        self, kind: Kind, place: Place, match: Match | None, after: int, until: int
+    ) -> AsyncIterator[Events]:
+        """The events with after < revision <= until, which only the storage still knows."""
+        prefix, recall = prefix_of(kind), self._contents.recall
+        while changes := await self._storage.history(after, until):
+            own = (recall(change) for change in changes if change.key.startswith(prefix))
+            if events := _seen(own, place, match):
+                yield events
+            after = changes[-1].revision
 
-    def _end_watches(self, reason: Exception | None) -> None:
-        for collection in self._collections.values():
-            for watchers in tuple(collection.watchers.values()):
-                for watcher in tuple(watchers):
-                    watcher.end(reason) if reason else watcher.close()
+    def _bookmark(self) -> None:
+        for watcher in self._watchers():
+            if watcher.bookmarks:
+                watcher.bookmark(self._revision)
+
+    def _watchers(self) -> tuple[Watcher, ...]:
+        """All of them, safe to end while going through."""
+        return tuple(watcher for collection in self._contents.collections.values() for watcher in collection.watching())
+
+
+def _seen(events: Iterable[StoreEvent], place: Place, match: Match | None) -> Events:
+    """What someone who watches a place through a match sees of these events."""
+    namespace, name = place
+    found: Events = []
+    for event in events:
+        item = event.item
+        if (namespace and item.namespace != namespace) or (name and item.name != name):
+            continue
+        seen = event.seen_through(match) if match else event
+        if seen is not None:
+            found.append(seen)
+    return found

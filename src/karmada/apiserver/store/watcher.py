@@ -5,10 +5,13 @@ lists again instead of missing something. Whatever gathers between two reads com
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 
 from karmada.apiserver.store.model import Match, StoreEvent, bookmark
+
+Past = AsyncIterator[list[StoreEvent]]
+Detach = Callable[["Watcher"], None]
 
 
 class TooSlow(Exception):
@@ -18,49 +21,64 @@ class TooSlow(Exception):
 class Watcher:
     """Made by `ObjectStore.watch`; closed with `close` or by leaving its `with` block."""
 
-    def __init__(self, match: Match | None, bookmarks: bool, limit: int, detach: Callable[["Watcher"], None]) -> None:
+    def __init__(self, match: Match | None, after: int, bookmarks: bool, limit: int, detach: Detach) -> None:
         self._match = match
+        self._after = after
+        """Events up to here are none of its business."""
+        self.bookmarks = bookmarks
+        """Whether it wants to be told from time to time how far it has come."""
         self._limit = limit
         self._detach = detach
+        self._past: Past | None = None
+        """What happened before anything in the buffer."""
         self._buffer: list[StoreEvent] = []
         self._waiter: asyncio.Future[None] | None = None
-        self._end: Exception | None = None
-        """Set once: nothing is buffered afterwards, and the iteration ends with it."""
-        self.bookmarks = bookmarks
+        self._closed = False
+        """Nothing is buffered any more."""
+        self._error: Exception | None = None
+
+    def begin(self, past: Past | None, events: list[StoreEvent]) -> None:
+        """Start with these, however many they are."""
+        self._past = past
+        self._buffer.extend(events)
+        self._limit += len(events)
 
     def offer(self, event: StoreEvent) -> None:
         """Take an event of the watched place, if it concerns this watcher."""
+        if event.item.revision <= self._after:
+            return
         if self._match is not None:
             seen = event.seen_through(self._match)
             if seen is None:
                 return
             event = seen
-        self._buffer.append(event)
-        if len(self._buffer) > self._limit:
-            self.end(TooSlow(f"the watcher is {self._limit} events behind"))
-        self._wake()
-
-    def preload(self, events: list[StoreEvent]) -> None:
-        """Begin with these, however many they are."""
-        self._buffer.extend(events)
-        self._limit += len(events)
+        self._push(event)
 
     def bookmark(self, revision: int) -> None:
-        """Tell the watcher how far it has come; without effect when events are waiting to be read."""
-        if not self._buffer and self._end is None:
-            self._buffer.append(bookmark(revision))
-            self._wake()
+        """Tell the watcher that it has been offered everything up to a revision."""
+        if not self._closed and revision > self._after:
+            self._push(bookmark(revision))
 
-    def end(self, reason: Exception) -> None:
+    def end(self, error: Exception) -> None:
         """Cut the watcher off: what it has not read is dropped, its next read raises."""
-        self._end = reason
-        self._buffer = []
-        self._detach(self)
-        self._wake()
+        self._error = error
+        self.close()
 
     def close(self) -> None:
-        """End the iteration normally."""
-        self.end(StopAsyncIteration())
+        """End the iteration; what was not read is dropped."""
+        if not self._closed:
+            self._closed = True
+            self._past = None
+            self._buffer = []
+            self._detach(self)
+            self._wake()
+
+    def _push(self, event: StoreEvent) -> None:
+        self._buffer.append(event)
+        if len(self._buffer) > self._limit:
+            self.end(TooSlow(f"the watcher is more than {self._limit} events behind"))
+        elif self._waiter is not None:
+            self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -70,9 +88,19 @@ class Watcher:
         return self
 
     async def __anext__(self) -> list[StoreEvent]:
+        while self._past is not None:
+            past = self._past
+            try:
+                return await anext(past)
+            except StopAsyncIteration:
+                self._past = None
+            except Exception as error:
+                self.end(error)
         while not self._buffer:
-            if self._end is not None:
-                raise self._end
+            if self._error is not None:
+                raise self._error
+            if self._closed:
+                raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter

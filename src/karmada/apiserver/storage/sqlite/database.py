@@ -166,16 +166,17 @@ def history(db: sqlite3.Connection, after: int, until: int) -> list[Change]:
         compacted = meta(db, "compacted")
         if after < compacted:
             raise Compacted(compacted)
-        rows: Iterable[tuple[str, int, int, bytes, bytes | None]] = db.execute(
-            "SELECT l.key, l.revision, l.deleted, l.value, p.value FROM log l"
+        rows: Iterable[tuple[str, int, bool, bytes, int, bytes]] = db.execute(
+            "SELECT l.key, l.revision, l.deleted, l.value, l.previous, p.value FROM log l"
             " LEFT JOIN log p ON p.revision = l.previous"
             " WHERE l.revision > ? AND l.revision <= ? ORDER BY l.revision LIMIT ?",
             (after, until, _BATCH),
         )
-        return [
-            Change(key, revision, None if deleted else value, value if deleted else None, previous)
-            for key, revision, deleted, value, previous in rows
-        ]
+        found = []
+        for key, revision, deleted, value, replaced, old in rows:
+            previous = Record(key, old, replaced) if replaced else None
+            found.append(Change(key, revision, None if deleted else value, value if deleted else None, previous))
+        return found
     finally:
         db.execute("ROLLBACK")
 

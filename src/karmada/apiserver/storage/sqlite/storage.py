@@ -83,6 +83,9 @@ class SqliteStorage:
         """Read beside the writer."""
         return await asyncio.to_thread(_history, self._path, after, until)
 
+    async def sync(self) -> None:
+        """Nobody else writes."""
+
     async def compact(self, revision: int) -> None:
         """Forget at once, clean up in small steps between writes; returns when that is done."""
         loop = asyncio.get_running_loop()

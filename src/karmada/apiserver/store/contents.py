@@ -1,0 +1,105 @@
+"""All objects of a store in memory, by resource, by uid and by owner."""
+
+from collections.abc import Callable
+
+from karmada.apiserver.storage.base import Change, Snapshot, restamp
+from karmada.apiserver.store.collection import Collection
+from karmada.apiserver.store.keys import Kind, place_of
+from karmada.apiserver.store.model import Index, Item, StoreEvent
+from karmada.machinery.transport import EventType
+
+Indexer = Callable[[Kind, bytes], Index]
+Entry = tuple[Kind, Item]
+
+
+class Contents:
+    """The state at one revision; changes are applied in order."""
+
+    def __init__(self, index: Indexer) -> None:
+        self._index = index
+        self.collections: dict[Kind, Collection] = {}
+        self._by_uid: dict[str, str] = {}
+        """Key of each object by its uid."""
+        self._owned: dict[str, set[str]] = {}
+        """Keys of the dependents by the owner's uid."""
+
+    def collection(self, kind: Kind) -> Collection:
+        """The objects of a resource; an unknown one has none."""
+        collection = self.collections.get(kind)
+        if collection is None:
+            collection = self.collections[kind] = Collection(kind)
+        return collection
+
+    def load(self, snapshot: Snapshot) -> None:
+        """Begin with a whole state."""
+        for key, body, revision in sorted(snapshot.records):
+            kind, namespace, name = place_of(key)
+            index = self._index(kind, body)
+            self.collection(kind).set(key, Item(namespace, name, revision, index, body))
+            self._link(key, None, index)
+
+    def apply(self, change: Change) -> tuple[Collection, StoreEvent] | None:
+        """Make a change visible; the event it is to watchers."""
+        key, revision, body = change.key, change.revision, change.value
+        kind, namespace, name = place_of(key)
+        collection = self.collection(kind)
+        old = collection.items.get(key)
+        if body is not None:
+            index = change.context if isinstance(change.context, Index) else self._index(kind, body)
+            item = Item(namespace, name, revision, index, body)
+            collection.set(key, item)
+            self._link(key, old.index if old else None, index)
+            return collection, StoreEvent(EventType.ADDED if old is None else EventType.MODIFIED, item, old)
+        if old is None:
+            return None
+        collection.remove(key)
+        self._link(key, old.index, None)
+        return collection, _deleted(old, revision, change.last)
+
+    def recall(self, change: Change) -> StoreEvent:
+        """The event that a change of the past was."""
+        kind, namespace, name = place_of(change.key)
+        old = None
+        if change.previous is not None:
+            body = change.previous.value
+            old = Item(namespace, name, change.previous.revision, self._index(kind, body), body)
+        if change.value is None:
+            assert old is not None, "only what exists is deleted"
+            return _deleted(old, change.revision, change.last)
+        item = Item(namespace, name, change.revision, self._index(kind, change.value), change.value)
+        return StoreEvent(EventType.ADDED if old is None else EventType.MODIFIED, item, old)
+
+    def by_uid(self, uid: str) -> Entry | None:
+        """The object with a uid."""
+        key = self._by_uid.get(uid)
+        return self._entry(key) if key is not None else None
+
+    def owned_by(self, uid: str) -> list[Entry]:
+        """The objects that name this uid as an owner."""
+        return [self._entry(key) for key in sorted(self._owned.get(uid, ()))]
+
+    def _entry(self, key: str) -> Entry:
+        kind = place_of(key).kind
+        return kind, self.collections[kind].items[key]
+
+    def _link(self, key: str, old: Index | None, new: Index | None) -> None:
+        if old is not None and new is not None and old.uid == new.uid and old.owners == new.owners:
+            return
+        if old is not None:
+            if self._by_uid.get(old.uid) == key:
+                del self._by_uid[old.uid]
+            for owner in set(old.owners):
+                dependents = self._owned[owner]
+                dependents.discard(key)
+                if not dependents:
+                    del self._owned[owner]
+        if new is not None:
+            if new.uid:
+                self._by_uid[new.uid] = key
+            for owner in new.owners:
+                self._owned.setdefault(owner, set()).add(key)
+
+
+def _deleted(old: Item, revision: int, last: bytes | None) -> StoreEvent:
+    body = last or restamp(old.body, old.revision, revision)
+    return StoreEvent(EventType.DELETED, Item(old.namespace, old.name, revision, old.index, body), old)
