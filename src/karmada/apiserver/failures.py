@@ -8,7 +8,10 @@ Details = dict[str, Any]
 
 
 class Failure(Exception):
-    """Ends a request with a Status; `headers` go with the answer (Retry-After, WWW-Authenticate)."""
+    """Ends a request with a Status.
+
+    `headers` go with the answer (Retry-After, WWW-Authenticate), `metadata` is the Status' list metadata.
+    """
 
     def __init__(
         self,
@@ -17,6 +20,7 @@ class Failure(Exception):
         message: str,
         details: Details | None = None,
         headers: dict[str, str] | None = None,
+        metadata: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -24,19 +28,20 @@ class Failure(Exception):
         self.message = message
         self.details = details
         self.headers = headers or {}
+        self.metadata = metadata or {}
 
     def status(self) -> dict[str, Any]:
         """The Status object."""
         body: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
         }
         if self.reason:
             body["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             body["details"] = self.details
         body["code"] = self.code
         return body

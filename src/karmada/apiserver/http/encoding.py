@@ -1,10 +1,11 @@
 """Answers to bytes: status lines, headers, chunks, and when compressing is worth its time. Free of I/O."""
 
 import zlib
-from collections.abc import Mapping
 from email.utils import formatdate
 from http import HTTPStatus
 from ipaddress import ip_address
+
+from karmada.apiserver.http.model import Headers
 
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -35,11 +36,14 @@ class DateHeader:
 
 
 def head(
-    status: int, content_type: str, headers: Mapping[str, str], date: bytes, framing: bytes, keep_alive: bool
+    status: int, content_type: str, headers: Headers, date: bytes, framing: bytes, keep_alive: bool
 ) -> bytes:
     """Status line and headers; `framing` is the line that says how the body ends (may be empty)."""
     line = _LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
-    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+    lines = []
+    for name, value in headers.items():
+        for single in (value,) if isinstance(value, str) else value:
+            lines.append(f"{name}: {single}\r\n")
     if content_type:
         lines.append(f"Content-Type: {content_type}\r\n")
     more = "".join(lines).encode("utf-8", "surrogateescape")

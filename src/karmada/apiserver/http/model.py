@@ -8,6 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+Headers = Mapping[str, str | list[str]]
+"""Header fields of an answer; a list stands for a field that occurs several times."""
+
 
 @dataclass(slots=True)
 class HttpRequest:
@@ -36,7 +39,7 @@ class HttpResponse:
     status: int
     body: bytes
     content_type: str = "application/json"
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: Headers = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -46,7 +49,7 @@ class StreamResponse:
     status: int
     chunks: AsyncIterator[bytes]
     content_type: str = "application/json"
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: Headers = field(default_factory=dict)
 
 
 class ByteStream(Protocol):

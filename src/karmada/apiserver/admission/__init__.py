@@ -1,0 +1,1 @@
+"""Admission: what may change or refuse a write after authorisation and before the store."""

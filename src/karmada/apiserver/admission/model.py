@@ -1,0 +1,78 @@
+"""What admission sees of a write, and the protocol of its plugins.
+
+A plugin is called for both front doors, after authorisation. `mutate` may change `request.object` in place (or put a
+new tree there); `validate` sees the final object and may only refuse. Refusals are `Failure`s. Plugins must not write
+when `dry_run` is set.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.resources import JSONObject, ResourceType
+
+
+class Operation(StrEnum):
+    """Operations as admission rules spell them."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+@dataclass(slots=True)
+class AdmissionRequest:
+    """One write on its way to the store. `old` must never be changed."""
+
+    operation: Operation
+    type: ResourceType
+    namespace: str
+    name: str
+    subresource: str
+    object: JSONObject | None
+    old: JSONObject | None
+    user: UserInfo
+    options: JSONObject
+    dry_run: bool = False
+    kind: tuple[str, str, str] | None = None
+    """Group, version and kind of `object` where the subresource has one of its own (Scale, Eviction ...)."""
+    warnings: list[str] = field(default_factory=list)
+    audit: dict[str, str] = field(default_factory=dict)
+
+
+class AdmissionPlugin(Protocol):
+    """Changes or refuses writes."""
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Cheap test on every write whether the plugin has anything to do with it."""
+        ...
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Change the object, or refuse it."""
+        ...
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Refuse the final object, or let it pass."""
+        ...
+
+
+class AdmissionChain:
+    """Plugins in their order; the first refusal wins."""
+
+    def __init__(self, plugins: Iterable[AdmissionPlugin] = ()) -> None:
+        self._plugins = list(plugins)
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Let every plugin change the object."""
+        for plugin in self._plugins:
+            if plugin.applies(request):
+                await plugin.mutate(request)
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Let every plugin judge the object."""
+        for plugin in self._plugins:
+            if plugin.applies(request):
+                await plugin.validate(request)

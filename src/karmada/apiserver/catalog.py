@@ -1,0 +1,94 @@
+"""The catalog: every resource the server serves now.
+
+Built-ins are there from the start; CRDs and aggregated groups come and go. Lookups are by (group, version, plural)
+and cost one dict access. Whoever derives something from the whole (discovery, OpenAPI) compares `version`, which
+changes with every change, or subscribes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.served import Served
+
+Key = tuple[str, str, str]
+
+
+class Catalog:
+    """Served resources by group, version and plural name."""
+
+    def __init__(self, types: Iterable[ResourceType] = ()) -> None:
+        self.version = 0
+        self._served: dict[Key, Served] = {}
+        self._kinds: dict[Key, Served] = {}
+        self._stored: dict[tuple[str, str], Served] = {}
+        self._groups: dict[str, set[str]] = {}
+        self._listeners: list[Callable[[], None]] = []
+        for type_ in types:
+            self._put(Served(type_))
+
+    def __iter__(self) -> Iterator[Served]:
+        return iter(self._served.values())
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        """The resource served under these names."""
+        return self._served.get((group, version, plural))
+
+    def by_kind(self, group: str, version: str, kind: str) -> Served | None:
+        """The resource of a kind, where the kind names objects (not options or reviews of a subresource)."""
+        return self._kinds.get((group, version, kind))
+
+    def stored(self, key: tuple[str, str]) -> Served | None:
+        """The resource in whose version the objects under a store key are kept."""
+        return self._stored.get(key)
+
+    def storage_resources(self) -> list[Served]:
+        """One resource per stored kind: the storage version of each."""
+        return list(self._stored.values())
+
+    def serves_group(self, group: str) -> bool:
+        """Whether any version of a group is served."""
+        return group in self._groups
+
+    def serves_version(self, group: str, version: str) -> bool:
+        """Whether a version of a group is served."""
+        return version in self._groups.get(group, ())
+
+    def types(self) -> list[ResourceType]:
+        """All served types, in order of registration."""
+        return [served.type for served in self._served.values()]
+
+    def replace(self, remove: Iterable[Key], add: Iterable[Served]) -> None:
+        """Withdraw and register resources in one step, then tell the listeners."""
+        for key in remove:
+            self._drop(key)
+        for served in add:
+            self._put(served)
+        self.version += 1
+        for listener in self._listeners:
+            listener()
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after every change."""
+        self._listeners.append(listener)
+
+    def _put(self, served: Served) -> None:
+        type_ = served.type
+        self._served[(type_.group, type_.version, type_.plural)] = served
+        self._kinds.setdefault((type_.group, type_.version, type_.kind), served)
+        if served.is_storage_version:
+            self._stored[served.key] = served
+        self._groups.setdefault(type_.group, set()).add(type_.version)
+
+    def _drop(self, key: Key) -> None:
+        served = self._served.pop(key, None)
+        if served is None:
+            return
+        type_ = served.type
+        self._kinds.pop((type_.group, type_.version, type_.kind), None)
+        if self._stored.get(served.key) is served:
+            del self._stored[served.key]
+        remaining = {version for group, version, _ in self._served if group == type_.group}
+        if remaining:
+            self._groups[type_.group] = remaining
+        else:
+            self._groups.pop(type_.group, None)

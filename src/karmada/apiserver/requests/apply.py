@@ -1,0 +1,71 @@
+"""Server-side apply: PATCH with a configuration that one manager wants to hold."""
+
+from typing import Any
+
+from karmada.apiserver import managedfields
+from karmada.apiserver.failures import bad_request
+from karmada.apiserver.requests import bodies, conforming, metadata
+from karmada.apiserver.requests.create import create_object
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import WriteOptions, write_options
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.resources import JSONObject
+
+
+async def apply(context: Context, call: Call) -> Answer:
+    """Apply the configuration in the body; creates the object when there is none."""
+    options = write_options(dict(call.params), "PatchOptions", apply=True)
+    config = configuration(context, call)
+    meta = metadata.ensure(config)
+    metadata.check_name(call, meta)
+    metadata.check_namespace(call, meta)
+    exists = context.store.get(call.served.key, call.namespace, call.name) is not None
+    if not exists and not call.subresource:
+        obj = merged(context, call, options, config, None)
+        return await create_object(context, call, obj, options, managed=True)
+    door = Door.STATUS if call.subresource == "status" else Door.MAIN
+    change = Change(
+        call,
+        options,
+        lambda current: merged(context, call, options, config, current),
+        "PatchOptions",
+        door,
+        managed=True,
+    )
+    return await modify(context, change)
+
+
+def configuration(context: Context, call: Call) -> JSONObject:
+    """The configuration in the body, YAML or JSON, of the served kind and version."""
+    body: Any = call.body
+    if isinstance(body, bytes):
+        from karmada.api import yaml
+
+        try:
+            body = yaml.load(body)
+        except ValueError as error:
+            raise bad_request(f"error decoding YAML: {error}") from None
+    if not isinstance(body, dict):
+        raise bad_request("error decoding YAML: a configuration must be an object")
+    return bodies.check_kind(context.catalog, call, body, call.served)
+
+
+def merged(
+    context: Context, call: Call, options: WriteOptions, config: JSONObject, current: JSONObject | None
+) -> JSONObject:
+    """The object after the configuration is applied to it, decoded and defaulted."""
+    served = call.served
+    obj = managedfields.apply(
+        current,
+        config,
+        served.type.schema,
+        options.field_manager,
+        options.force,
+        served.api_version,
+        call.subresource,
+        rfc3339(context.now()),
+        managedfields.reset_fields(served.type, call.subresource),
+    )
+    conforming.conform(call, obj, options.field_validation)
+    return obj

@@ -1,0 +1,164 @@
+"""Request bodies as trees: JSON or YAML, of the right kind and version.
+
+Protobuf is refused with 415, on which clients fall back to JSON. Duplicate keys, which JSON decoders silently drop,
+are found by a cheap test first: a body that encodes again to its own length has none.
+"""
+
+import json
+from typing import Any
+
+import orjson
+
+from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.failures import Failure, bad_request, unsupported_media_type
+from karmada.apiserver.requests.model import Call
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
+
+_ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+_UNKNOWN = f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
+
+
+def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
+    """The decoded body and the paths of its duplicate keys; `kind` is what it should be, for refusals."""
+    body = call.body
+    if body is None:
+        body = b""
+    if not isinstance(body, bytes):
+        return body, []
+    media = call.content_type.split(";", 1)[0].strip()
+    if media in ("", "application/json"):
+        return _json(body, kind), _duplicates(body)
+    if media == "application/yaml":
+        return _yaml(body, kind), []
+    raise unsupported_media_type(_UNKNOWN)
+
+
+def _json(body: bytes, kind: str) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        text = syntax_error(body)
+        shown = body.decode(errors="replace") if body else "<empty>"
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {text} ({shown})") from error
+
+
+def _yaml(body: bytes, kind: str) -> Any:
+    from karmada.api import yaml
+
+    try:
+        return yaml.load(body)
+    except ValueError as error:
+        raise _unrecognized(kind, f"yaml: {error} ({body.hex()})") from None
+
+
+def _unrecognized(kind: str, text: str) -> Failure:
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
+
+
+def syntax_error(body: bytes) -> str:
+    """What the reference's decoder says of malformed JSON, for the common mistakes."""
+    text = body.decode(errors="replace")
+    if not text.strip():
+        return "unexpected end of JSON input"
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()):
+            return "unexpected end of JSON input"
+        character = text[error.pos]
+        where = {
+            "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+            "Expecting ':' delimiter": "after object key",
+            "Expecting ',' delimiter": "after object key:value pair" if "{" in text else "after array element",
+            "Extra data": "after top-level value",
+        }.get(error.msg.removeprefix("Illegal trailing comma before end of object"), "looking for beginning of value")
+        return f"invalid character '{character}' {where}"
+    except RecursionError:
+        return "exceeded max depth"
+    return "invalid UTF-8 in string"
+
+
+def _duplicates(body: bytes) -> list[str]:
+    try:
+        if len(orjson.dumps(orjson.loads(body))) == len(body.strip()):
+            return []
+    except orjson.JSONEncodeError:
+        return []
+    found: list[str] = []
+    _walk(json.loads(body, object_pairs_hook=_Pairs), "", found)
+    return found
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as the list of its members, duplicates included."""
+
+
+def _walk(value: Any, path: str, found: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, child in value:
+            here = f"{path}.{key}" if path else key
+            if key in seen:
+                found.append(here)
+            seen.add(key)
+            _walk(child, here, found)
+    elif isinstance(value, list):
+        for position, child in enumerate(value):
+            _walk(child, f"{path}[{position}]", found)
+
+
+def check_kind(catalog: Catalog, call: Call, obj: Any, served: Served) -> JSONObject:
+    """The body must be an object of the served kind and version; both are filled in when absent."""
+    if obj is None:
+        obj = {}
+    if not isinstance(obj, dict):
+        raise _not_an_object(call, obj, served.kind)
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    if api_version == served.api_version and kind == served.kind:
+        return obj
+    for value in (api_version, kind):
+        if value is not None and not isinstance(value, str):
+            raise _not_an_object(call, obj, served.kind)
+    api_version, kind = api_version or served.api_version, kind or served.kind
+    if served.type.custom:
+        _check_custom(api_version, kind, served)
+    elif api_version != served.api_version or kind != served.kind:
+        raise _wrong_kind(catalog, api_version, kind, served)
+    obj["apiVersion"], obj["kind"] = served.api_version, served.kind
+    return obj
+
+
+def _not_an_object(call: Call, obj: Any, kind: str) -> Failure:
+    shape = "array" if isinstance(obj, list) else "string" if isinstance(obj, str) else "number"
+    if isinstance(obj, bool):
+        shape = "bool"
+    struct = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    shown = call.body.hex() if isinstance(call.body, bytes) else orjson.dumps(obj).hex()
+    text = f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape} into Go value of type {struct}"
+    return _unrecognized(kind, f"{text} ({shown})")
+
+
+def _check_custom(api_version: str, kind: str, served: Served) -> None:
+    if api_version != served.api_version:
+        raise bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version ({served.api_version})"
+        )
+    if kind != served.kind:
+        message = f"{kind} in version {served.type.version!r} cannot be handled as a {served.kind}"
+        raise bad_request(message.replace("'", '"') + f": no kind \"{kind}\" is registered")
+
+
+def _wrong_kind(catalog: Catalog, api_version: str, kind: str, served: Served) -> Failure:
+    group, _, version = api_version.rpartition("/")
+    if kind == served.kind and group == served.type.group and group:
+        return bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version ({served.api_version})"
+        )
+    head = f'{kind} in version "{version}" cannot be handled as a {served.kind}'
+    known = catalog.by_kind(group, version, kind) is not None or (kind == "List" and api_version == "v1")
+    if known:
+        package = served.type.group.split(".")[0] if served.type.group else "core"
+        return bad_request(f"{head}: converting ({version}.{kind}) to ({package}.{served.kind}): unknown conversion")
+    scheme = 'no kind "%s" is registered for version "%s" in scheme "pkg/runtime/scheme.go:111"' % (kind, api_version)
+    return bad_request(f"{head}: {scheme}")

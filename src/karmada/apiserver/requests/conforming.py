@@ -1,0 +1,137 @@
+"""Objects made to conform to their type: decoded, defaulted, validated, converted for storage.
+
+The one place where the pipeline meets schemas and strategies. Built-in kinds are decoded strictly by type; custom
+kinds are pruned, defaulted and validated by their structural schema.
+"""
+
+from typing import Any, NamedTuple
+
+from karmada.apiserver.failures import Failure, bad_request, invalid
+from karmada.apiserver.requests import bodies
+from karmada.apiserver.requests.model import Call, Context
+from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.schema.decoding import decode as decode_builtin
+from karmada.apiserver.schema.defaulting import filler
+from karmada.apiserver.schema.pruning import pruner
+from karmada.apiserver.schema.scalars import Mismatch
+from karmada.apiserver.served import Served
+
+
+class Stored(NamedTuple):
+    """An object in its storage version."""
+
+    served: Served
+    obj: JSONObject
+
+
+def decode(context: Context, call: Call, field_validation: str) -> JSONObject:
+    """The object in the request's body, of the served kind, decoded and defaulted."""
+    body, duplicates = bodies.tree(call, call.served.kind)
+    obj = bodies.check_kind(context.catalog, call, body, call.served)
+    conform(call, obj, field_validation, duplicates)
+    return obj
+
+
+def conform(call: Call, obj: JSONObject, field_validation: str, duplicates: list[str] | None = None) -> None:
+    """Decode and default a tree in place; unknown and duplicate fields are refused, warned of or ignored."""
+    served = call.served
+    unknown = _decode(served, obj)
+    if unknown or duplicates:
+        _report(call, obj, field_validation, unknown, duplicates or [])
+    served.type.strategy.default(obj)
+
+
+def _decode(served: Served, obj: JSONObject) -> list[str]:
+    type_ = served.type
+    if type_.custom:
+        removed = pruner(type_.schema)(obj) or []
+        fill = filler(type_.schema)
+        if fill is not None:
+            fill(obj)
+        return removed
+    try:
+        return decode_builtin(type_.schema, obj)
+    except Mismatch as mismatch:
+        head = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}'
+        raise bad_request(f"{head}: {mismatch}") from None
+
+
+def _report(call: Call, obj: JSONObject, mode: str, unknown: list[str], duplicates: list[str]) -> None:
+    texts = [f'duplicate field "{path}"' for path in duplicates]
+    texts += [f'unknown field "{path}"' for path in unknown]
+    if mode in ("", "Warn"):
+        call.warnings.extend(texts)
+    elif mode == "Strict":
+        type_ = call.served.type
+        if call.verb == "patch":
+            raise strict_patch(call, texts)
+        head = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}'
+        raise bad_request(f"{head}: strict decoding error: {', '.join(texts)}")
+
+
+def strict_patch(call: Call, texts: list[str]) -> Failure:
+    """A patch whose result has unknown fields, refused because validation is strict."""
+    type_ = call.served.type
+    errors = [FieldError("FieldValueInvalid", "patch", f"Invalid value: {text}") for text in texts]
+    return invalid(type_.group, type_.kind, call.name, errors)
+
+
+def validate(
+    call: Call,
+    obj: JSONObject,
+    old: JSONObject | None,
+    errors: list[FieldError] | None = None,
+    status: bool = False,
+) -> None:
+    """Refuse an object that breaks the rules of its type; `errors` are found already."""
+    type_ = call.served.type
+    strategy = type_.strategy
+    check = strategy.validate_status if status else strategy.validate
+    found = [*(errors or ()), *check(obj, old)]
+    if found:
+        raise invalid(type_.group, type_.kind, obj["metadata"].get("name") or "", found)
+
+
+def prepare_update(served: Served, new: JSONObject, old: JSONObject) -> None:
+    """Take over from the old object what an update through the main door does not change."""
+    served.type.strategy.prepare_update(new, old)
+    if served.type.has_status:
+        _take(new, old, "status")
+
+
+def prepare_status(served: Served, new: JSONObject, old: JSONObject) -> None:
+    """Take over everything but the status."""
+    status: Any = new.get("status")
+    if served.type.custom:
+        kept = {**old, "metadata": {**old["metadata"]}}
+        managed = new["metadata"].get("managedFields")
+        new.clear()
+        new.update(kept)
+        if managed is not None:
+            new["metadata"]["managedFields"] = managed
+        if status is None:
+            new.pop("status", None)
+        else:
+            new["status"] = status
+        return
+    for key in {*old, *new} - {"metadata", "status"}:
+        _take(new, old, key)
+    served.type.strategy.prepare_status(new, old)
+
+
+def _take(new: JSONObject, old: JSONObject, key: str) -> None:
+    if key in old:
+        new[key] = old[key]
+    else:
+        new.pop(key, None)
+
+
+async def for_storage(context: Context, served: Served, obj: JSONObject) -> Stored:
+    """The object in the version that is stored."""
+    if served.is_storage_version:
+        return Stored(served, obj)
+    storage = context.catalog.stored(served.key)
+    if storage is None:
+        raise Failure(500, "InternalError", f"no storage version of {served.type.plural} is served")
+    converted = (await served.converter.convert([obj], storage.type.version))[0]
+    return Stored(storage, converted)

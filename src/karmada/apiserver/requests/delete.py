@@ -1,0 +1,296 @@
+"""DELETE and DELETECOLLECTION.
+
+An object without finalizers goes at once; with them it is marked and goes when the last one is removed. How
+dependents are treated is a finalizer too (`orphan`, `foregroundDeletion`), left to the garbage collector. Pods are
+given their grace period first: they are marked, and go when someone deletes them with a grace period of zero.
+"""
+
+from typing import NamedTuple
+
+import orjson
+
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.failures import Failure, bad_request, not_found
+from karmada.apiserver.requests import bodies, conforming, reading
+from karmada.apiserver.requests.list import read_page
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import DeleteOptions, delete_options, list_options
+from karmada.apiserver.requests.selection import select
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.resources import JSONObject, ResourceType
+from karmada.apiserver.storage.base import Mismatch
+from karmada.apiserver.store import Item
+
+_ANSWERED_WITH_OBJECT = frozenset(
+    {
+        ("", "persistentvolumeclaims"),
+        ("", "persistentvolumes"),
+        ("", "pods"),
+        ("", "podtemplates"),
+        ("", "resourcequotas"),
+        ("", "serviceaccounts"),
+        ("", "services"),
+        ("resource.k8s.io", "deviceclasses"),
+        ("resource.k8s.io", "resourceclaims"),
+        ("resource.k8s.io", "resourceclaimtemplates"),
+        ("resource.k8s.io", "resourceslices"),
+        ("storage.k8s.io", "csidrivers"),
+        ("storage.k8s.io", "csinodes"),
+        ("storage.k8s.io", "storageclasses"),
+        ("storage.k8s.io", "volumeattachments"),
+        ("storage.k8s.io", "volumeattributesclasses"),
+    }
+)
+"""Kinds whose deletion is answered with the deleted object instead of a Status."""
+_POLICY_FINALIZERS = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
+_TRIES = 100
+
+
+class Deleted(NamedTuple):
+    """How a deletion went: the object afterwards, and whether it is gone."""
+
+    obj: JSONObject
+    gone: bool
+
+
+async def delete(context: Context, call: Call) -> Answer:
+    """Delete one object."""
+    options = delete_options(dict(call.params), _options_body(call))
+    deleted = await delete_object(context, call, options)
+    served = call.served
+    if not deleted.gone or served.key in _ANSWERED_WITH_OBJECT:
+        return reading.tree(call, deleted.obj)
+    return Answer(200, orjson.dumps(_success(served.type, call.name, deleted.obj["metadata"].get("uid", ""))))
+
+
+def _success(type_: ResourceType, name: str, uid: str) -> JSONObject:
+    details = {"name": name, "group": type_.group, "kind": type_.plural, "uid": uid}
+    if not type_.group:
+        del details["group"]
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
+async def delete_collection(context: Context, call: Call) -> Answer:
+    """Delete every object that the selectors match; answer with the list of them."""
+    options = delete_options(dict(call.params), _options_body(call))
+    listing = list_options(dict(call.params), watch=False)
+    selection = select(call.served, listing.label_selector, listing.field_selector)
+    page = await read_page(context, call, listing, selection)
+    items = []
+    for item in page.items:
+        single = Call(
+            "delete",
+            call.served,
+            call.user,
+            item.namespace,
+            item.name,
+            params=call.params,
+            agent=call.agent,
+            warnings=call.warnings,
+        )
+        try:
+            deleted = await delete_object(context, single, options)
+        except Failure as failure:
+            if failure.code == 404:
+                continue
+            raise
+        items.append(deleted.obj)
+    served = call.served
+    if not served.type.custom:
+        for obj in items:
+            obj.pop("apiVersion", None)
+            obj.pop("kind", None)
+    metadata: JSONObject = {"resourceVersion": str(page.revision)}
+    if served.type.custom:
+        metadata["continue"] = ""
+    body = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata, "items": items}
+    return Answer(200, orjson.dumps(body))
+
+
+def _options_body(call: Call) -> JSONObject | None:
+    if not call.body:
+        return None
+    body, _ = bodies.tree(call, "DeleteOptions")
+    if not isinstance(body, dict):
+        return None
+    kind = body.get("kind", "DeleteOptions")
+    if kind != "DeleteOptions":
+        raise bad_request(f"decoded object cannot be converted to DeleteOptions: {kind}")
+    return body
+
+
+async def delete_object(context: Context, call: Call, options: DeleteOptions) -> Deleted:
+    """Delete or mark one object, whatever comes in between."""
+    type_ = call.served.type
+    admitted = False
+    for _ in range(_TRIES):
+        item = context.store.get(call.served.key, call.namespace, call.name)
+        if item is None:
+            raise not_found(type_.group, type_.plural, call.name)
+        obj = await reading.decoded(call.served, item.body)
+        if not admitted:
+            await _admit(context, call, obj, options)
+            admitted = True
+        _check_preconditions(call, options, item)
+        try:
+            return await _delete(context, call, options, item, obj)
+        except Mismatch:
+            continue
+    raise Failure(409, "Conflict", f"{type_.plural} {call.name} keeps changing; try again")
+
+
+async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteOptions) -> None:
+    body: JSONObject = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    if options.grace_seconds is not None:
+        body["gracePeriodSeconds"] = options.grace_seconds
+    if options.uid or options.resource_version:
+        given = {"uid": options.uid, "resourceVersion": options.resource_version}
+        body["preconditions"] = {key: value for key, value in given.items() if value}
+    if options.policy:
+        body["propagationPolicy"] = options.policy
+    if options.orphan is not None:
+        body["orphanDependents"] = options.orphan
+    if options.dry_run:
+        body["dryRun"] = ["All"]
+    request = AdmissionRequest(
+        Operation.DELETE,
+        call.served.type,
+        call.namespace,
+        call.name,
+        "",
+        None,
+        old,
+        call.user,
+        body,
+        options.dry_run,
+        warnings=call.warnings,
+    )
+    await context.admission.mutate(request)
+    await context.admission.validate(request)
+
+
+def _check_preconditions(call: Call, options: DeleteOptions, item: Item) -> None:
+    kind = call.served.kind
+    if options.uid and options.uid != item.index.uid:
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({item.index.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise _precondition(call, kind, why)
+    if options.resource_version and options.resource_version != str(item.revision):
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+            f"ResourceVersion in record ({item.revision}). The object might have been modified"
+        )
+        raise _precondition(call, kind, why)
+
+
+def _precondition(call: Call, kind: str, why: str) -> Failure:
+    group = call.served.type.group
+    subject = f"{kind}.{group}" if group else kind
+    details = {"name": call.name, "group": group, "kind": kind}
+    if not group:
+        del details["group"]
+    return Failure(409, "Conflict", f'Operation cannot be fulfilled on {subject} "{call.name}": {why}', details)
+
+
+async def _delete(context: Context, call: Call, options: DeleteOptions, item: Item, obj: JSONObject) -> Deleted:
+    served = call.served
+    metadata = obj["metadata"]
+    grace, changed = _grace(served.type, options, obj)
+    finalizers = _finalizers(metadata.get("finalizers") or [], options)
+    if finalizers != (metadata.get("finalizers") or []):
+        metadata["finalizers"] = finalizers
+        if not finalizers:
+            del metadata["finalizers"]
+        changed = True
+    if _is_namespace(served.type) and (obj.get("spec") or {}).get("finalizers"):
+        return await _mark_namespace(context, call, options, item, obj)
+    if finalizers or grace > 0:
+        if "deletionTimestamp" not in metadata or changed:
+            changed = True
+            _mark(context, served.type, metadata, grace)
+        if not changed or options.dry_run:
+            return Deleted(obj, False)
+        return Deleted(await _write(context, call, item, obj), False)
+    if served.type.strategy.graceful_seconds is not None:
+        _mark(context, served.type, metadata, 0)
+    if options.dry_run:
+        return Deleted(obj, True)
+    stored = await conforming.for_storage(context, served, obj)
+    value = stored.served.encode(stored.obj)
+    revision = await context.store.delete(served.key, call.namespace, call.name, value, item.revision)
+    metadata["resourceVersion"] = str(revision)
+    return Deleted(obj, True)
+
+
+def _grace(type_: ResourceType, options: DeleteOptions, obj: JSONObject) -> tuple[int, bool]:
+    """Seconds the object is still given, and whether that differs from what it was given before."""
+    graceful = type_.strategy.graceful_seconds
+    if graceful is None:
+        return 0, False
+    metadata = obj["metadata"]
+    wanted = options.grace_seconds if options.grace_seconds is not None else graceful(obj)
+    if wanted < 0:
+        wanted = 1
+    if type_.plural == "pods" and (
+        not (obj.get("spec") or {}).get("nodeName")
+        or (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+    ):
+        wanted = 0
+    if "deletionTimestamp" not in metadata:
+        return wanted, True
+    current = metadata.get("deletionGracePeriodSeconds", 0)
+    if options.grace_seconds is None or wanted >= current:
+        return current, False
+    return wanted, True
+
+
+def _finalizers(finalizers: list[str], options: DeleteOptions) -> list[str]:
+    """The finalizers with the one of the propagation policy, and without those of other policies."""
+    policy = options.policy
+    if options.orphan is not None:
+        policy = "Orphan" if options.orphan else "Background"
+    if not policy:
+        return finalizers
+    wanted = _POLICY_FINALIZERS.get(policy)
+    kept = [item for item in finalizers if item not in _POLICY_FINALIZERS.values()]
+    return [*kept, wanted] if wanted else kept
+
+
+def _mark(context: Context, type_: ResourceType, metadata: JSONObject, grace: int) -> None:
+    first = "deletionTimestamp" not in metadata
+    if not first and grace and grace >= metadata.get("deletionGracePeriodSeconds", 0):
+        return
+    if first or type_.strategy.graceful_seconds is not None:
+        metadata["deletionTimestamp"] = rfc3339(context.now() + grace)
+        metadata["deletionGracePeriodSeconds"] = grace
+    if first and "generation" in metadata:
+        metadata["generation"] += 1
+
+
+def _is_namespace(type_: ResourceType) -> bool:
+    return type_.plural == "namespaces" and type_.group == ""
+
+
+async def _mark_namespace(
+    context: Context, call: Call, options: DeleteOptions, item: Item, obj: JSONObject
+) -> Deleted:
+    """A namespace terminates: its content goes first, then its own finalizers (see `controllers.namespaces`)."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" in metadata:
+        return Deleted(obj, False)
+    metadata["deletionTimestamp"] = rfc3339(context.now())
+    obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+    if options.dry_run:
+        return Deleted(obj, False)
+    return Deleted(await _write(context, call, item, obj), False)
+
+
+async def _write(context: Context, call: Call, item: Item, obj: JSONObject) -> JSONObject:
+    served = call.served
+    stored = await conforming.for_storage(context, served, obj)
+    value, index = stored.served.encode(stored.obj), stored.served.index(stored.obj)
+    written = await context.store.update(served.key, call.namespace, call.name, value, index, item.revision)
+    obj["metadata"]["resourceVersion"] = str(written.revision)
+    return obj

@@ -1,0 +1,104 @@
+"""What both front doors share: authorisation, routing, and the pages that are no resources."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
+from karmada.apiserver.failures import Failure, forbidden
+from karmada.apiserver.requests.model import Answer, Call
+from karmada.apiserver.requests.negotiation import JSON, View, negotiate
+from karmada.apiserver.requests.paths import ResourcePath
+from karmada.apiserver.requests.pipeline import Pipeline
+from karmada.apiserver.requests.routing import attributes_of, route
+from karmada.machinery.transport import Request
+
+_METHODS = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+
+
+class Pages(Protocol):
+    """Discovery, OpenAPI, health, version, metrics."""
+
+    async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
+        """The page at a path, None where there is none."""
+        ...
+
+
+class Door:
+    """Turns requests of either kind into authorised calls."""
+
+    def __init__(self, pipeline: Pipeline, authorizer: Authorizer, pages: Pages) -> None:
+        self.pipeline = pipeline
+        self.authorizer = authorizer
+        self.pages = pages
+
+    def authorize(self, user: UserInfo, attributes: Attributes) -> None:
+        """Refuse what the user may not do."""
+        decision = self.authorizer.authorize(user, attributes)
+        if not decision.allowed:
+            raise denied(user, attributes, decision.reason)
+
+    def call(
+        self,
+        method: str,
+        verb: str,
+        path: ResourcePath,
+        user: UserInfo,
+        params: Mapping[str, str],
+        body: bytes | dict[str, Any] | list[Any] | None,
+        accept: str,
+    ) -> Call:
+        """Route an authorised request."""
+        served, verb = route(self.pipeline.context.catalog, method, verb, path)
+        view = negotiate(accept, verb in ("list", "watch")) if accept else JSON
+        if params and params.get("pretty") in ("true", "1"):
+            view = View(view.form, view.version, view.yaml, True)
+        return Call(
+            verb, served, user, path.namespace, path.name, path.subresource, path.subpath, params, body, "", view
+        )
+
+    def call_for(self, request: Request, user: UserInfo, agent: str) -> Call:
+        """An in-process request, authorised and routed."""
+        gvr = request.resource
+        verb = request.verb.value
+        path = ResourcePath(
+            gvr.group, gvr.version, gvr.resource, request.namespace, request.name, request.subresource
+        )
+        self.authorize(user, attributes_of(verb, path))
+        call = self.call(_METHODS[verb], verb, path, user, request.params, request.body, request.accept)
+        call.content_type = request.patch_type.value if request.patch_type else "application/json"
+        call.agent = agent
+        return call
+
+    async def page(
+        self, method: str, path: str, params: Mapping[str, str], accept: str, user: UserInfo
+    ) -> Answer | None:
+        """A page that is no resource, authorised by its path."""
+        verb = {"GET": "get", "HEAD": "head", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
+        self.authorize(user, Attributes(verb.get(method, method.lower()), path=path))
+        return await self.pages.answer(method, path, params, accept)
+
+
+def denied(user: UserInfo, attributes: Attributes, reason: str) -> Failure:
+    """The refusal of the authoriser, in the reference's words."""
+    suffix = f": {reason}" if reason else ""
+    if not attributes.is_resource:
+        message = f'forbidden: User "{user.name}" cannot {attributes.verb} path "{attributes.path}"{suffix}'
+        return Failure(403, "Forbidden", message, {})
+    resource = attributes.resource
+    if attributes.subresource:
+        resource = f"{resource}/{attributes.subresource}"
+    where = f'in the namespace "{attributes.namespace}"' if attributes.namespace else "at the cluster scope"
+    why = (
+        f'User "{user.name}" cannot {attributes.verb} resource "{resource}" '
+        f'in API group "{attributes.group}" {where}{suffix}'
+    )
+    return forbidden(attributes.group, attributes.resource, attributes.name, why)

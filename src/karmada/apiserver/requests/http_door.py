@@ -1,0 +1,99 @@
+"""The HTTP front door: authenticate, authorise, route, run, and write the answer."""
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qsl
+
+import orjson
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
+from karmada.apiserver.requests import paths
+from karmada.apiserver.requests.door import Door
+from karmada.apiserver.requests.freshness import DeadlinePassed
+from karmada.apiserver.requests.model import Answer, Call, Streamed, Upgraded
+from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
+from karmada.apiserver.requests.watch import lines
+
+Authenticate = Callable[[HttpRequest], Awaitable[UserInfo]]
+_NOT_FOUND = HttpResponse(404, b"404 page not found\n", "text/plain; charset=utf-8")
+
+
+class HttpDoor:
+    """The handler of the HTTP server."""
+
+    def __init__(self, door: Door, authenticate: Authenticate) -> None:
+        self._door = door
+        self._authenticate = authenticate
+
+    async def __call__(self, request: HttpRequest) -> HttpAnswer:
+        """Answer one request; every refusal is a Status."""
+        call: Call | None = None
+        try:
+            user = await self._authenticate(request)
+            params = dict(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
+            path = paths.parse(request.path)
+            if path is None:
+                return await self._page(request, params, user)
+            verb = verb_of(request.method, path, params)
+            self._door.authorize(user, attributes_of(verb or request.method.lower(), path))
+            headers = request.headers
+            call = self._door.call(
+                request.method, verb, path, user, params, request.body, headers.get("accept", "")
+            )
+            call.content_type = headers.get("content-type", "")
+            call.agent = headers.get("user-agent", "")
+            call.http = request
+            if call.verb == "watch":
+                return await self._watch(call)
+            return _written(call, await self._door.pipeline.run(call))
+        except Failure as failure:
+            return refused(failure, call, request.headers.get("accept", ""))
+        except PageNotFound:
+            return _NOT_FOUND
+        except DeadlinePassed:
+            failure = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
+            return HttpResponse(504, orjson.dumps(failure.status()), "text/plain; charset=utf-8")
+
+    async def _page(self, request: HttpRequest, params: dict[str, str], user: UserInfo) -> HttpAnswer:
+        answer = await self._door.page(request.method, request.path, params, request.headers.get("accept", ""), user)
+        if answer is None:
+            return _NOT_FOUND
+        return HttpResponse(answer.code, answer.body, answer.content_type, dict(answer.headers))
+
+    async def _watch(self, call: Call) -> StreamResponse:
+        watch = await self._door.pipeline.watch(call)
+        return StreamResponse(200, lines(self._door.pipeline.context, watch), headers=_warnings(call))
+
+
+def _written(call: Call, answer: Answer | Streamed | Upgraded) -> HttpAnswer:
+    if isinstance(answer, Answer):
+        headers = dict(answer.headers) if answer.headers else {}
+        if call.warnings:
+            headers.update(_warnings(call))
+        return HttpResponse(answer.code, answer.body, answer.content_type, headers)
+    if isinstance(answer, Streamed):
+        return StreamResponse(answer.code, answer.chunks, answer.content_type, dict(answer.headers))
+    return Upgrade(dict(answer.headers), answer.serve)
+
+
+def _warnings(call: Call) -> dict[str, list[str]]:
+    if not call.warnings:
+        return {}
+    return {"Warning": [f'299 - "{_quoted(text)}"' for text in dict.fromkeys(call.warnings)]}
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
+
+
+def refused(failure: Failure, call: Call | None, accept: str) -> HttpResponse:
+    """A Failure as a Status, in YAML where the client reads nothing else."""
+    headers: dict[str, str | list[str]] = dict(failure.headers)
+    if call is not None and call.warnings:
+        headers.update(_warnings(call))
+    if accept == "application/yaml":
+        from karmada.api import yaml
+
+        return HttpResponse(failure.code, yaml.dump(failure.status()).encode(), "application/yaml", headers)
+    return HttpResponse(failure.code, orjson.dumps(failure.status()), headers=headers)

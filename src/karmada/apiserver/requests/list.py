@@ -1,0 +1,106 @@
+"""LIST: stored bytes joined into a list, page by page where asked.
+
+Later pages read the revision of the first one. Items of built-in kinds come without apiVersion and kind, those of
+custom kinds with them, as clients of the reference see it.
+"""
+
+import orjson
+
+from karmada.apiserver.failures import Failure, bad_request, gone
+from karmada.apiserver.requests import continuation, reading
+from karmada.apiserver.requests.freshness import wait_for
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.negotiation import Form
+from karmada.apiserver.requests.options import ListOptions, list_options, parse_version
+from karmada.apiserver.requests.selection import Selection, select
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
+from karmada.apiserver.storage.base import Compacted
+from karmada.apiserver.store import Page
+
+
+async def list_objects(context: Context, call: Call) -> Answer:
+    """Answer with a list."""
+    options = list_options(dict(call.params), watch=False)
+    selection = select(call.served, options.label_selector, options.field_selector)
+    page = await read_page(context, call, options, selection)
+    metadata: JSONObject = {"resourceVersion": str(page.revision)}
+    if page.next:
+        metadata["continue"] = continuation.encode(continuation.Position(page.revision, _start(call, page.next)))
+        if page.remaining and selection.match is None:
+            metadata["remainingItemCount"] = page.remaining
+    elif call.served.type.custom:
+        metadata["continue"] = ""
+    return await _answer(call, page, metadata)
+
+
+async def read_page(context: Context, call: Call, options: ListOptions, selection: Selection) -> Page:
+    """The page that the options ask for."""
+    after, at = "", 0
+    if options.continue_:
+        if options.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        position = continuation.decode(options.continue_)
+        after, at = _after(call, position.after), max(position.revision, 0)
+    elif options.resource_version:
+        try:
+            version = parse_version(options.resource_version)
+        except ValueError as error:
+            raise bad_request(f"invalid resource version: {error}") from None
+        await wait_for(context, version, call.params)
+        if options.match == "Exact":
+            at = version
+    limit = 0 if options.resource_version == "0" and not options.match else options.limit
+    try:
+        return context.store.list(call.served.key, call.namespace, selection.match, limit, after, at)
+    except Compacted:
+        if options.continue_:
+            raise continuation.expired(_start(call, after)) from None
+        raise gone(f"The resourceVersion for the provided list is too old: {at}") from None
+
+
+async def _answer(call: Call, page: Page, metadata: JSONObject) -> Answer:
+    served, view = call.served, call.view
+    if view.form is Form.METADATA:
+        kind = reading.go_type(served, "List")
+        message = f"you requested {view.form}, but the requested object is a list ({kind})"
+        raise Failure(406, "NotAcceptable", message)
+    if view.form is Form.OBJECT and served.is_storage_version:
+        return reading.written(call, 200, _joined(served, page, metadata))
+    objects = await reading.objects(served, page.items)
+    if view.form is Form.TABLE:
+        more = {key: value for key, value in metadata.items() if key != "resourceVersion" and value != ""}
+        return reading.written(call, 200, reading.table(call, objects, metadata["resourceVersion"], more))
+    if view.form is Form.METADATA_LIST:
+        version = f"meta.k8s.io/{view.version}"
+        items = [reading.partial(call, obj) for obj in objects]
+        body = {"kind": Form.METADATA_LIST.value, "apiVersion": version, "metadata": metadata, "items": items}
+    else:
+        if not served.type.custom:
+            for obj in objects:
+                obj.pop("kind", None)
+                obj.pop("apiVersion", None)
+        body = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata, "items": objects}
+    return reading.written(call, 200, orjson.dumps(body))
+
+
+def _joined(served: Served, page: Page, metadata: JSONObject) -> bytes:
+    head = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata}
+    parts = [orjson.dumps(head)[:-1], b',"items":[']
+    if served.type.custom:
+        parts.append(b",".join([item.body for item in page.items]))
+    elif page.items:
+        bare = served.bare
+        parts += [b"{", b",{".join([memoryview(item.body)[bare:] for item in page.items])]
+    parts.append(b"]}")
+    return b"".join(parts)
+
+
+def _start(call: Call, position: str) -> str:
+    """A store position as tokens spell it: relative to the namespace that is listed."""
+    namespace, _, name = position.partition("/")
+    return name if call.namespace or not namespace else position
+
+
+def _after(call: Call, start: str) -> str:
+    return start if call.served.type.namespaced and not call.namespace else f"{call.namespace}/{start}"

@@ -1,0 +1,117 @@
+"""Rules of object metadata that hold for every kind: what the server fills in, keeps, and refuses to change."""
+
+from karmada.apiserver.failures import Failure, bad_request
+from karmada.apiserver.requests.model import Call, Context
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.resources import FieldError, JSONObject
+
+_SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
+
+
+def ensure(obj: JSONObject) -> JSONObject:
+    """The object's metadata, made where it is missing."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = obj["metadata"] = {}
+    return metadata
+
+
+def check_namespace(call: Call, metadata: JSONObject) -> None:
+    """The namespace in the object must be that of the request; it is filled in when absent."""
+    if not call.served.type.namespaced:
+        if metadata.get("namespace"):
+            if call.subresource:
+                metadata.pop("namespace")
+                return
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        metadata.pop("namespace", None)
+        return
+    given = metadata.get("namespace")
+    if not given:
+        metadata["namespace"] = call.namespace
+    elif given != call.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_name(call: Call, metadata: JSONObject) -> None:
+    """The name in the object must be that of the URL."""
+    name = metadata.get("name")
+    if not name:
+        raise bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != call.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
+
+
+def wipe(metadata: JSONObject) -> None:
+    """Drop what only the server may set, before admission sees a new object."""
+    for field in _SERVER_OWNED:
+        metadata.pop(field, None)
+    version = metadata.pop("resourceVersion", None)
+    if version and version != "0" and str(version).isdigit():
+        raise Failure(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def fill(context: Context, metadata: JSONObject, generation: bool) -> None:
+    """What the server sets on a new object, after admission."""
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = generated_name(context, metadata["generateName"])
+    metadata["uid"] = context.uid()
+    metadata["creationTimestamp"] = rfc3339(context.now())
+    if generation:
+        metadata["generation"] = 1
+
+
+def generated_name(context: Context, base: str) -> str:
+    """A prefix, cut to leave room, with five random characters."""
+    return base[:58] + context.suffix()
+
+
+def keep(metadata: JSONObject, old: JSONObject) -> list[FieldError]:
+    """Take over from the old object what an update must not change; refuse what it may not even try to."""
+    errors = []
+    for field in ("uid", "deletionTimestamp"):
+        given = metadata.get(field)
+        if given and given != old.get(field):
+            error = FieldError("FieldValueInvalid", f"metadata.{field}", f'Invalid value: "{given}": field is immutable')
+            errors += [error, error]
+    grace = metadata.get("deletionGracePeriodSeconds")
+    if grace is not None and old.get("deletionTimestamp") and grace != old.get("deletionGracePeriodSeconds"):
+        field, text = "metadata.deletionGracePeriodSeconds", f"Invalid value: {grace}: field is immutable"
+        errors.append(FieldError("FieldValueInvalid", field, text))
+    if old.get("deletionTimestamp"):
+        added = [item for item in metadata.get("finalizers") or () if item not in (old.get("finalizers") or ())]
+        if added:
+            shown = ", ".join(f'"{item}"' for item in added)
+            text = (
+                "Forbidden: no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers []string{{{shown}}}"
+            )
+            error = FieldError("FieldValueForbidden", "metadata.finalizers", text)
+            errors += [error, error]
+    for field in _KEPT:
+        if field in old:
+            metadata[field] = old[field]
+        elif field != "generation":
+            metadata.pop(field, None)
+    return errors
+
+
+def tidy(metadata: JSONObject) -> None:
+    """Drop what the reference does not write: empty maps and lists, nulls and empty strings."""
+    for field in ("labels", "annotations", "finalizers", "ownerReferences", "managedFields"):
+        if field in metadata and not metadata[field]:
+            del metadata[field]
+    for field in ("generateName", "namespace", "selfLink", "creationTimestamp", "deletionTimestamp"):
+        if field in metadata and not metadata[field]:
+            del metadata[field]
+    if metadata.get("generation") == 0:
+        del metadata["generation"]
+
+
+def same_spec(new: JSONObject, old: JSONObject) -> bool:
+    """Whether nothing but metadata and status differs: generation stays."""
+    keys = (new.keys() | old.keys()) - {"metadata", "status"}
+    return all(new.get(key) == old.get(key) for key in keys)

@@ -1,0 +1,82 @@
+"""A request inside the pipeline: authenticated, authorised, on a served resource; and its answer."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from karmada.apiserver.admission.model import AdmissionChain
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.http.model import ByteStream, HttpRequest
+from karmada.apiserver.requests.negotiation import JSON, View
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
+from karmada.apiserver.store import ObjectStore
+
+
+@dataclass(slots=True)
+class Call:
+    """One request. `body` is bytes from the network or a tree handed over by an in-process caller."""
+
+    verb: str
+    served: Served
+    user: UserInfo
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    subpath: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | JSONObject | list[Any] | None = None
+    content_type: str = ""
+    view: View = JSON
+    agent: str = ""
+    """User agent: its product name is the field manager where none is given."""
+    warnings: list[str] = field(default_factory=list)
+    http: HttpRequest | None = None
+    """The request on the wire, for subresources that pass it on; None for in-process callers."""
+
+    def manager(self, given: str) -> str:
+        """The field manager of this request."""
+        return given or self.agent.split("/", 1)[0] or "unknown"
+
+
+class Answer(NamedTuple):
+    """An encoded answer; `headers` are for the HTTP door."""
+
+    code: int
+    body: bytes
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = {}
+
+
+class Streamed(NamedTuple):
+    """An answer that is written piece by piece (logs, proxied responses)."""
+
+    code: int
+    chunks: AsyncIterator[bytes]
+    content_type: str = "text/plain"
+    headers: Mapping[str, str] = {}
+
+
+class Upgraded(NamedTuple):
+    """A connection that another protocol takes over (exec, attach, port-forward)."""
+
+    headers: Mapping[str, str]
+    serve: Callable[[ByteStream], Awaitable[None]]
+
+
+AnyAnswer = Answer | Streamed | Upgraded
+
+
+@dataclass(slots=True)
+class Context:
+    """What the verbs work with."""
+
+    store: ObjectStore
+    catalog: Catalog
+    admission: AdmissionChain
+    now: Callable[[], float]
+    """Seconds since the epoch."""
+    uid: Callable[[], str]
+    suffix: Callable[[], str]
+    """Five random characters for generated names."""

@@ -1,0 +1,259 @@
+"""Query options of each verb, decoded and checked with the wording of the reference.
+
+Numbers and booleans follow the reference's leniency: any boolean text but `false` and `0` is true.
+"""
+
+from typing import NamedTuple
+
+from karmada.apiserver.failures import Failure, bad_request, invalid
+from karmada.apiserver.resources import FieldError, JSONObject
+
+Params = dict[str, str]
+
+
+class ListOptions(NamedTuple):
+    """Options of list, watch and deletecollection."""
+
+    label_selector: str = ""
+    field_selector: str = ""
+    limit: int = 0
+    continue_: str = ""
+    resource_version: str = ""
+    match: str = ""
+    timeout_seconds: int | None = None
+    bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+
+class WriteOptions(NamedTuple):
+    """Options of create, update and patch."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = ""
+    force: bool = False
+
+
+def flag(params: Params, name: str) -> bool:
+    """A boolean parameter."""
+    value = params.get(name)
+    return value is not None and value.lower() not in ("false", "0")
+
+
+def integer(params: Params, name: str) -> int | None:
+    """An integer parameter, None when absent or empty."""
+    value = params.get(name)
+    if not value:
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax') from None
+
+
+def list_options(params: Params, watch: bool) -> ListOptions:
+    """Decode and check the options of list and watch."""
+    if not params:
+        return ListOptions()
+    initial = flag(params, "sendInitialEvents") if "sendInitialEvents" in params else None
+    options = ListOptions(
+        params.get("labelSelector", ""),
+        params.get("fieldSelector", ""),
+        max(integer(params, "limit") or 0, 0),
+        params.get("continue", ""),
+        params.get("resourceVersion", ""),
+        params.get("resourceVersionMatch", ""),
+        integer(params, "timeoutSeconds"),
+        flag(params, "allowWatchBookmarks"),
+        initial,
+    )
+    errors = _check_watch(options) if watch else _check_list(options)
+    if errors:
+        raise invalid("meta.k8s.io", "ListOptions", "", errors)
+    return options
+
+
+def _forbidden(field: str, text: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, f"Forbidden: {text}")
+
+
+def _check_list(options: ListOptions) -> list[FieldError]:
+    if options.send_initial_events is not None:
+        return [_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")]
+    match, version = options.match, options.resource_version
+    if not match:
+        return []
+    errors = []
+    if options.continue_:
+        errors.append(_forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+    if not version:
+        text = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        errors.append(_forbidden("resourceVersionMatch", text))
+    if match not in ("Exact", "NotOlderThan"):
+        text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
+        errors.append(FieldError("FieldValueNotSupported", "resourceVersionMatch", text))
+    if match == "Exact" and version == "0":
+        text = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        errors.append(_forbidden("resourceVersionMatch", text))
+    return errors
+
+
+def _check_watch(options: ListOptions) -> list[FieldError]:
+    errors = []
+    if options.send_initial_events is not None:
+        if options.match != "NotOlderThan":
+            text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            errors.append(_forbidden("resourceVersionMatch", text))
+        if options.match not in ("", "NotOlderThan"):
+            text = f'Unsupported value: "{options.match}": supported values: "NotOlderThan"'
+            errors.append(FieldError("FieldValueNotSupported", "resourceVersionMatch", text))
+    elif options.match:
+        text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(_forbidden("resourceVersionMatch", text))
+    if options.continue_:
+        errors.append(_forbidden("continue", "continue is forbidden for watch"))
+    return errors
+
+
+def write_options(params: Params, kind: str, apply: bool = False) -> WriteOptions:
+    """Decode and check the options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions."""
+    if not params:
+        if apply:
+            raise invalid("meta.k8s.io", kind, "", [_manager_required()])
+        return WriteOptions()
+    errors: list[FieldError] = []
+    dry_run = dry_run_option(params, errors)
+    manager = params.get("fieldManager", "")
+    validation = params.get("fieldValidation", "")
+    force = flag(params, "force")
+    if "force" in params and not apply and kind == "PatchOptions":
+        errors.append(_forbidden("force", "may not be specified for non-apply patch"))
+    if apply and not manager:
+        errors.append(_manager_required())
+    errors += _check_manager(manager)
+    if validation not in ("", "Ignore", "Warn", "Strict"):
+        text = f'Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
+        errors.append(FieldError("FieldValueNotSupported", "fieldValidation", text))
+    if errors:
+        raise invalid("meta.k8s.io", kind, "", errors)
+    return WriteOptions(dry_run, manager, validation, force)
+
+
+def admission_options(options: WriteOptions, kind: str) -> JSONObject:
+    """The options object that admission sees."""
+    body: JSONObject = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    if options.dry_run:
+        body["dryRun"] = ["All"]
+    if options.field_manager:
+        body["fieldManager"] = options.field_manager
+    if options.field_validation:
+        body["fieldValidation"] = options.field_validation
+    if options.force:
+        body["force"] = True
+    return body
+
+
+def _manager_required() -> FieldError:
+    return FieldError("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")
+
+
+def dry_run_option(params: Params, errors: list[FieldError]) -> bool:
+    """The dryRun parameter; anything but `All` is an error."""
+    value = params.get("dryRun", "")
+    if value and value != "All":
+        text = f'Unsupported value: ["{value}"]: supported values: "All"'
+        errors.append(FieldError("FieldValueNotSupported", "dryRun", text))
+    return value == "All"
+
+
+def _check_manager(manager: str) -> list[FieldError]:
+    errors = []
+    if len(manager.encode()) > 128:
+        errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            quoted = manager.encode("unicode_escape").decode()
+            text = f'Invalid value: "{quoted}": invalid character U+{ord(character):04X} (at position {position})'
+            errors.append(FieldError("FieldValueInvalid", "fieldManager", text))
+    return errors
+
+
+class DeleteOptions(NamedTuple):
+    """Options of delete and deletecollection; they come in the body, the query or both."""
+
+    dry_run: bool = False
+    grace_seconds: int | None = None
+    policy: str = ""
+    orphan: bool | None = None
+    uid: str = ""
+    resource_version: str = ""
+    ignore_read_errors: bool = False
+
+
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
+    """Decode and check deletion options; a body replaces the query."""
+    source: JSONObject = dict(body) if body else _from_query(params)
+    errors: list[FieldError] = []
+    orphan, policy = source.get("orphanDependents"), source.get("propagationPolicy") or ""
+    if orphan is not None and policy:
+        text = "Invalid value: \"%s\": orphanDependents and deletionPropagation cannot be both set" % policy
+        errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
+    if policy and policy not in _POLICIES:
+        text = f'Unsupported value: "{policy}": supported values: "Background", "Foreground", "Orphan", "nil"'
+        errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", text))
+    for value in source.get("dryRun") or ():
+        if value != "All":
+            text = f'Unsupported value: {_quoted(source["dryRun"])}: supported values: "All"'
+            errors.append(FieldError("FieldValueNotSupported", "dryRun", text))
+            break
+    if errors:
+        raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
+    preconditions = source.get("preconditions") or {}
+    grace = source.get("gracePeriodSeconds")
+    if grace is not None and not isinstance(grace, int):
+        raise bad_request("gracePeriodSeconds must be a number of seconds")
+    return DeleteOptions(
+        bool(source.get("dryRun")),
+        grace,
+        policy,
+        orphan,
+        preconditions.get("uid") or "",
+        preconditions.get("resourceVersion") or "",
+        bool(source.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
+    )
+
+
+def _quoted(values: list[str]) -> str:
+    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+
+
+def _from_query(params: Params) -> JSONObject:
+    source: JSONObject = {}
+    if not params:
+        return source
+    if params.get("dryRun"):
+        source["dryRun"] = [params["dryRun"]]
+    grace = integer(params, "gracePeriodSeconds")
+    if grace is not None:
+        source["gracePeriodSeconds"] = grace
+    if params.get("propagationPolicy"):
+        source["propagationPolicy"] = params["propagationPolicy"]
+    if "orphanDependents" in params:
+        source["orphanDependents"] = flag(params, "orphanDependents")
+    return source
+
+
+def parse_version(text: str, field: str = "resourceVersion") -> int:
+    """A resource version given by a client; raises ValueError with the reference's words."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise ValueError(f'{field}: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+
+
+def unparsable_version(text: str) -> Failure:
+    """The answer of get and watch to a resource version that is no number."""
+    message = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+    return Failure(500, "", message)

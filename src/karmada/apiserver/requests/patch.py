@@ -1,0 +1,111 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, as changes of the current object."""
+
+from typing import Any
+
+import orjson
+
+from karmada.api import json_patch, merge_patch
+from karmada.apiserver.failures import Failure, bad_request
+from karmada.apiserver.requests import bodies, conforming, metadata
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.resources import JSONObject
+from karmada.machinery.transport import PatchType
+
+_TRIES = 6
+_MAX_OPERATIONS = 10_000
+
+
+async def patch(context: Context, call: Call) -> Answer:
+    """Patch the object."""
+    kind = patch_type(call)
+    if kind is PatchType.APPLY:
+        from karmada.apiserver.requests.apply import apply
+
+        return await apply(context, call)
+    options = write_options(dict(call.params), "PatchOptions")
+    document = patch_body(call, kind)
+
+    def build(current: JSONObject) -> JSONObject:
+        new = patched(call, kind, document, current)
+        new = bodies.check_kind(context.catalog, call, new, call.served)
+        conforming.conform(call, new, options.field_validation)
+        meta = metadata.ensure(new)
+        metadata.check_name(call, meta)
+        metadata.check_namespace(call, meta)
+        return new
+
+    door = Door.STATUS if call.subresource == "status" else Door.MAIN
+    return await modify(context, Change(call, options, build, "PatchOptions", door, tries=_TRIES))
+
+
+def patch_type(call: Call) -> PatchType:
+    """The type of a patch by its content type; custom kinds know no strategic merge."""
+    media = call.content_type.split(";", 1)[0].strip()
+    if media not in PatchType:
+        raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    kind = PatchType(media)
+    if kind is PatchType.STRATEGIC and call.served.type.custom:
+        accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+        message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+        raise Failure(415, "UnsupportedMediaType", message)
+    return kind
+
+
+def patch_body(call: Call, kind: PatchType) -> Any:
+    """The patch as a tree of the right shape."""
+    body = call.body
+    if isinstance(body, bytes):
+        try:
+            body = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            assert isinstance(call.body, bytes)
+            raise bad_request(f"error decoding patch: {bodies.syntax_error(call.body)}") from None
+    if kind is not PatchType.JSON:
+        if not isinstance(body, dict):
+            raise bad_request(f"error decoding patch: json: cannot unmarshal {_shape(body)} into Go value of type map")
+        return body
+    if not isinstance(body, list):
+        text = f"json: cannot unmarshal {_shape(body)} into Go value of type []handlers.jsonPatchOp"
+        raise bad_request(f"error decoding patch: {text}")
+    for operation in body:
+        if not isinstance(operation, dict):
+            text = f"json: cannot unmarshal {_shape(operation)} into Go value of type handlers.jsonPatchOp"
+            raise bad_request(f"error decoding patch: {text}")
+    if len(body) > _MAX_OPERATIONS:
+        text = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(body)}"
+        raise Failure(413, "RequestEntityTooLarge", f"Request entity is too large: limit is {text}")
+    return body
+
+
+def _shape(value: Any) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def patched(call: Call, kind: PatchType, document: Any, current: JSONObject) -> Any:
+    """The current object with the patch applied."""
+    if kind is PatchType.JSON:
+        try:
+            return json_patch.apply(current, document, replace_may_create=True)
+        except json_patch.JSONPatchError:
+            message = "the server rejected our request due to an error in our request"
+            raise Failure(422, "Invalid", message, {}) from None
+    if kind is PatchType.MERGE:
+        return merge_patch.apply(current, document)
+    from karmada.api import strategic_merge
+
+    try:
+        return strategic_merge.apply(current, document, call.served.type.schema)
+    except ValueError as error:
+        raise Failure(500, "", str(error)) from None

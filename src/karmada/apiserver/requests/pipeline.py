@@ -1,0 +1,48 @@
+"""The pipeline: one entry for both front doors. A call goes to its verb, or to the handler of its subresource."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from karmada.apiserver.requests.create import create
+from karmada.apiserver.requests.delete import delete, delete_collection
+from karmada.apiserver.requests.get import get
+from karmada.apiserver.requests.list import list_objects
+from karmada.apiserver.requests.model import AnyAnswer, Call, Context
+from karmada.apiserver.requests.patch import patch
+from karmada.apiserver.requests.update import update
+from karmada.apiserver.requests.watch import Watch, open_watch
+
+Verb = Callable[[Context, Call], Awaitable[AnyAnswer]]
+Special = tuple[str, str, str]
+"""Group, plural and subresource; the subresource is empty for resources that are not stored."""
+
+_VERBS: Mapping[str, Verb] = {
+    "get": get,
+    "list": list_objects,
+    "create": create,
+    "update": update,
+    "patch": patch,
+    "delete": delete,
+    "deletecollection": delete_collection,
+}
+
+
+class Pipeline:
+    """Runs authorised calls."""
+
+    def __init__(self, context: Context, specials: Mapping[Special, Verb]) -> None:
+        self.context = context
+        self._specials = specials
+
+    async def run(self, call: Call) -> AnyAnswer:
+        """Answer every verb but watch; refusals are raised as `Failure`."""
+        type_ = call.served.type
+        special = self._specials.get((type_.group, type_.plural, call.subresource))
+        if special is None and call.subresource:
+            special = self._specials.get(("*", "*", call.subresource))
+        if special is not None:
+            return await special(self.context, call)
+        return await _VERBS[call.verb](self.context, call)
+
+    async def watch(self, call: Call) -> Watch:
+        """Open a watch."""
+        return await open_watch(self.context, call)

@@ -1,0 +1,97 @@
+"""Stored items as clients asked for them: the served version, and the form the client accepts.
+
+The common case, the stored version as plain JSON, hands out the stored bytes untouched.
+"""
+
+from collections.abc import Sequence
+
+import orjson
+
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.requests.model import Answer, Call
+from karmada.apiserver.requests.negotiation import Form
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
+from karmada.apiserver.store import Item
+
+
+async def decoded(served: Served, body: bytes) -> JSONObject:
+    """A stored object as a tree in the served version."""
+    obj: JSONObject = orjson.loads(body)
+    if served.is_storage_version:
+        return obj
+    return (await served.converter.convert([obj], served.type.version))[0]
+
+
+async def one(call: Call, body: bytes, code: int = 200) -> Answer:
+    """Answer with one stored object."""
+    served, view = call.served, call.view
+    if view.form is Form.OBJECT:
+        if not served.is_storage_version:
+            body = orjson.dumps(await decoded(served, body))
+        return written(call, code, body)
+    return tree(call, await decoded(served, body), code)
+
+
+def tree(call: Call, obj: JSONObject, code: int = 200) -> Answer:
+    """Answer with one object that is at hand as a tree in the served version."""
+    served, view = call.served, call.view
+    if obj.get("kind") == "Status" or view.form is Form.OBJECT:
+        return written(call, code, orjson.dumps(obj))
+    if view.form is Form.METADATA_LIST:
+        message = f"you requested {view.form}, but the requested object is not a list ({go_type(served)})"
+        raise Failure(406, "NotAcceptable", message)
+    if view.form is Form.METADATA:
+        return written(call, code, orjson.dumps(partial(call, obj)))
+    version = str((obj.get("metadata") or {}).get("resourceVersion", ""))
+    return written(call, code, table(call, [obj], version))
+
+
+def partial(call: Call, obj: JSONObject) -> JSONObject:
+    """The PartialObjectMetadata of an object."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{call.view.version}",
+        "metadata": obj["metadata"],
+    }
+
+
+def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObject | None = None) -> bytes:
+    """A Table of some objects; `more` are further fields of the list metadata."""
+    include = call.params.get("includeObject", "")
+    if include not in ("", "Metadata", "Object", "None"):
+        text = f'includeObject: Invalid value: "{include}": must be \'Metadata\', \'Object\', \'None\', or empty'
+        raise Failure(400, "BadRequest", f"Unable to convert to Table as requested: {text}")
+    from karmada.apiserver import printing
+
+    body = printing.table(call.served.type, objects, include or "Metadata", f"meta.k8s.io/{call.view.version}")
+    body["metadata"] = {"resourceVersion": version, **(more or {})}
+    return orjson.dumps(body)
+
+
+async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
+    """Items as trees in the served version, converted together."""
+    trees: list[JSONObject] = [orjson.loads(item.body) for item in items]
+    if served.is_storage_version or not trees:
+        return trees
+    return await served.converter.convert(trees, served.type.version)
+
+
+def written(call: Call, code: int, body: bytes) -> Answer:
+    """The final encoding: YAML or indented where asked."""
+    if call.view.yaml:
+        from karmada.api import yaml
+
+        return Answer(code, yaml.dump(orjson.loads(body)).encode(), "application/yaml")
+    if call.view.pretty:
+        return Answer(code, orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2) + b"\n")
+    return Answer(code, body)
+
+
+def go_type(served: Served, suffix: str = "") -> str:
+    """The reference's internal name of a type, which some refusals quote."""
+    type_ = served.type
+    if type_.custom:
+        return f"*unstructured.Unstructured{suffix}"
+    package = type_.group.split(".")[0] if type_.group else "core"
+    return f"*{package}.{type_.kind}{suffix}"

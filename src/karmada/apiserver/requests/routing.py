@@ -1,0 +1,92 @@
+"""Which resource and verb a request means, and the refusals for paths and methods that mean nothing."""
+
+from typing import NamedTuple
+
+from karmada.apiserver.auth.model import Attributes
+from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.requests.options import flag
+from karmada.apiserver.requests.paths import ResourcePath
+from karmada.apiserver.served import Served
+
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+CONNECT = frozenset({"exec", "attach", "portforward", "proxy", "log"})
+
+
+class PageNotFound(Exception):
+    """No such API group or path: answered as plain text."""
+
+
+class Route(NamedTuple):
+    """A request's resource and verb."""
+
+    served: Served
+    verb: str
+
+
+def verb_of(method: str, path: ResourcePath, params: dict[str, str]) -> str:
+    """The verb of a request as authorisation knows it; empty for methods that mean nothing."""
+    if method == "GET" or method == "HEAD":
+        if path.subresource:
+            return "get"
+        if path.watch or (flag(params, "watch") if params else False):
+            return "watch"
+        return "get" if path.name else "list"
+    if method == "DELETE":
+        return "delete" if path.name else "deletecollection"
+    return _VERBS.get(method, "")
+
+
+def attributes_of(verb: str, path: ResourcePath) -> Attributes:
+    """What the authoriser is asked."""
+    namespace = path.namespace
+    if path.resource == "namespaces" and not path.group and path.name:
+        namespace = path.name
+    return Attributes(verb, path.group, path.version, path.resource, path.subresource, namespace, path.name)
+
+
+def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route:
+    """The resource and verb, or why there is none."""
+    served = catalog.find(path.group, path.version, path.resource)
+    if served is None:
+        if not catalog.serves_group(path.group):
+            raise PageNotFound
+        raise not_served()
+    type_ = served.type
+    if type_.namespaced:
+        if path.name and not path.namespace:
+            raise not_served()
+        allowed = bool(path.namespace) or verb in ("list", "watch")
+    else:
+        if path.namespace:
+            raise not_served()
+        allowed = True
+    if method == "HEAD" or not verb:
+        raise method_not_allowed()
+    if path.subresource:
+        subresource = next((sub for sub in type_.subresources if sub.name == path.subresource), None)
+        if subresource is None:
+            raise not_served()
+        verbs: tuple[str, ...] = subresource.verbs
+    else:
+        verbs = type_.verbs
+        collection = verb in ("create", "list", "deletecollection", "watch")
+        if collection and path.name and verb != "watch" and not (verb == "list"):
+            raise method_not_allowed()
+        if verb in ("update", "patch") and not path.name:
+            raise method_not_allowed()
+    if not allowed or verb not in verbs:
+        raise method_not_allowed()
+    return Route(served, verb)
+
+
+def not_served() -> Failure:
+    """The group is known, the resource is not."""
+    return Failure(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def method_not_allowed() -> Failure:
+    """The path is known, the method is not."""
+    return Failure(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
+    )

@@ -1,0 +1,60 @@
+"""Label and field selectors as a test of stored items."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from karmada.api import field_selector, label_selector
+from karmada.apiserver.failures import bad_request
+from karmada.apiserver.served import Served
+from karmada.apiserver.store import Item
+
+Match = Callable[[Item], bool]
+
+
+class Selection(NamedTuple):
+    """`match` is None when everything matches; `name` is set when a field selector names one object."""
+
+    match: Match | None
+    name: str = ""
+
+
+def select(served: Served, labels: str, fields: str) -> Selection:
+    """Parse both selectors; unknown fields and bad syntax are refused with 400."""
+    if not labels and not fields:
+        return Selection(None)
+    try:
+        by_label = label_selector.parse(labels) if labels else label_selector.EVERYTHING
+        by_field = field_selector.parse(fields) if fields else field_selector.EVERYTHING
+    except (label_selector.LabelSelectorError, field_selector.FieldSelectorError) as error:
+        raise bad_request(str(error)) from None
+    for term in by_field.terms:
+        if term.field not in ("metadata.name", "metadata.namespace") and term.field not in served.selectable:
+            raise bad_request(_unsupported(served, term.field))
+    if not by_field.terms:
+        if by_label.matches_everything:
+            return Selection(None)
+        return Selection(lambda item: by_label.matches(item.index.labels))
+    name = by_field.required_value("metadata.name") or ""
+    if by_label.matches_everything:
+        return Selection(lambda item: by_field.matches_with(_lookup(item)), name)
+    return Selection(
+        lambda item: by_label.matches(item.index.labels) and by_field.matches_with(_lookup(item)),
+        name,
+    )
+
+
+def _lookup(item: Item) -> Callable[[str], str]:
+    def value(field: str) -> str:
+        if field == "metadata.name":
+            return item.name
+        if field == "metadata.namespace":
+            return item.namespace
+        return item.index.fields.get(field, "")
+
+    return value
+
+
+def _unsupported(served: Served, field: str) -> str:
+    if served.selectable or served.type.custom:
+        return f"field label not supported: {field}"
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

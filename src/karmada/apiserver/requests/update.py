@@ -1,0 +1,180 @@
+"""UPDATE, and the one loop behind every change of an existing object: read, change, admit, validate, write if changed.
+
+A change that changes nothing is answered with the object as it is, at its old revision. An object that is being
+deleted disappears with the change that removes its last finalizer. Writes that lost a race are tried again unless
+the client named the revision it saw.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import orjson
+
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.failures import Failure, conflict, invalid, not_found
+from karmada.apiserver.requests import conforming, metadata, ownership, reading
+from karmada.apiserver.requests.create import create_object
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
+from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.storage.base import Mismatch
+from karmada.apiserver.store import Item
+
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+_TRIES = 100
+
+
+class Door(Enum):
+    """Which part of an object a change goes through."""
+
+    MAIN = ""
+    STATUS = "status"
+    OTHER = "other"
+    """A subresource with rules of its own; nothing is prepared or validated here beyond the schema."""
+
+
+@dataclass(slots=True)
+class Change:
+    """A wanted change of one object."""
+
+    call: Call
+    options: WriteOptions
+    build: Callable[[JSONObject], Awaitable[JSONObject] | JSONObject]
+    """The new object from the current one, which it may change."""
+    kind: str
+    """Kind of the options object: UpdateOptions or PatchOptions."""
+    door: Door = Door.MAIN
+    managed: bool = False
+    """`build` keeps managedFields itself (apply)."""
+    tries: int = _TRIES
+
+
+async def update(context: Context, call: Call) -> Answer:
+    """Replace the object with the one in the body."""
+    options = write_options(dict(call.params), "UpdateOptions")
+    obj = conforming.decode(context, call, options.field_validation)
+    meta = metadata.ensure(obj)
+    metadata.check_name(call, meta)
+    metadata.check_namespace(call, meta)
+    door = Door.STATUS if call.subresource == "status" else Door.MAIN
+    if context.store.get(call.served.key, call.namespace, call.name) is None and door is Door.MAIN:
+        if not call.served.type.strategy.create_on_update:
+            raise not_found(call.served.type.group, call.served.type.plural, call.name)
+        return await create_object(context, call, obj, options)
+    if not meta.get("resourceVersion") and not call.served.type.strategy.unconditional_update:
+        text = "Invalid value: 0x0: must be specified for an update"
+        error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
+        raise invalid(call.served.type.group, call.served.kind, call.name, [error])
+    encoded = orjson.dumps(obj)
+    first = [obj]
+    change = Change(
+        call, options, lambda current: first.pop() if first else orjson.loads(encoded), "UpdateOptions", door
+    )
+    return await modify(context, change)
+
+
+async def modify(context: Context, change: Change) -> Answer:
+    """Carry out a change."""
+    return await reading.one(change.call, await changed(context, change))
+
+
+async def changed(context: Context, change: Change) -> bytes:
+    """Carry out a change; the encoded object as it is afterwards."""
+    call = change.call
+    served = call.served
+    type_ = served.type
+    for _ in range(change.tries):
+        item = context.store.get(served.key, call.namespace, call.name)
+        if item is None:
+            raise not_found(type_.group, type_.plural, call.name)
+        old = await reading.decoded(served, item.body)
+        built = change.build(await reading.decoded(served, item.body))
+        new = built if isinstance(built, dict) else await built
+        named = _check_version(call, new, item)
+        try:
+            return await _write(context, change, item, new, old)
+        except Mismatch:
+            if named:
+                break
+    raise conflict(type_.group, type_.plural, call.name, _MODIFIED)
+
+
+def _check_version(call: Call, new: JSONObject, item: Item) -> bool:
+    """Compare the revision the client saw; whether it named one."""
+    type_ = call.served.type
+    meta = metadata.ensure(new)
+    version = meta.get("resourceVersion")
+    if version in (None, "", "0"):
+        given = meta.get("uid")
+        if given and given != item.index.uid and call.verb == "update":
+            where = f"/registry/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
+            text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {item.index.uid}"
+            why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+            raise conflict(type_.group, type_.plural, call.name, why)
+        return False
+    if version == str(item.revision):
+        return call.verb == "update"
+    if not str(version).isdigit():
+        raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    raise conflict(type_.group, type_.plural, call.name, _MODIFIED)
+
+
+async def _write(context: Context, change: Change, item: Item, new: JSONObject, old: JSONObject) -> bytes:
+    call = change.call
+    served = call.served
+    strategy = served.type.strategy
+    errors = metadata.keep(new["metadata"], old["metadata"])
+    new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    _prepare(change, new, old)
+    if not change.managed:
+        ownership.track(context, call, new, old, change.options.field_manager)
+    request = AdmissionRequest(
+        Operation.UPDATE,
+        served.type,
+        call.namespace,
+        call.name,
+        call.subresource,
+        new,
+        old,
+        call.user,
+        admission_options(change.options, change.kind),
+        change.options.dry_run,
+        warnings=call.warnings,
+    )
+    await context.admission.mutate(request)
+    if request.object is not None and request.object is not new:
+        new = request.object
+        metadata.keep(metadata.ensure(new), old["metadata"])
+        _prepare(change, new, old)
+    conforming.validate(call, new, old, errors, change.door is Door.STATUS)
+    meta = new["metadata"]
+    metadata.tidy(meta)
+    if strategy.generation and change.door is Door.MAIN and not metadata.same_spec(new, old):
+        meta["generation"] = old["metadata"].get("generation", 0) + 1
+    await context.admission.validate(request)
+    if change.options.dry_run:
+        return orjson.dumps(new)
+    if ownership.unchanged(new, old):
+        return item.body
+    stored = await conforming.for_storage(context, served, new)
+    value = stored.served.encode(stored.obj)
+    if old["metadata"].get("deletionTimestamp") and not meta.get("finalizers") and not pending_grace(old):
+        await context.store.delete(served.key, call.namespace, call.name, value, item.revision)
+        return value.at(item.revision)
+    written = await context.store.update(
+        served.key, call.namespace, call.name, value, stored.served.index(stored.obj), item.revision
+    )
+    return written.body
+
+
+def pending_grace(obj: JSONObject) -> bool:
+    """Whether a deletion still waits for its grace period to be cut to zero."""
+    return bool(obj["metadata"].get("deletionGracePeriodSeconds"))
+
+
+def _prepare(change: Change, new: JSONObject, old: JSONObject) -> None:
+    if change.door is Door.STATUS:
+        conforming.prepare_status(change.call.served, new, old)
+    elif change.door is Door.MAIN:
+        conforming.prepare_update(change.call.served, new, old)

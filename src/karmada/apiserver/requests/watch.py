@@ -1,0 +1,155 @@
+"""WATCH: the store's events as clients asked for them.
+
+Each event is encoded once for all plain watchers; only watchers of another version or form pay for a conversion.
+Two consumers: the HTTP door writes lines, the direct transport takes typed events.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+import orjson
+
+from karmada.apiserver.failures import Failure, gone
+from karmada.apiserver.requests import reading
+from karmada.apiserver.requests.freshness import wait_for
+from karmada.apiserver.requests.model import Call, Context
+from karmada.apiserver.requests.negotiation import Form
+from karmada.apiserver.requests.options import ListOptions, list_options, unparsable_version
+from karmada.apiserver.requests.selection import select
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.storage.base import Compacted
+from karmada.apiserver.store import StoreEvent, TooSlow, Watcher
+from karmada.machinery.transport import EventType
+
+_DEFAULT_SECONDS = (1800, 3600)
+_BOOKMARK_SECONDS = 60.0
+
+
+class Watch(NamedTuple):
+    """An open watch; whoever iterates it must close the watcher."""
+
+    call: Call
+    watcher: Watcher
+    seconds: float
+    bookmarks: bool
+
+
+async def open_watch(context: Context, call: Call) -> Watch:
+    """Check the options and attach to the store; refusals come before any event."""
+    options = list_options(dict(call.params), watch=True)
+    served = call.served
+    selection = select(served, options.label_selector, options.field_selector)
+    version = options.resource_version
+    if version and not version.isdigit():
+        raise unparsable_version(version)
+    after = int(version or 0)
+    initial = options.send_initial_events if options.send_initial_events is not None else after == 0
+    if after > context.store.revision:
+        await wait_for(context, after, call.params)
+    name = call.name or selection.name
+    try:
+        watcher = context.store.watch(
+            served.key,
+            call.namespace,
+            name,
+            selection.match,
+            after,
+            initial,
+            options.bookmarks,
+            bool(options.send_initial_events and options.bookmarks),
+        )
+    except Compacted as error:
+        raise gone(f"too old resource version: {after} ({error.oldest})") from None
+    return Watch(call, watcher, _seconds(options), options.bookmarks)
+
+
+def _seconds(options: ListOptions) -> float:
+    return float(options.timeout_seconds or random.randint(*_DEFAULT_SECONDS))
+
+
+async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEvent]]:
+    """The events of a watch until its time is over; silence is broken by bookmarks where they are wanted.
+
+    Raises `Failure` for what clients see as an error event.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + watch.seconds
+    with watch.watcher as watcher:
+        if watch.bookmarks:
+            timer = _bookmarks(context, watcher)
+            task = loop.create_task(timer)
+        else:
+            task = None
+        ending = loop.call_at(deadline, watcher.close)
+        try:
+            async for events in watcher:
+                yield events
+        except Compacted as error:
+            raise gone(f"too old resource version: {error.oldest}") from None
+        except TooSlow as error:
+            raise Failure(410, "Expired", f"too old resource version: {error}") from None
+        finally:
+            ending.cancel()
+            if task is not None:
+                task.cancel()
+
+
+async def _bookmarks(context: Context, watcher: Watcher) -> None:
+    while True:
+        await asyncio.sleep(_BOOKMARK_SECONDS)
+        watcher.bookmark(context.store.revision)
+
+
+async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:
+    """The watch as the body of an HTTP answer."""
+    call = watch.call
+    plain = call.view.form is Form.OBJECT and call.served.is_storage_version
+    first = True
+    try:
+        async for events in batches(context, watch):
+            if plain:
+                yield b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
+                continue
+            parts = []
+            for event in events:
+                parts.append(await _converted(call, event, first))
+                first = False
+            yield b"".join(parts)
+    except Failure as failure:
+        yield b'{"type":"ERROR","object":%b}\n' % orjson.dumps(failure.status())
+
+
+def bookmark_object(call: Call, event: StoreEvent) -> JSONObject:
+    """The object of a bookmark: nothing but its kind and the revision."""
+    metadata: JSONObject = {"resourceVersion": str(event.item.revision)}
+    if event.initial_end:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    if call.view.form is Form.METADATA or call.view.form is Form.METADATA_LIST:
+        return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+    return {"kind": call.served.kind, "apiVersion": call.served.api_version, "metadata": metadata}
+
+
+def _bookmark_line(call: Call, event: StoreEvent) -> bytes:
+    return b'{"type":"BOOKMARK","object":%b}\n' % orjson.dumps(bookmark_object(call, event))
+
+
+async def _converted(call: Call, event: StoreEvent, first: bool) -> bytes:
+    if event.type is EventType.BOOKMARK:
+        obj = bookmark_object(call, event)
+    else:
+        obj = await reading.decoded(call.served, event.item.body)
+    if call.view.form is Form.METADATA_LIST:
+        return b""
+    if call.view.form is Form.METADATA and event.type is not EventType.BOOKMARK:
+        obj = reading.partial(call, obj)
+    elif call.view.form is Form.TABLE:
+        version = obj["metadata"]["resourceVersion"]
+        body = orjson.loads(reading.table(call, [obj], version))
+        if event.type is EventType.BOOKMARK:
+            body["rows"] = [{"cells": [], "object": obj}] if event.initial_end else []
+        if not first:
+            body["columnDefinitions"] = None
+        obj = body
+    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), orjson.dumps(obj))
