@@ -1,4 +1,8 @@
-"""Cluster: a member of the federation. Served by the aggregated API server, so it has no CRD."""
+"""Cluster: a member of the federation.
+
+It is served by the aggregated API server and has no CRD: no schema guards what is stored, so readers accept objects
+that lack required fields, and the strategy of that server says what is missing.
+"""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -19,20 +23,20 @@ class ClusterSyncMode(StrEnum):
 class LocalSecretReference(Struct, frozen=True, kw_only=True):
     """A Secret of the control plane."""
 
-    namespace: str
+    namespace: str = always("")
     """Its namespace."""
-    name: str
+    name: str = always("")
     """Its name."""
 
 
 class Taint(Struct, frozen=True, kw_only=True):
     """Keeps resources that do not tolerate it away from the cluster."""
 
-    key: str
+    key: str = always("")
     """Key of the taint."""
     value: str = ""
     """Value of the taint."""
-    effect: str
+    effect: str = always("")
     """NoSchedule keeps new resources out; NoExecute also evicts those that are there."""
     time_added: Time | None = None
     """When a NoExecute taint was added."""
@@ -41,9 +45,9 @@ class Taint(Struct, frozen=True, kw_only=True):
 class ResourceModelRange(Struct, frozen=True, kw_only=True):
     """The range of one resource in a grade: min is inside, max is not."""
 
-    name: str
+    name: str = always("")
     """The resource."""
-    min: Quantity
+    min: Quantity = always(0)
     """The least amount in the grade."""
     max: Quantity = always(0)
     """The first amount above the grade; may be left out in the last grade."""
@@ -52,9 +56,9 @@ class ResourceModelRange(Struct, frozen=True, kw_only=True):
 class ResourceModel(Struct, frozen=True, kw_only=True):
     """A grade of nodes by the amounts they offer."""
 
-    grade: int
+    grade: int = always(0)
     """Number of the grade, from 0."""
-    ranges: tuple[ResourceModelRange, ...]
+    ranges: tuple[ResourceModelRange, ...] = always(())
     """Range per resource."""
 
 
@@ -63,7 +67,7 @@ class ClusterSpec(Struct, frozen=True, kw_only=True):
 
     id: str = ""
     """The uid of its kube-system namespace; two clusters never share it."""
-    sync_mode: Annotated[str, Schema(enum=ClusterSyncMode)]
+    sync_mode: Annotated[str, Schema(enum=ClusterSyncMode)] = always("")
     """Push or Pull."""
     api_endpoint: str = ""
     """Address of its API server."""
@@ -94,16 +98,16 @@ class ClusterSpec(Struct, frozen=True, kw_only=True):
 class APIResource(Struct, frozen=True, kw_only=True):
     """One resource of a group version."""
 
-    name: str
+    name: str = always("")
     """Its plural name."""
-    kind: str
+    kind: str = always("")
     """Its kind."""
 
 
 class APIEnablement(Struct, frozen=True, kw_only=True):
     """The resources the cluster serves in one group version."""
 
-    group_version: str
+    group_version: str = always("")
     """The group version."""
     resources: tuple[APIResource, ...] = ()
     """Its resources."""
@@ -121,9 +125,9 @@ class NodeSummary(Struct, frozen=True, kw_only=True):
 class AllocatableModeling(Struct, frozen=True, kw_only=True):
     """Number of nodes of a grade."""
 
-    grade: int
+    grade: int = always(0)
     """The grade."""
-    count: int
+    count: int = always(0)
     """Nodes whose free amounts fall into it."""
 
 
@@ -163,7 +167,7 @@ class Cluster(Struct, frozen=True, kw_only=True):
     api_version: Literal["cluster.karmada.io/v1alpha1"] = always("cluster.karmada.io/v1alpha1")
     kind: Literal["Cluster"] = always("Cluster")
     metadata: ObjectMeta = ObjectMeta()
-    spec: ClusterSpec
+    spec: ClusterSpec = always(ClusterSpec())
     """How the cluster is reached and what is known about it."""
     status: ClusterStatus = ClusterStatus()
     """What was last seen of the cluster."""

@@ -42,7 +42,7 @@ class ClusterSelector(Struct, frozen=True, kw_only=True):
 class MultiClusterServiceSpec(Struct, frozen=True, kw_only=True):
     """What is exposed, from where, and to where."""
 
-    types: tuple[str, ...]
+    types: tuple[str, ...] = always(())
     """How it is reachable: CrossCluster or LoadBalancer. Cannot be changed."""
     ports: tuple[ExposurePort, ...] = ()
     """The ports; all if empty."""

@@ -1,4 +1,7 @@
-"""ResourceRegistry: what the cache over all clusters holds. Served by karmada-search, so it has no CRD."""
+"""ResourceRegistry: what the cache over all clusters holds.
+
+It is served by karmada-search and has no CRD: readers accept objects that lack required fields, as for Cluster.
+"""
 
 from typing import Literal
 
@@ -11,9 +14,9 @@ from karmada.api.policy.v1alpha1 import ClusterAffinity
 class ResourceSelector(Struct, frozen=True, kw_only=True):
     """Chooses resources to cache."""
 
-    api_version: str
+    api_version: str = always("")
     """Their API version."""
-    kind: str
+    kind: str = always("")
     """Their kind."""
     namespace: str = ""
     """Their namespace; all if empty."""
@@ -22,7 +25,7 @@ class ResourceSelector(Struct, frozen=True, kw_only=True):
 class OpenSearchConfig(Struct, frozen=True, kw_only=True):
     """An OpenSearch to which objects are sent."""
 
-    addresses: tuple[str, ...]
+    addresses: tuple[str, ...] = always(())
     """Its addresses."""
     secret_ref: LocalSecretReference | None = None
     """Secret with username and password."""
@@ -40,7 +43,7 @@ class ResourceRegistrySpec(Struct, frozen=True, kw_only=True):
 
     target_cluster: ClusterAffinity = ClusterAffinity()
     """The clusters."""
-    resource_selectors: tuple[ResourceSelector, ...]
+    resource_selectors: tuple[ResourceSelector, ...] = always(())
     """The resources."""
     backend_store: BackendStoreConfig | None = None
     """Where objects are kept."""
@@ -59,7 +62,7 @@ class ResourceRegistry(Struct, frozen=True, kw_only=True):
     api_version: Literal["search.karmada.io/v1alpha1"] = always("search.karmada.io/v1alpha1")
     kind: Literal["ResourceRegistry"] = always("ResourceRegistry")
     metadata: ObjectMeta = ObjectMeta()
-    spec: ResourceRegistrySpec
+    spec: ResourceRegistrySpec = always(ResourceRegistrySpec())
     """What is cached, from where."""
     status: ResourceRegistryStatus = ResourceRegistryStatus()
     """State of the cache."""

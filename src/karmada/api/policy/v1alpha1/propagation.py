@@ -99,7 +99,7 @@ class DecisionConditions(Struct, frozen=True, kw_only=True):
 class ApplicationFailoverBehavior(Struct, frozen=True, kw_only=True):
     """What happens when the application is unhealthy in a cluster."""
 
-    decision_conditions: DecisionConditions
+    decision_conditions: DecisionConditions = always(DecisionConditions())
     """When to act."""
     purge_mode: Annotated[str, Schema(enum=PurgeMode, default="Gracefully")] = ""
     """How the unhealthy copy is removed."""
@@ -121,7 +121,7 @@ class ClusterFailoverBehavior(Struct, frozen=True, kw_only=True):
 class ApplicationMigrationPolicy(Struct, frozen=True, kw_only=True):
     """Another spelling of the application failover behaviour."""
 
-    decision_conditions: DecisionConditions
+    decision_conditions: DecisionConditions = always(DecisionConditions())
     """When to act."""
     purge_policy: Annotated[str, Schema(enum=MigrationPurgePolicy, default="Gracefully")] = ""
     """How the unhealthy copy is removed."""
