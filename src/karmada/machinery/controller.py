@@ -1,0 +1,176 @@
+"""The reconcile loop: take a key, compare what is with what should be, act, say how it went.
+
+A reconcile function is level-triggered: it gets a key, not an event, and looks at the present state. It says how it
+went with one of four results; an exception counts as `Retry`. Failures stay with their key: no exception, hang or
+slowness of one key stops the controller or delays keys of other lanes.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from karmada.machinery.backoff import BackoffPolicy
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import ApiError, Conflict
+from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.workqueue.queue import RETRIES, Priority, QueueClosed, WorkQueue
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+SLICE = 0.005
+"""Seconds of uninterrupted work after which a worker lets others run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What is, is what should be. The key comes again when something changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequeueAfter:
+    """So far so good; look again after some time."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """It did not work this time: try again after a pause that grows."""
+
+    error: Exception | str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """It cannot work as things are: trying again is pointless until something changes."""
+
+    reason: str
+
+
+Result = Done | RequeueAfter | Retry | GiveUp
+DONE = Done()
+
+
+class Controller(Generic[K]):
+    """Workers that reconcile the keys of one queue."""
+
+    def __init__(
+        self,
+        name: str,
+        reconcile: Callable[[K], Awaitable[Result]],
+        *,
+        workers: int = 4,
+        needs: Sequence[Informer[Any]] = (),
+        lane: Callable[[K], Hashable] | None = None,
+        lane_limit: int | None = None,
+        deadline: float = 60.0,
+        slow_after: float = 5.0,
+        retries: BackoffPolicy = RETRIES,
+        clock: Clock = REAL,
+        random: Random | None = None,
+    ) -> None:
+        self.name = name
+        self.workers = workers
+        self._reconcile = reconcile
+        self._needs = needs
+        self._deadline = deadline
+        self._slow_after = slow_after
+        self._clock = clock
+        self.queue: WorkQueue[K] = WorkQueue(
+            name, lane=lane, lane_limit=lane_limit, retries=retries, clock=clock, random=random
+        )
+        self.results = {"success": 0, "requeue_after": 0, "error": 0, "given_up": 0}
+
+    @property
+    def errors(self) -> int:
+        """How many reconciliations failed."""
+        return self.results["error"] + self.results["given_up"]
+
+    def enqueue(self, key: K, priority: int = Priority.NORMAL) -> None:
+        """Have a key reconciled soon."""
+        self.queue.add(key, priority)
+
+    def watch(self, informer: Informer[T], keys: Callable[[Change[T]], Sequence[K]]) -> None:
+        """Have the keys that a function finds in a change reconciled; the first load comes after fresh changes."""
+        add = self.queue.add
+
+        def handle(changes: list[Change[T]]) -> None:
+            for change in changes:
+                for key in keys(change):
+                    add(key, Priority.INITIAL if change.initial else Priority.NORMAL)
+
+        informer.add_handler(handle)
+
+    async def run(self) -> None:
+        """Wait for the informers the function reads, then work until cancelled."""
+        for informer in self._needs:
+            await informer.synced()
+        async with asyncio.TaskGroup() as group:
+            for number in range(self.workers):
+                group.create_task(self._work(), name=f"{self.name} worker {number}")
+
+    async def _work(self) -> None:
+        queue = self.queue
+        yielded = self._clock.monotonic()
+        try:
+            while True:
+                key = await queue.get()
+                started = self._clock.monotonic()
+                try:
+                    self._settle(key, await self._attempt(key))
+                finally:
+                    queue.done(key)
+                now = self._clock.monotonic()
+                if now - started > self._slow_after:
+                    log.warning("%s took %.1f s for %s", self.name, now - started, key)
+                if now - yielded > SLICE:
+                    await asyncio.sleep(0)
+                    yielded = self._clock.monotonic()
+        except QueueClosed:
+            return
+
+    async def _attempt(self, key: K) -> Result:
+        try:
+            async with asyncio.timeout(self._deadline):
+                return await self._reconcile(key)
+        except Exception as error:
+            return Retry(error)
+
+    def _settle(self, key: K, result: Result) -> None:
+        match result:
+            case Done():
+                self.results["success"] += 1
+                self.queue.forget(key)
+            case RequeueAfter(seconds):
+                self.results["requeue_after"] += 1
+                self.queue.forget(key)
+                self.queue.add_after(key, seconds)
+            case Retry(error):
+                self.results["error"] += 1
+                pause = self.queue.retry(key)
+                self._log_retry(key, error, pause)
+            case GiveUp(reason):
+                self.results["given_up"] += 1
+                self.queue.forget(key)
+                log.error("%s gives up on %s until it changes: %s", self.name, key, reason)
+
+    def _log_retry(self, key: K, error: Exception | str, pause: float) -> None:
+        if isinstance(error, Conflict):
+            log.debug("%s retries %s in %.3f s: %s", self.name, key, pause, error)
+        elif isinstance(error, TimeoutError):
+            log.warning("%s had no result for %s after %g s; retry in %.3f s", self.name, key, self._deadline, pause)
+        elif isinstance(error, ApiError | str):
+            log.warning("%s retries %s in %.3f s: %s", self.name, key, pause, error)
+        else:
+            log.error("%s failed on %s; retry in %.3f s", self.name, key, pause, exc_info=error)
+
+
+def own_key(change: Change[Any]) -> Sequence[Key]:
+    """The key of the changed object itself, for `Controller.watch`."""
+    return (change.key,)

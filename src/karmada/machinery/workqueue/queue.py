@@ -1,0 +1,179 @@
+"""The work queue: producers add keys from anywhere on the event loop, workers await `get` and end with `done`.
+
+Invariants:
+- A key is in at most one of: ready (in `_lanes`), in process (in `_processing`). Independently it may be due later.
+- A key added while in process is noted in `_again` and becomes ready at `done`.
+- `get` hands out a key only to one worker until `done`.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable
+from enum import IntEnum
+from random import Random
+from typing import Generic, NamedTuple, TypeVar
+
+from karmada.machinery.backoff import BackoffPolicy
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.metrics import Histogram
+from karmada.machinery.workqueue.delays import Delays
+from karmada.machinery.workqueue.lanes import Lanes
+
+K = TypeVar("K", bound=Hashable)
+
+RETRIES = BackoffPolicy(initial=0.005, maximum=300.0, jitter=0.1)
+
+
+class Priority(IntEnum):
+    """How urgent a key is; any integer will do, these are the usual ones."""
+
+    HIGH = 100
+    NORMAL = 0
+    INITIAL = -100
+    """Found by the first load: nothing happened, so whatever does happen goes first."""
+
+
+class QueueClosed(Exception):
+    """The queue is shut down; there will be no more keys."""
+
+
+class _Work(NamedTuple):
+    lane: Hashable
+    priority: int
+    since: float
+
+
+class WorkQueue(Generic[K]):
+    """Keys to work on. Not thread-safe: everything happens on one event loop."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        lane: Callable[[K], Hashable] | None = None,
+        lane_limit: int | None = None,
+        retries: BackoffPolicy = RETRIES,
+        clock: Clock = REAL,
+        random: Random | None = None,
+    ) -> None:
+        self.name = name
+        self._lane = lane
+        self._retries = retries
+        self._clock = clock
+        self._random = random or Random()
+        self._lanes: Lanes[K] = Lanes(lane_limit)
+        self._added_at: dict[K, float] = {}
+        self._processing: dict[K, _Work] = {}
+        self._again: dict[K, int] = {}
+        self._failures: dict[K, int] = {}
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._delays: Delays[K] = Delays(clock, self.add)
+        self._closed = False
+        self.adds = 0
+        self.retried = 0
+        self.queue_seconds = Histogram()
+        self.work_seconds = Histogram()
+
+    def add(self, key: K, priority: int = Priority.NORMAL) -> None:
+        """Have a key worked on soon."""
+        if self._closed:
+            return
+        if key in self._processing:
+            if key not in self._again:
+                self.adds += 1
+            self._again[key] = max(priority, self._again.get(key, priority))
+            return
+        if key not in self._lanes:
+            self.adds += 1
+            self._added_at[key] = self._clock.monotonic()
+        self._lanes.push(key, self._lane(key) if self._lane else None, priority)
+        self._wake()
+
+    def add_after(self, key: K, seconds: float, priority: int = Priority.NORMAL) -> None:
+        """Have a key worked on after some time, unless it is added before."""
+        if seconds <= 0:
+            self.add(key, priority)
+        elif not self._closed:
+            self._delays.add(key, seconds, priority)
+
+    def retry(self, key: K) -> float:
+        """Have a key worked on again after a pause that grows with every retry since `forget`; the pause."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        self.retried += 1
+        pause = self._retries.pause(failures, self._random)
+        work = self._processing.get(key)
+        self.add_after(key, pause, work.priority if work else Priority.NORMAL)
+        return pause
+
+    def forget(self, key: K) -> None:
+        """The key is fine: its next retry pauses short again."""
+        self._failures.pop(key, None)
+
+    def failures(self, key: K) -> int:
+        """How often a key was retried since `forget`."""
+        return self._failures.get(key, 0)
+
+    async def get(self) -> K:
+        """Wait for a key. The caller works on it alone until it calls `done`."""
+        while True:
+            taken = self._lanes.pop()
+            if taken is not None:
+                key, lane, priority = taken
+                now = self._clock.monotonic()
+                self.queue_seconds.observe(now - self._added_at.pop(key))
+                self._processing[key] = _Work(lane, priority, now)
+                return key
+            if self._closed:
+                raise QueueClosed(self.name)
+            await self._wait()
+
+    def done(self, key: K) -> None:
+        """The work on a key has ended, however it went."""
+        work = self._processing.pop(key)
+        self.work_seconds.observe(self._clock.monotonic() - work.since)
+        if self._lanes.free(work.lane):
+            self._wake()
+        again = self._again.pop(key, None)
+        if again is not None:
+            self.adds -= 1
+            self.add(key, again)
+
+    def close(self) -> None:
+        """No more adds; `get` hands out what is ready and then raises `QueueClosed`."""
+        self._closed = True
+        self._delays.close()
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is ready, in process or due later."""
+        return not (len(self._lanes) or self._processing or len(self._delays))
+
+    def unfinished(self) -> list[float]:
+        """For how long each key in process has been worked on."""
+        now = self._clock.monotonic()
+        return [now - work.since for work in self._processing.values()]
+
+    def _wake(self) -> None:
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(None)
+                return
+
+    async def _wait(self) -> None:
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            # Whoever woke this worker counts on somebody to take the key.
+            if waiting.done() and not waiting.cancelled():
+                self._wake()
+            raise
