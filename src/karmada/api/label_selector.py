@@ -152,6 +152,28 @@ def from_struct(selector: LabelSelectorLike | None) -> Selector:
     return _from_parts(selector.match_labels, expressions)
 
 
+def matches(selector: LabelSelectorLike, labels: Mapping[str, str]) -> bool:
+    """Test labels with a LabelSelector struct directly, for one-off tests; a term that makes no sense never holds."""
+    for key, value in selector.match_labels.items():
+        if labels.get(key) != value:
+            return False
+    return all(_holds(term, labels.get(term.key)) for term in selector.match_expressions)
+
+
+def _holds(term: RequirementLike, value: str | None) -> bool:
+    match term.operator:
+        case "In":
+            return value is not None and value in term.values
+        case "NotIn":
+            return value is None or value not in term.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False
+
+
 def from_json(selector: Any) -> Selector:
     """From a LabelSelector as decoded JSON; null selects nothing, an empty object everything."""
     if selector is None:

@@ -1,0 +1,77 @@
+"""Topic `detector`: which policy a resource belongs to, who may take it over, and the binding made of it."""
+
+from typing import Any
+
+from karmada.api.codec import from_tree
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
+from karmada.policies.claims import Claim, claim_of, claimed, read_claim
+from karmada.policies.election import Policy, elect
+from karmada.policies.matching import subject_of
+from karmada.policies.preemption import may_preempt
+from karmada.testing.golden.case import Failed, Topic
+
+
+def _elect(given: dict[str, Any]) -> dict[str, Any]:
+    subject = subject_of(given["object"])
+    policies = [_read(policy, PropagationPolicy) for policy in given.get("propagationPolicies") or []]
+    wide = [_read(policy, ClusterPropagationPolicy) for policy in given.get("clusterPropagationPolicies") or []]
+    winner = elect([policy for policy in policies if policy.metadata.namespace == subject.namespace], subject)
+    wide_winner = elect(wide, subject)
+    outcome: dict[str, Any] = {"winner": ""}
+    if wide_winner:
+        outcome["clusterPropagationPolicy"] = wide_winner.metadata.name
+        outcome["winner"] = f"ClusterPropagationPolicy/{wide_winner.metadata.name}"
+    if winner:
+        outcome["propagationPolicy"] = winner.metadata.name
+        outcome["winner"] = f"PropagationPolicy/{winner.metadata.name}"
+    return outcome
+
+
+def _preempt(given: dict[str, Any]) -> dict[str, Any]:
+    metadata = given["object"]["metadata"]
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    outcome: dict[str, Any] = {"labels": labels, "annotations": annotations, "events": []}
+    policy: Policy
+    if "propagationPolicy" in given:
+        policy = _read(given["propagationPolicy"], PropagationPolicy)
+    else:
+        policy = _read(given["clusterPropagationPolicy"], ClusterPropagationPolicy)
+    holder = read_claim(labels, annotations)
+
+    def find(claim: Claim) -> Policy:
+        existing: list[Policy] = [
+            *(_read(item, PropagationPolicy) for item in given.get("existingPropagationPolicies") or []),
+            *(_read(item, ClusterPropagationPolicy) for item in given.get("existingClusterPropagationPolicies") or []),
+        ]
+        for candidate in existing:
+            if (candidate.metadata.namespace, candidate.metadata.name) == (claim.namespace, claim.name):
+                return candidate
+        plural = "clusterpropagationpolicies" if claim.is_cluster_wide else "propagationpolicies"
+        raise Failed(f'{plural}.policy.karmada.io "{claim.name}" not found')
+
+    try:
+        if not may_preempt(policy, holder, find):
+            return outcome
+    except Failed as error:
+        return {**outcome, "error": str(error)}
+    taken = claimed(labels, annotations, claim_of(policy))
+    return {
+        "labels": taken.labels,
+        "annotations": taken.annotations,
+        "events": [f"Normal PreemptPolicySucceed {_told(claim_of(policy), True)} preempted {_told(holder)} successfully"],
+    }
+
+
+def _told(claim: Claim | None, first: bool = False) -> str:
+    assert claim is not None
+    kind = "cluster propagation policy" if claim.is_cluster_wide else "propagation policy"
+    where = claim.name if claim.is_cluster_wide else f"{claim.namespace}/{claim.name}"
+    return f"{kind.capitalize() if first else kind}({where})"
+
+
+def _read(policy: dict[str, Any], kind: type[Any]) -> Any:
+    """Recorded policies may lack the selectors the type requires."""
+    return from_tree({**policy, "spec": {"resourceSelectors": [], **policy["spec"]}}, kind)
+
+
+TOPIC = Topic("detector", {"detector.Elect": _elect, "detector.Preempt": _preempt})
