@@ -17,7 +17,7 @@ def _elect(given: dict[str, Any]) -> dict[str, Any]:
     wide = [_read(policy, ClusterPropagationPolicy) for policy in given.get("clusterPropagationPolicies") or []]
     winner = elect([policy for policy in policies if policy.metadata.namespace == subject.namespace], subject)
     wide_winner = elect(wide, subject)
-    outcome: dict[str, Any] = {"winner": ""}
+    outcome: dict[str, Any] = {"winner": "none"}
     if wide_winner:
         outcome["clusterPropagationPolicy"] = wide_winner.metadata.name
         outcome["winner"] = f"ClusterPropagationPolicy/{wide_winner.metadata.name}"
@@ -30,7 +30,7 @@ def _elect(given: dict[str, Any]) -> dict[str, Any]:
 def _preempt(given: dict[str, Any]) -> dict[str, Any]:
     metadata = given["object"]["metadata"]
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    outcome: dict[str, Any] = {"labels": labels, "annotations": annotations, "events": []}
+    outcome: dict[str, Any] = {"labels": labels or None, "annotations": annotations or None, "events": []}
     policy: Policy
     if "propagationPolicy" in given:
         policy = _read(given["propagationPolicy"], PropagationPolicy)
