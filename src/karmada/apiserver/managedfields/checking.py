@@ -4,17 +4,17 @@ An apply needs more than a decodable object: every field must be declared, list 
 first thing wanted is a clear answer to the author of the configuration, in the words kubectl users know.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import elements
-from karmada.apiserver.managedfields.fieldset import spell
+from karmada.apiserver.managedfields.fieldset import EMPTY, spell
 from karmada.apiserver.schema.model import MISSING, Schema
 
 JSONObject = dict[str, Any]
 
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+_PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float)}
 
 
 def check(config: JSONObject, schema: Schema) -> None:
@@ -25,7 +25,7 @@ def check(config: JSONObject, schema: Schema) -> None:
         if not declared and not elements.allows(schema, key):
             errors.append(f".{key}: field not declared in schema")
         else:
-            errors.extend(_errors(value, inner, "." + key))
+            _check(value, inner, _Place(None, "." + key), errors)
     if errors:
         metadata = config.get("metadata") or {}
         where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -35,48 +35,71 @@ def check(config: JSONObject, schema: Schema) -> None:
         raise Failure(500, "", message)
 
 
-def _errors(value: Any, schema: Schema, path: str) -> Iterator[str]:
+class _Place(NamedTuple):
+    """Where a value is; spelled out only for an error."""
+
+    outer: "_Place | None"
+    text: str
+
+    def __str__(self) -> str:
+        return (str(self.outer) if self.outer else "") + self.text
+
+
+def _check(value: Any, schema: Schema, place: _Place, errors: list[str]) -> None:
     if value is None:
         return
-    if schema.type == "object" or (schema.type == "" and schema.properties is not None):
-        if not isinstance(value, dict):
-            yield f"{path}: expected map, got &{{{_plain(value)}}}"
-            return
-        yield from _map_errors(value, schema, path)
-    elif schema.type == "array":
-        if not isinstance(value, list):
-            yield f"{path}: expected list, got &{{{_plain(value)}}}"
-            return
-        yield from _list_errors(value, schema, path)
-    elif schema.type and schema.name != _QUANTITY:
-        yield from _scalar_errors(value, schema.type, path)
-
-
-def _map_errors(value: JSONObject, schema: Schema, path: str) -> Iterator[str]:
-    for key, inner in value.items():
-        if not elements.allows(schema, key):
-            yield f"{path}.{key}: field not declared in schema"
+    wanted = schema.type
+    if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
+        return
+    if wanted == "object" or (not wanted and schema.properties is not None):
+        if isinstance(value, dict):
+            _check_map(value, schema, place, errors)
         else:
-            yield from _errors(inner, elements.child(schema, key)[0], f"{path}.{key}")
+            errors.append(f"{place}: expected map, got &{{{_plain(value)}}}")
+    elif wanted == "array":
+        if isinstance(value, list):
+            _check_list(value, schema, place, errors)
+        else:
+            errors.append(f"{place}: expected list, got &{{{_plain(value)}}}")
+    elif wanted and schema.name != _QUANTITY:
+        _check_scalar(value, wanted, place, errors)
 
 
-def _list_errors(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
+def _check_map(value: JSONObject, schema: Schema, place: _Place, errors: list[str]) -> None:
+    properties = schema.properties or EMPTY
+    other = schema.additional or elements.ANY
+    for key, inner in value.items():
+        declared = properties.get(key)
+        if declared is None and not elements.allows(schema, key):
+            errors.append(f"{place}.{key}: field not declared in schema")
+        else:
+            _check(inner, declared or other, _Place(place, "." + key), errors)
+
+
+def _check_list(value: list[Any], schema: Schema, place: _Place, errors: list[str]) -> None:
     inner = schema.items or elements.ANY
     if not elements.piecewise_list(schema):
         for position, item in enumerate(value):
-            yield from _errors(item, inner, f"{path}[{position}]")
+            _check(item, inner, _Place(place, f"[{position}]"), errors)
         return
     for position, item in enumerate(value):
         if reason := _nameless(item, schema):
-            yield f"{path}: element {position}: {reason}"
+            errors.append(f"{place}: element {position}: {reason}")
             return
     seen: set[str] = set()
     for element, item in elements.items(schema, value):
         if element in seen:
-            yield f"{path}: duplicate entries for key {spell(element)}"
+            errors.append(f"{place}: duplicate entries for key {spell(element)}")
             return
         seen.add(element)
-        yield from _errors(item, inner, path + spell(element))
+        _check(item, inner, _Item(place, element), errors)
+
+
+class _Item(_Place):
+    """A list item, named by its path element."""
+
+    def __str__(self) -> str:
+        return str(self.outer) + spell(self.text)
 
 
 def _nameless(item: Any, schema: Schema) -> str:
@@ -96,15 +119,15 @@ def _nameless(item: Any, schema: Schema) -> str:
     return ""
 
 
-def _scalar_errors(value: Any, wanted: str, path: str) -> Iterator[str]:
+def _check_scalar(value: Any, wanted: str, place: _Place, errors: list[str]) -> None:
     if wanted in ("integer", "number"):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            yield f"{path}: expected numeric (int or float), got {_type(value)}"
+            errors.append(f"{place}: expected numeric (int or float), got {_type(value)}")
     elif wanted == "string":
         if not isinstance(value, str):
-            yield f"{path}: expected string, got &value.valueUnstructured{{Value:{_quoted(value)}}}"
+            errors.append(f"{place}: expected string, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
     elif wanted == "boolean" and not isinstance(value, bool):
-        yield f"{path}: expected boolean, got &value.valueUnstructured{{Value:{_quoted(value)}}}"
+        errors.append(f"{place}: expected boolean, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
 
 
 def _type(value: Any) -> str:

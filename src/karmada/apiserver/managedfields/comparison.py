@@ -4,6 +4,7 @@ Equal subtrees are skipped by one comparison in C, so the cost is that of the ch
 disappears counts with everything it holds; an empty map or list that stays counts as nothing.
 """
 
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from karmada.apiserver.managedfields import elements
@@ -50,26 +51,26 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, skip: Fields = EMP
 
 
 def everything(value: Any, schema: Schema) -> Fields:
-    """An element with all fields it holds, as a subtree."""
+    """An element with all fields it holds, as a subtree in order."""
+    below: Fields = {SELF: EMPTY}
     if isinstance(value, dict):
-        if not value or schema.map_type == "atomic":
+        if not value or not elements.piecewise_map(schema):
             return EMPTY
-        below: Fields = {SELF: EMPTY}
         properties = schema.properties or EMPTY
         other = schema.additional or elements.ANY
         for key in sorted(value):
             inner = value[key]
-            below["f:" + key] = everything(inner, properties.get(key, other)) if inner else EMPTY
+            if isinstance(inner, dict | list) and inner:
+                below["f:" + key] = everything(inner, properties.get(key, other))
+            else:
+                below["f:" + key] = EMPTY
         return below
-    if isinstance(value, list):
-        if not value or schema.list_type == "atomic":
-            return EMPTY
-        inner_schema = schema.items or elements.ANY
-        return {
-            SELF: EMPTY,
-            **{element: everything(item, inner_schema) for element, item in elements.items(schema, value)},
-        }
-    return EMPTY
+    if not isinstance(value, list) or not value or schema.list_type == "atomic":
+        return EMPTY
+    item_schema = schema.items or elements.ANY
+    for element, item in sorted(elements.items(schema, value), key=itemgetter(0)):
+        below[element] = everything(item, item_schema)
+    return below
 
 
 def _owned(metadata: JSONObject | None) -> JSONObject:

@@ -73,8 +73,15 @@ def allows(schema: Schema, key: str) -> bool:
 
 
 def piecewise_map(schema: Schema) -> bool:
-    """Whether maps are owned key by key."""
-    return schema.map_type == "granular"
+    """Whether maps are owned key by key; an object of undeclared shape is owned as a whole."""
+    if schema.map_type == "atomic":
+        return False
+    return not (
+        schema.properties is None
+        and schema.additional is None
+        and schema.type == "object"
+        and not schema.preserve_unknown
+    )
 
 
 def piecewise_list(schema: Schema) -> bool:

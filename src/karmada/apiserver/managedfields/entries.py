@@ -23,12 +23,12 @@ def identity(entry: Entry) -> Identity:
 
 
 def entry(manager: str, operation: str, api_version: str, subresource: str, fields: Fields, time: str) -> Entry:
-    """A new entry; without time when the object did not change with it."""
+    """A new entry owning fields in order; without time when the object did not change with it."""
     made: Entry = {"manager": manager, "operation": operation, "apiVersion": api_version}
     if time:
         made["time"] = time
     made["fieldsType"] = "FieldsV1"
-    made["fieldsV1"] = ordered(fields)
+    made["fieldsV1"] = fields
     if subresource:
         made["subresource"] = subresource
     return made
@@ -85,7 +85,7 @@ def capped(entries: list[Entry]) -> list[Entry]:
         bucket: Identity = (ANCIENT, "Update", version, "")
         base = kept.get(bucket) or kept.pop(first)
         del kept[identity(old)]
-        merged = union(base["fieldsV1"], old["fieldsV1"])
+        merged = ordered(union(base["fieldsV1"], old["fieldsV1"]))
         kept[bucket] = entry(ANCIENT, "Update", version, "", merged, old.get("time", ""))
         excess -= 1
     return list(kept.values())

@@ -138,7 +138,7 @@ def spell(element: str) -> str:
 
 def ordered(fields: Fields) -> Fields:
     """The same set with elements in the order the API writes them."""
-    return {element: ordered(fields[element]) for element in sorted(fields)}
+    return {element: ordered(below) if (below := fields[element]) else below for element in sorted(fields)}
 
 
 def parse(tree: Any) -> Fields | None:

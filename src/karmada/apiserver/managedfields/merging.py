@@ -26,15 +26,13 @@ def merge(live: JSONObject, config: JSONObject, schema: Schema) -> JSONObject:
 
 
 def _merge(live: Any, value: Any, schema: Schema) -> Any:
+    if live == value and type(live) is type(value):
+        return live
     if isinstance(live, dict) and live and (isinstance(value, dict) or value is None):
-        if not elements.piecewise_map(schema):
-            return live if live == value else value
-        return _merge_map(live, value or {}, schema)
+        return _merge_map(live, value or {}, schema) if elements.piecewise_map(schema) else value
     if isinstance(live, list) and live and (isinstance(value, list) or value is None):
-        if not elements.piecewise_list(schema):
-            return live if live == value else value
-        return _merge_list(live, value or [], schema)
-    return live if live == value and type(live) is type(value) else value
+        return _merge_list(live, value or [], schema) if elements.piecewise_list(schema) else value
+    return value
 
 
 def _merge_map(live: JSONObject, config: JSONObject, schema: Schema) -> JSONObject:
@@ -94,10 +92,12 @@ def prune(merged: JSONObject, last: Fields, owned: Fields, schema: Schema) -> JS
             continue
         inner, declared = elements.root_child(schema, key)
         now = owned.get(element)
-        if _abandoned(before, now, declared):
+        if key == "metadata":
+            result[key] = _prune(merged[key], before, now or EMPTY, inner)
+        elif _abandoned(before, now, declared):
             del result[key]
         elif before:
-            _put(result, key, _prune(merged[key], before, now or EMPTY, inner))
+            _put(result, key, _prune(merged[key], before, now or EMPTY, inner), now)
     return result
 
 
@@ -108,9 +108,9 @@ def _abandoned(before: Fields, now: Fields | None, declared: bool) -> bool:
     return now is None or not (declared or is_member(now))
 
 
-def _put(target: JSONObject, key: str, value: Any) -> None:
-    """Set a pruned value; a container that lost everything goes."""
-    if not value and target[key]:
+def _put(target: JSONObject, key: str, value: Any, now: Fields | None) -> None:
+    """Set a pruned value; a container that lost everything goes, unless someone owns it as such."""
+    if not value and target[key] and (now is None or not is_member(now)):
         del target[key]
     else:
         target[key] = value
@@ -128,7 +128,7 @@ def _prune(value: Any, last: Fields, owned: Fields, schema: Schema) -> Any:
             if _abandoned(before, now, declared):
                 del result[key]
             elif before:
-                _put(result, key, _prune(value[key], before, now or EMPTY, inner))
+                _put(result, key, _prune(value[key], before, now or EMPTY, inner), now)
         return value if result == value else result
     if isinstance(value, list) and elements.piecewise_list(schema):
         inner = schema.items or elements.ANY

@@ -1,5 +1,6 @@
 """Which fields an applied configuration speaks about: its leaves, its list items, and keys no schema declares."""
 
+from operator import itemgetter
 from typing import Any
 
 from karmada.apiserver.managedfields import elements
@@ -11,7 +12,7 @@ JSONObject = dict[str, Any]
 
 
 def owned_by(config: JSONObject, schema: Schema) -> Fields:
-    """The fields a configuration claims, apart from those nobody owns."""
+    """The fields a configuration claims, in order, apart from those nobody owns."""
     claimed: Fields = {}
     for key in sorted(config):
         value = config[key]
@@ -54,7 +55,7 @@ def _inside(value: Any, schema: Schema) -> Fields:
         return _map(value, schema)
     inner = schema.items or elements.ANY
     claimed: Fields = {}
-    for element, item in elements.items(schema, value):
+    for element, item in sorted(elements.items(schema, value), key=itemgetter(0)):
         below = EMPTY if _is_leaf(item, inner) else _inside(item, inner)
         claimed[element] = {SELF: EMPTY, **below} if below else EMPTY
     return claimed

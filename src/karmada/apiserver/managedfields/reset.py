@@ -5,6 +5,9 @@ from karmada.apiserver.resources import ResourceType
 
 _STATUS: Fields = {"f:status": EMPTY}
 _SPEC: Fields = {"f:spec": EMPTY}
+_OBJECT_DOOR: dict[tuple[str, str], Fields] = {
+    ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": EMPTY},
+}
 _STATUS_DOOR: dict[tuple[str, str], Fields] = {
     ("apps", "deployments"): {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
     ("", "pods"): {"f:spec": EMPTY, "f:metadata": {"f:deletionTimestamp": EMPTY, "f:ownerReferences": EMPTY}},
@@ -16,5 +19,5 @@ def reset_fields(resource: ResourceType, subresource: str) -> Fields:
     if subresource == "status":
         return _STATUS_DOOR.get((resource.group, resource.plural), _SPEC)
     if not subresource and resource.has_status and any(sub.name == "status" for sub in resource.subresources):
-        return _STATUS
+        return _OBJECT_DOOR.get((resource.group, resource.plural), _STATUS)
     return EMPTY

@@ -9,7 +9,7 @@ from typing import Any
 from karmada.apiserver.managedfields import entries
 from karmada.apiserver.managedfields.comparison import Comparison, compare
 from karmada.apiserver.managedfields.entries import Entry
-from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, ordered, union, without
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, union, without
 from karmada.apiserver.managedfields.zero import zero_object
 from karmada.apiserver.schema.model import Schema
 
@@ -66,7 +66,7 @@ def after_write(current: list[Entry], comparison: Comparison, writer: Entry, res
         else:
             result.append(_owning(item, difference(fields, gone)))
     if taken:
-        result.append({**writer, "fieldsV1": ordered(union(difference(own, comparison.removed), taken))})
+        result.append(entries.with_fields(writer, union(difference(own, comparison.removed), taken)))
     return result
 
 
