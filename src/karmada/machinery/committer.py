@@ -1,0 +1,182 @@
+"""The one place that writes decisions: the smallest change, guarded, and decided again when the world has moved on.
+
+The caller gives what it saw and a pure function from an object to the object as it should be. Then:
+
+- Nothing differs: nothing is written.
+- Something differs: one merge patch with exactly the differences and the resourceVersion they were decided on, to the
+  object or to its status, never to both (`MixedChange`): a status reporter must not be able to undo a spec, nor the
+  reverse.
+- Somebody else wrote meanwhile: the object is read again and *decided again* on its present state. A write is
+  never repeated blindly, so nobody's update is lost, whole-list replacements included.
+- The object was deleted, or is another one of the same name: `Absent`, and nothing is written.
+
+Transient errors are raised: the outcome is unknown, and the next reconcile looks at what is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import orjson
+
+from karmada.api import merge_patch
+from karmada.machinery.codec import Identity
+from karmada.machinery.errors import AlreadyExists, Conflict, NotFound
+from karmada.machinery.resource import Propagation, Resource
+from karmada.machinery.transport import JSONObject
+
+T = TypeVar("T")
+
+ATTEMPTS = 5
+"""Decisions per commit; after that the conflict is raised and the key is retried with a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged(Generic[T]):
+    """The object is already as decided."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Generic[T]):
+    """The change was made; `value` is the server's answer."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Created(Generic[T]):
+    """The object was made; `value` is the server's answer."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """There is no such object (any more), and none is wanted."""
+
+
+class MixedChange(ValueError):
+    """A decision changed both the status and the rest: decide them apart."""
+
+
+class Committer(Generic[T]):
+    """Writes decisions about objects of one collection."""
+
+    def __init__(self, resource: Resource[T], *, status_subresource: bool = True) -> None:
+        self._resource = resource
+        self._status_apart = status_subresource
+
+    async def commit(self, seen: T, decide: Callable[[T], T]) -> Unchanged[T] | Written[T] | Absent:
+        """Make an object what `decide` says it should be."""
+        which = self._resource.codec.identity(seen)
+        current = seen
+        for attempt in range(1, ATTEMPTS + 1):
+            decided = decide(current)
+            patch = self._difference(current, decided)
+            if not patch:
+                return Unchanged(current)
+            try:
+                return Written(await self._write(self._resource.codec.identity(current), patch))
+            except NotFound:
+                return Absent()
+            except Conflict:
+                if attempt == ATTEMPTS:
+                    raise
+            present = await self._present(which)
+            if present is None:
+                return Absent()
+            current = present
+        raise AssertionError("the last attempt returns or raises")
+
+    async def ensure(
+        self, name: str, namespace: str, decide: Callable[[T | None], T | None], seen: T | None = None
+    ) -> Unchanged[T] | Written[T] | Created[T] | Absent:
+        """Make an object what `decide` says, creating it when it is missing; None from `decide` means leave it alone.
+
+        `seen` may come from a cache. Its absence there proves nothing: a create that finds the object after all ends
+        in an update of it.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            if seen is not None:
+                outcome = await self.commit(seen, lambda current: _or_same(decide(current), current))
+                if not isinstance(outcome, Absent):
+                    return outcome
+            wanted = decide(None)
+            if wanted is None:
+                return Absent()
+            try:
+                return Created(await self._resource.create(wanted, namespace))
+            except AlreadyExists:
+                if attempt == ATTEMPTS:
+                    raise
+            seen = await self._get(name, namespace)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def remove(
+        self, seen: T, unwanted: Callable[[T], bool], *, propagation: Propagation | None = None
+    ) -> Unchanged[T] | Absent:
+        """Delete an object if it is unwanted in the very state it has at that moment."""
+        which = self._resource.codec.identity(seen)
+        current: T | None = seen
+        for attempt in range(1, ATTEMPTS + 1):
+            if current is None:
+                return Absent()
+            if not unwanted(current):
+                return Unchanged(current)
+            state = self._resource.codec.identity(current)
+            try:
+                await self._resource.delete(which.name, which.namespace, only_if=state, propagation=propagation)
+            except NotFound:
+                return Absent()
+            except Conflict:
+                if attempt == ATTEMPTS:
+                    raise
+            else:
+                return Absent()
+            current = await self._present(which)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _difference(self, current: T, decided: T) -> JSONObject:
+        """The merge patch between two states; empty when they are the same."""
+        if decided is current:
+            return {}
+        old, new = self._resource.codec.encode(current), self._resource.codec.encode(decided)
+        if old == new:
+            return {}
+        before, after = orjson.loads(old), orjson.loads(new)
+        if _named(before) != _named(after):
+            raise ValueError(f"a decision about {_named(before)} was answered with {_named(after)}")
+        patch = merge_patch.create(before, after)
+        if self._status_apart and "status" in patch and len(patch) > 1:
+            raise MixedChange(f"a decision about {_named(before)} changes status and {', '.join(patch)}")
+        return patch
+
+    async def _write(self, state: Identity, patch: JSONObject) -> T:
+        subresource = "status" if self._status_apart and "status" in patch else ""
+        guard = {"uid": state.uid, "resourceVersion": state.resource_version}
+        patch["metadata"] = patch.get("metadata", {}) | guard
+        return await self._resource.patch(state.name, patch, state.namespace, subresource=subresource)
+
+    async def _present(self, which: Identity) -> T | None:
+        """The object as it is now, if it still is the same one."""
+        present = await self._get(which.name, which.namespace)
+        if present is None or self._resource.codec.identity(present).uid != which.uid:
+            return None
+        return present
+
+    async def _get(self, name: str, namespace: str) -> T | None:
+        try:
+            return await self._resource.get(name, namespace)
+        except NotFound:
+            return None
+
+
+def _or_same(decided: T | None, current: T) -> T:
+    return current if decided is None else decided
+
+
+def _named(tree: JSONObject) -> tuple[Any, ...]:
+    metadata = tree.get("metadata") or {}
+    return tree.get("kind"), metadata.get("namespace"), metadata.get("name"), metadata.get("uid")
