@@ -1,0 +1,1 @@
+"""Kinds of Kubernetes itself, one module each; `NATIVE` lists them."""

@@ -1,0 +1,54 @@
+"""What the Works of a binding say about it: one item per cluster, and whether everything arrived."""
+
+from collections.abc import Iterable
+
+from karmada.api import conditions, names
+from karmada.api.meta import Condition
+from karmada.api.work.v1alpha1 import ManifestStatus, Work
+from karmada.api.work.v1alpha2 import AggregatedStatusItem, ObjectReference, ResourceBindingSpec
+from karmada.works.build import keep_set
+
+
+def aggregate(works: Iterable[Work], resource: ObjectReference) -> tuple[AggregatedStatusItem, ...]:
+    """One item per cluster, by cluster name. Works that are being deleted do not count."""
+    items = [_item(work, resource) for work in works if work.metadata.deletion_timestamp is None]
+    return tuple(sorted(items, key=lambda item: item.cluster_name))
+
+
+def is_fully_applied(spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...]) -> bool:
+    """Whether every cluster that should have the resource has it."""
+    wanted = keep_set(spec)
+    return bool(wanted) and len(items) == len(wanted) and all(item.applied for item in items)
+
+
+def condition(work: Work, type_: str) -> Condition | None:
+    """A condition of a Work."""
+    return next((found for found in work.status.conditions if found.type == type_), None)
+
+
+def _item(work: Work, resource: ObjectReference) -> AggregatedStatusItem:
+    cluster = names.cluster_of_execution_space(work.metadata.namespace)
+    applied = condition(work, conditions.APPLIED)
+    if applied is None or applied.status != "True":
+        message = applied.message if applied else ""
+        return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health="Unknown")
+    found = _manifest_status(work, resource)
+    if found is None:
+        return AggregatedStatusItem(cluster_name=cluster, applied=True, health="Unknown")
+    return AggregatedStatusItem(
+        cluster_name=cluster, applied=True, status=found.status, health=found.health or "Unknown"
+    )
+
+
+def _manifest_status(work: Work, resource: ObjectReference) -> ManifestStatus | None:
+    for status in work.status.manifest_statuses:
+        which = status.identifier
+        version = f"{which.group}/{which.version}" if which.group else which.version
+        if (version, which.kind, which.namespace, which.name) == (
+            resource.api_version,
+            resource.kind,
+            resource.namespace,
+            resource.name,
+        ):
+            return status
+    return None
