@@ -58,7 +58,7 @@ NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
         ([], Untolerated()),
         ([Toleration(operator="Exists")], ToleratedForever()),
         ([Toleration(operator="Exists", toleration_seconds=60)], ToleratedUntil(NOW + timedelta(seconds=60))),
-        ([Toleration(operator="Exists", toleration_seconds=-5)], ToleratedUntil(NOW)),
+        ([Toleration(operator="Exists", toleration_seconds=-5)], ToleratedUntil(NOW - timedelta(seconds=5))),
         (
             [Toleration(key="a", operator="Exists", toleration_seconds=5), Toleration(operator="Exists")],
             ToleratedUntil(NOW + timedelta(seconds=5)),

@@ -96,18 +96,24 @@ class ToleratedForever:
 Endurance = Untolerated | ToleratedUntil | ToleratedForever
 
 
-def endurance(taints: Iterable[tuple[TaintLike, datetime]], tolerations: Sequence[TolerationLike]) -> Endurance:
+def endurance(taints: Iterable[tuple[TaintLike, datetime | None]], tolerations: Sequence[TolerationLike]) -> Endurance:
     """How long NoExecute taints, each with the time it was added, are put up with.
 
-    Of several tolerations that match a taint, the first counts.
+    Of the tolerations that match a taint the first is used; a used one limits every taint it matches. A taint without
+    a time sets no limit.
     """
-    deadlines = []
-    for taint, added in taints:
-        if taint.effect != NO_EXECUTE:
-            continue
+    present = [(taint, added) for taint, added in taints if taint.effect == NO_EXECUTE]
+    used = []
+    for taint, _ in present:
         match = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
         if match is None:
             return Untolerated()
-        if match.toleration_seconds is not None:
-            deadlines.append(added + timedelta(seconds=max(0, match.toleration_seconds)))
+        used.append(match)
+    deadlines = [
+        added + timedelta(seconds=toleration.toleration_seconds)
+        for toleration in used
+        if toleration.toleration_seconds is not None
+        for taint, added in present
+        if added is not None and tolerates(toleration, taint)
+    ]
     return ToleratedUntil(min(deadlines)) if deadlines else ToleratedForever()
