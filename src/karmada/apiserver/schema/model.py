@@ -48,3 +48,11 @@ class Schema:
     """Definition name of a built-in type, e.g. io.k8s.api.apps.v1.Deployment."""
     wire: dict[str, str] | None = None
     """How the encoders of a built-in type treat a field's absent and zero values, see `schema.wire`."""
+
+    def field(self, name: str) -> "Schema | None":
+        """Schema of a field of this object, or of the values of this map, for strategic merge patches."""
+        return (self.properties or {}).get(name) or self.additional
+
+    def element(self) -> "Schema | None":
+        """Schema of the elements of this list, for strategic merge patches."""
+        return self.items
