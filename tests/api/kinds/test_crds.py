@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import orjson
 import pytest
 import yaml
@@ -15,7 +16,7 @@ from karmada.api import codec
 from karmada.api.crd.definition import definition, with_conversion_webhook
 from karmada.api.crd.files import FOLDER, files, write
 from karmada.api.crd.schema import root_schema
-from karmada.api.kinds import BY_NAME, KINDS
+from karmada.api.kinds import BY_NAME, KINDS, Home, Kind
 
 REFERENCES = sorted((Path(__file__).parents[4] / "shared" / "crds").glob("*.json"))
 DIALECT_MANIFESTS = list(yaml.safe_load_all((Path(__file__).parent / "data" / "dialect.yaml").read_text()))
@@ -99,7 +100,7 @@ def test_writing_replaces_changed_files_and_removes_stale_ones(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
-def test_every_field_is_described(kind: Any) -> None:
+def test_every_field_is_described(kind: Kind) -> None:
     def undescribed(path: str, schema: dict[str, Any]) -> Iterator[str]:
         for name, child in schema.get("properties", {}).items():
             if not child.get("description") and f"{path}.{name}" != ".metadata":
@@ -150,6 +151,13 @@ def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_empty(child) for key, child in value.items() if child != ""}
     return [_without_empty(child) for child in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.home is not Home.AGGREGATED], ids=lambda kind: kind.kind
+)
+def test_every_crd_is_one_that_kubernetes_knows(kind: Kind) -> None:
+    kubernetes_validate.validate(definition(kind), "1.36", strict=True)
 
 
 def test_conversion_webhook_is_set_only_where_there_are_several_versions() -> None:

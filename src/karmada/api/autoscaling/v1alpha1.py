@@ -148,7 +148,7 @@ class FederatedHPASpec(Struct, frozen=True, kw_only=True):
     max_replicas: Int32
     """The most replicas."""
     metrics: tuple[MetricSpec, ...] = ()
-    """The metrics; the one that asks for most replicas counts. CPU at 80 % if empty."""
+    """The metrics; the one that asks for most replicas counts. CPU at 80 % if empty. External is not supported."""
     behavior: HorizontalPodAutoscalerBehavior | None = None
     """How fast replicas change."""
 

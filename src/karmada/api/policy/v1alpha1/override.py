@@ -67,7 +67,7 @@ class ImageOverrider(Struct, frozen=True, kw_only=True):
     predicate: ImagePredicate | None = None
     """Which images; if absent, those of the pod template of well-known workloads."""
     component: Annotated[str, Schema(enum=ImageComponent)]
-    """The part to change."""
+    """The part to change. A tag may be a digest."""
     operator: Annotated[str, Schema(enum=OverriderOperator)]
     """What to do."""
     value: str = ""
@@ -80,7 +80,7 @@ class CommandArgsOverrider(Struct, frozen=True, kw_only=True):
     container_name: str
     """The container."""
     operator: Annotated[str, Schema(enum=ListOverriderOperator)]
-    """What to do."""
+    """add appends words, remove drops every word that is equal to one of them."""
     value: tuple[str, ...] = ()
     """The words to append or to drop."""
 
@@ -89,7 +89,7 @@ class LabelAnnotationOverrider(Struct, frozen=True, kw_only=True):
     """Changes labels or annotations."""
 
     operator: Annotated[str, Schema(enum=MapOverriderOperator)]
-    """What to do. replace changes only keys that exist; addIfAbsent adds only keys that do not."""
+    """add sets keys, replace and remove touch only keys that exist, addIfAbsent only keys that do not."""
     value: dict[str, str]
     """The keys and their values."""
 
@@ -142,7 +142,7 @@ class ResourcesOverrider(Struct, frozen=True, kw_only=True):
 
 
 class Overriders(Struct, frozen=True, kw_only=True):
-    """The changes to make. They are applied in the order of the fields of this type, plaintext and fields last."""
+    """The changes to make. They are made in the order in which the fields are listed here."""
 
     image_overrider: tuple[ImageOverrider, ...] = ()
     """Changes of image names."""

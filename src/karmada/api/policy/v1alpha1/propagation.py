@@ -102,9 +102,10 @@ class ApplicationFailoverBehavior(Struct, frozen=True, kw_only=True):
     decision_conditions: DecisionConditions = always(DecisionConditions())
     """When to act."""
     purge_mode: Annotated[str, Schema(enum=PurgeMode, default="Gracefully")] = ""
-    """How the unhealthy copy is removed."""
+    """How the unhealthy copy is removed: Directly at once, Gracefully when its replacement is healthy, Never leaves
+    that to the user."""
     grace_period_seconds: Int32 | None = None
-    """With Gracefully: remove the old copy after this time even if the new one is not healthy yet."""
+    """With Gracefully: remove the unhealthy copy after this time even if its replacement is not healthy yet."""
     state_preservation: StatePreservation | None = None
     """Values the new copy inherits."""
 
@@ -113,7 +114,7 @@ class ClusterFailoverBehavior(Struct, frozen=True, kw_only=True):
     """What happens when a cluster fails."""
 
     purge_mode: Annotated[str, Schema(enum=ClusterPurgeMode, default="Gracefully")] = ""
-    """How the copy in the failed cluster is removed."""
+    """How the copy in the failed cluster is removed: Directly at once, Gracefully when its replacement is healthy."""
     state_preservation: StatePreservation | None = None
     """Values the new copy inherits."""
 
@@ -171,21 +172,23 @@ class PropagationSpec(Struct, frozen=True, kw_only=True):
     association: bool = False
     """Has no effect; use propagateDeps."""
     propagate_deps: bool = False
-    """Propagate what the resources refer to (ConfigMaps, Secrets, ...) along with them."""
+    """Propagate what the resources refer to, such as ConfigMaps and Secrets, along with them."""
     placement: Placement = Placement()
     """Where the resources go."""
     priority: Annotated[Int32, Schema(default=0)] | None = None
-    """Among policies that match a resource equally well the highest wins."""
+    """Of the policies of one kind that match a resource the one with the highest priority wins; then the one that
+    selects it most exactly, by name before by labels before by kind; then the one whose name comes first."""
     preemption: Annotated[str, Schema(enum=PreemptionBehavior, default="Never")] = ""
-    """Whether to take over resources claimed by a policy of lower priority."""
+    """Always: take over resources that a policy of lower priority has claimed."""
     dependent_overrides: tuple[str, ...] = ()
     """Override policies that must exist before the resources are propagated."""
     scheduler_name: Annotated[str, Schema(default="default-scheduler")] = ""
     """The scheduler that places the resources. Cannot be changed."""
     failover: FailoverBehavior | None = None
-    """When and how the resources move; they stay if absent."""
+    """When and how the resources move to another cluster by themselves."""
     conflict_resolution: Annotated[str, Schema(enum=ConflictResolution, default="Abort")] = ""
-    """Whether an object that already exists in a cluster is taken over or left alone."""
+    """What happens to an object of the same name that a cluster already has: Abort leaves it alone and reports the
+    conflict, Overwrite takes it over."""
     activation_preference: Annotated[str, Schema(enum=ActivationPreference)] = ""
     """Lazy: changes of the policy reach a resource only when the resource itself changes next."""
     suspension: Suspension | None = None

@@ -11,7 +11,7 @@ class MatchCondition(Struct, frozen=True, kw_only=True):
     """One test of a cluster condition."""
 
     condition_type: str
-    """The condition to look at."""
+    """The condition to look at; a cluster without it fails the test."""
     operator: str
     """How to compare: In or NotIn."""
     status_values: tuple[str, ...]
@@ -43,7 +43,7 @@ class ClusterTaintPolicySpec(Struct, frozen=True, kw_only=True):
 
 
 class ClusterTaintPolicy(Struct, frozen=True, kw_only=True):
-    """Taints clusters according to their conditions."""
+    """Taints clusters according to their conditions. When it is deleted, taints that it added stay."""
 
     api_version: Literal["policy.karmada.io/v1alpha1"] = always("policy.karmada.io/v1alpha1")
     kind: Literal["ClusterTaintPolicy"] = always("ClusterTaintPolicy")
