@@ -137,18 +137,17 @@ def _apply_rule(resource: JSONObject, overriders: Overriders) -> JSONObject:
 
 def _record(rule: AppliedRule) -> dict[str, Any]:
     given = to_tree(rule.overriders)
-    ordered = {name: [_sorted_value(item) for item in given[name]] for name in _WIRE_ORDER if name in given}
+    ordered = {name: [_spelled(item, name) for item in given[name]] for name in _WIRE_ORDER if name in given}
     return {"policyName": rule.policy_name, "overriders": ordered}
 
 
-def _sorted_value(item: dict[str, Any]) -> dict[str, Any]:
-    """An overrider whose free-form value has its keys in order, so that the record does not depend on spelling."""
-    return {key: _sorted(value) if key == "value" else value for key, value in item.items()}
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(item) for item in value]
-    return value
+def _spelled(item: dict[str, Any], name: str) -> dict[str, Any]:
+    """An overrider as records show it: maps by key, free-form values as written, null where none is given."""
+    if name in ("labelsOverrider", "annotationsOverrider"):
+        return {**item, "value": dict(sorted(item["value"].items()))}
+    if name == "plaintext":
+        return {**item, "value": item.get("value")}
+    for form in ("json", "yaml"):
+        if form in item:
+            item = {**item, form: [{**change, "value": change.get("value")} for change in item[form]]}
+    return item

@@ -16,7 +16,7 @@ from karmada.api.codec import tree
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.meta import ObjectMeta
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Placement
-from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
+from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec, WorkStatus
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
 from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_replicas, record
 from karmada.policies.webster import divide, ties_ascend
@@ -116,7 +116,7 @@ class WorkBuilder:
             ObjectMeta(
                 name=self._name,
                 namespace=names.execution_space(target.name),
-                finalizers=(finalizers.EXECUTION_CONTROLLER,),
+                finalizers=(finalizers.WORK,),
                 labels=identity,
                 annotations={
                     annotations.CONFLICT_RESOLUTION: self._conflicts,
@@ -195,7 +195,7 @@ def build_work(
             suspend_dispatching=suspend_dispatching,
             preserve_resources_on_deletion=preserve_resources_on_deletion,
         ),
-        status=existing.status if existing else Work.__struct_defaults__[-1],
+        status=existing.status if existing else WorkStatus(),
     )
 
 

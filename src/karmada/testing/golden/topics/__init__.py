@@ -1,10 +1,12 @@
 """The topics that can be run, one module each. Add yours to the list."""
 
 from karmada.testing.golden.case import Topic
-from karmada.testing.golden.topics import cronfederatedhpa, naming, quantity
+from karmada.testing.golden.topics import cronfederatedhpa, detector, naming, override, quantity
 
 TOPICS: list[Topic] = [
     cronfederatedhpa.TOPIC,
+    detector.TOPIC,
     naming.TOPIC,
+    override.TOPIC,
     quantity.TOPIC,
 ]

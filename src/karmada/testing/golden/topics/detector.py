@@ -58,7 +58,9 @@ def _preempt(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "labels": taken.labels,
         "annotations": taken.annotations,
-        "events": [f"Normal PreemptPolicySucceed {_told(claim_of(policy), True)} preempted {_told(holder)} successfully"],
+        "events": [
+            f"Normal PreemptPolicySucceed {_told(claim_of(policy), True)} preempted {_told(holder)} successfully"
+        ],
     }
 
 

@@ -1,0 +1,104 @@
+"""Finds the policies that may choose a resource, and the waiting resources a policy may choose, without scanning.
+
+Both sides are filed under (scope, apiVersion, kind, name-or-`*`): a resource asks for its own name and for `*`; a
+policy asks for what its selectors say. `scope` is the namespace for namespaced policies and empty for cluster-wide ones.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
+from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource
+from karmada.policies.matching import Subject, closest
+
+SELECTS = "selects"
+ANY = "*"
+
+
+class TemplateKey(NamedTuple):
+    """Names a user resource."""
+
+    type: GroupVersionResource
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind}.{self.api_version} {where}"
+
+
+def selects(item: Item[PropagationPolicy] | Item[ClusterPropagationPolicy]) -> Iterable[str]:
+    """Index function of policies."""
+    policy = item.value
+    scope = policy.metadata.namespace
+    return {_slot(scope, selector, selector.name or ANY) for selector in policy.spec.resource_selectors}
+
+
+def candidates(
+    policies: Informer[PropagationPolicy], wide_policies: Informer[ClusterPropagationPolicy], subject: Subject
+) -> tuple[list[PropagationPolicy], list[ClusterPropagationPolicy]]:
+    """The policies whose selectors may choose a resource."""
+    namespaced: list[PropagationPolicy] = []
+    if subject.namespace:
+        for slot in _slots(subject.namespace, subject):
+            namespaced += policies.indexed(SELECTS, slot)
+    wide: list[ClusterPropagationPolicy] = []
+    for slot in _slots("", subject):
+        wide += wide_policies.indexed(SELECTS, slot)
+    return namespaced, wide
+
+
+class Waiting:
+    """Resources that no policy has chosen yet."""
+
+    def __init__(self) -> None:
+        self._subjects: dict[TemplateKey, Subject] = {}
+        self._kinds: dict[tuple[str, str], set[TemplateKey]] = {}
+
+    def __len__(self) -> int:
+        return len(self._subjects)
+
+    def __contains__(self, key: TemplateKey) -> bool:
+        return key in self._subjects
+
+    def add(self, key: TemplateKey, subject: Subject) -> None:
+        """Have a resource wait."""
+        self._subjects[key] = subject
+        self._kinds.setdefault((key.api_version, key.kind), set()).add(key)
+
+    def discard(self, key: TemplateKey) -> None:
+        """A resource is gone or was chosen."""
+        if self._subjects.pop(key, None) is not None:
+            kinds = self._kinds[key.api_version, key.kind]
+            kinds.discard(key)
+            if not kinds:
+                del self._kinds[key.api_version, key.kind]
+
+    def chosen_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> list[TemplateKey]:
+        """The waiting resources a policy chooses."""
+        return list(
+            dict.fromkeys(
+                key
+                for selector in policy.spec.resource_selectors
+                for key in self._reach(policy.metadata.namespace, selector)
+                if closest((selector,), self._subjects[key])
+            )
+        )
+
+    def _reach(self, scope: str, selector: ResourceSelector) -> Iterator[TemplateKey]:
+        for key in self._kinds.get((selector.api_version, selector.kind), ()):
+            if (not scope or key.namespace == scope) and (not selector.name or key.name == selector.name):
+                yield key
+
+
+def _slot(scope: str, selector: ResourceSelector, name: str) -> str:
+    return f"{scope}|{selector.api_version}|{selector.kind}|{name}"
+
+
+def _slots(scope: str, subject: Subject) -> tuple[str, str]:
+    head = f"{scope}|{subject.api_version}|{subject.kind}|"
+    return head + subject.name, head + ANY

@@ -1,0 +1,78 @@
+"""Which resources may be propagated at all."""
+
+import re
+from collections.abc import Iterable
+
+from karmada.api import names
+from karmada.machinery.discovery import ApiResource
+
+_OWN_GROUPS = frozenset(
+    f"{group}.karmada.io"
+    for group in ("cluster", "policy", "work", "config", "networking", "autoscaling", "remedy", "apps")
+)
+_NEVER_GROUPS = frozenset({"events.k8s.io", "coordination.k8s.io"})
+_NEEDED_VERBS = frozenset({"delete", "list", "watch"})
+_RESERVED_CONFIG_MAP = ("v1", "ConfigMap", "kube-system", "extension-apiserver-authentication")
+
+
+class SkippedApis:
+    """`--skipped-propagating-apis`: `group`, `group/version`, `group/version/Kind1,Kind2`; core as `v1/Kind`."""
+
+    def __init__(self, text: str = "") -> None:
+        self._groups: set[str] = set()
+        self._versions: set[tuple[str, str]] = set()
+        self._kinds: set[tuple[str, str, str]] = set()
+        for entry in filter(None, text.split(";")):
+            self._add(entry)
+
+    def _add(self, entry: str) -> None:
+        match entry.split("/"):
+            case [group]:
+                self._groups.add(group)
+            case ["v1", kinds]:
+                self._kinds.update(("", "v1", kind) for kind in kinds.split(","))
+            case [group, version]:
+                self._versions.add((group, version))
+            case [group, version, kinds]:
+                self._kinds.update((group, version, kind) for kind in kinds.split(","))
+            case _:
+                raise ValueError(
+                    f'--skipped-propagating-apis: "{entry}" is not of the form group, group/version or '
+                    "group/version/Kind1,Kind2"
+                )
+
+    def __contains__(self, resource: ApiResource) -> bool:
+        group, version = resource.type.group, resource.type.version
+        return (
+            group in self._groups
+            or (group, version) in self._versions
+            or (group, version, resource.kind) in self._kinds
+        )
+
+
+class PropagationScope:
+    """The resources the detector looks at."""
+
+    def __init__(self, skipped_apis: SkippedApis, skipped_namespaces: Iterable[str] = ("kube-.*",)) -> None:
+        self._skipped_apis = skipped_apis
+        self._skipped_namespaces = [re.compile(pattern) for pattern in skipped_namespaces]
+
+    def watches(self, resource: ApiResource) -> bool:
+        """Whether a kind is looked at."""
+        group = resource.type.group
+        if group in _OWN_GROUPS or group in _NEVER_GROUPS or not resource.verbs >= _NEEDED_VERBS:
+            return False
+        if not group and resource.kind == "Event":
+            return False
+        return resource not in self._skipped_apis
+
+    def covers(self, api_version: str, kind: str, namespace: str, name: str) -> bool:
+        """Whether an object of a watched kind is looked at."""
+        if (api_version, kind, namespace, name) == _RESERVED_CONFIG_MAP:
+            return False
+        where = name if (api_version, kind) == ("v1", "Namespace") else namespace
+        return not (names.is_reserved_namespace(where) or self.skips_namespace(where))
+
+    def skips_namespace(self, namespace: str) -> bool:
+        """Whether `--skipped-propagating-namespaces` names the namespace."""
+        return any(pattern.fullmatch(namespace) for pattern in self._skipped_namespaces)
