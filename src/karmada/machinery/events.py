@@ -1,0 +1,227 @@
+"""Events for people: what a component did to an object, and why.
+
+`EventRecorder.event` never waits and never fails. A background task writes, after folding what belongs together:
+
+- the same event again raises the count of the first one;
+- from the `SIMILAR`th event on, those that differ only in their message become one "combined" event;
+- an object gets at most `BURST` events, then one every `REFILL` seconds; when the server is slow, events are dropped.
+
+The shapes are those of core/v1 events as other components write them, so `kubectl describe` shows them alike.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock, rfc3339
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+log = logging.getLogger(__name__)
+V = TypeVar("V")
+
+EVENTS = GroupVersionResource("", "v1", "events")
+SIMILAR = 10
+INTERVAL = 600.0
+BURST = 25
+REFILL = 300.0
+REMEMBERED = 4096
+WAITING = 1000
+ATTEMPTS = 3
+
+
+class ObjectReference(NamedTuple):
+    """The object an event is about."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+    @classmethod
+    def to(cls, value: Any) -> "ObjectReference":
+        """The reference to a struct of `karmada.api` or to a tree."""
+        if isinstance(value, dict):
+            metadata = value.get("metadata") or {}
+            names = (metadata.get("name", ""), metadata.get("namespace", ""), metadata.get("uid", ""))
+            return cls(value["apiVersion"], value["kind"], *names, metadata.get("resourceVersion", ""))
+        meta = value.metadata
+        return cls(value.api_version, value.kind, meta.name, meta.namespace, meta.uid, meta.resource_version)
+
+    def tree(self) -> JSONObject:
+        """As events hold it."""
+        fields = {
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "name": self.name,
+            "uid": self.uid,
+            "apiVersion": self.api_version,
+            "resourceVersion": self.resource_version,
+        }
+        return {name: value for name, value in fields.items() if value}
+
+
+class _Happening(NamedTuple):
+    about: ObjectReference
+    type: str
+    reason: str
+    message: str
+    at: float
+
+
+class _Recent(Generic[V]):
+    """A dictionary that forgets what was not used for longest."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
+
+    def get(self, key: Hashable) -> V | None:
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: Hashable, value: V) -> None:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > REMEMBERED:
+            self._values.popitem(last=False)
+
+
+class _Tokens(NamedTuple):
+    left: float
+    at: float
+
+
+class _Group(NamedTuple):
+    messages: frozenset[str]
+    last: float
+
+
+class _Logged(NamedTuple):
+    name: str
+    times: int
+
+
+class EventRecorder:
+    """Records events of one component; run `run` in the background."""
+
+    def __init__(self, client: Client, component: str, *, host: str = "", clock: Clock = REAL) -> None:
+        self._events = client.resource(EVENTS)
+        self._component = component
+        self._host = host
+        self._clock = clock
+        self._waiting: deque[_Happening] = deque()
+        self._wake = asyncio.Event()
+        self._tokens: _Recent[_Tokens] = _Recent()
+        self._groups: _Recent[_Group] = _Recent()
+        self._logged: _Recent[_Logged] = _Recent()
+        self._last_stamp = 0
+        self.dropped = 0
+
+    def event(self, about: ObjectReference, type_: str, reason: str, message: str) -> None:
+        """Note an event; it is written soon, folded with others, or dropped when there are too many."""
+        now = self._clock.now()
+        if len(self._waiting) >= WAITING or not self._allowed(about, now):
+            self.dropped += 1
+            return
+        self._waiting.append(_Happening(about, type_, reason, message, now))
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Write what was noted until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write everything noted so far."""
+        while self._waiting:
+            await self._write(self._waiting.popleft())
+
+    def _allowed(self, about: ObjectReference, now: float) -> bool:
+        tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
+        left = min(float(BURST), tokens.left + (now - tokens.at) / REFILL)
+        allowed = left >= 1
+        self._tokens.put(about[:5], _Tokens(left - 1 if allowed else left, now))
+        return allowed
+
+    def _folded(self, happening: _Happening) -> tuple[Hashable, str]:
+        """What makes this event the same as another, and the message to write."""
+        about, type_, reason, message, now = happening
+        key = (about[:5], type_, reason)
+        group = self._groups.get(key)
+        if group is None or now - group.last > INTERVAL:
+            group = _Group(frozenset(), now)
+        group = _Group(group.messages | {message}, now)
+        if len(group.messages) < SIMILAR:
+            self._groups.put(key, group)
+            return (key, message), message
+        # Like a full pot: one message goes so that the next different one is still seen as one too many.
+        self._groups.put(key, _Group(group.messages - {message}, now))
+        return key, f"(combined from similar events): {message}"
+
+    async def _write(self, happening: _Happening) -> None:
+        key, message = self._folded(happening)
+        known = self._logged.get(key)
+        for attempt in range(ATTEMPTS):
+            try:
+                if known is not None:
+                    known = await self._count(happening, message, known)
+                else:
+                    known = await self._create(happening, message)
+            except NotFound:
+                # The event was pruned by its age, or the namespace is gone.
+                if known is None:
+                    return
+                known = None
+                continue
+            except ApiError as error:
+                if not error.transient or attempt == ATTEMPTS - 1:
+                    log.warning("an event about %s was not written: %s", happening.about.name, error)
+                    self.dropped += 1
+                    return
+                await self._clock.sleep(2.0**attempt)
+                continue
+            self._logged.put(key, known)
+            return
+
+    async def _create(self, happening: _Happening, message: str) -> _Logged:
+        about = happening.about
+        moment = rfc3339(happening.at)
+        name = f"{about.name}.{self._stamp():x}"
+        await self._events.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": name, "namespace": about.namespace or "default"},
+                "involvedObject": about.tree(),
+                "reason": happening.reason,
+                "message": message,
+                "source": {"component": self._component} | ({"host": self._host} if self._host else {}),
+                "firstTimestamp": moment,
+                "lastTimestamp": moment,
+                "count": 1,
+                "type": happening.type,
+                "eventTime": None,
+                "reportingComponent": self._component,
+                "reportingInstance": self._host,
+            }
+        )
+        return _Logged(name, 1)
+
+    async def _count(self, happening: _Happening, message: str, known: _Logged) -> _Logged:
+        patch = {"count": known.times + 1, "lastTimestamp": rfc3339(happening.at), "message": message}
+        await self._events.patch(known.name, patch, happening.about.namespace or "default")
+        return known._replace(times=known.times + 1)
+
+    def _stamp(self) -> int:
+        """Nanoseconds since the epoch, never the same twice."""
+        self._last_stamp = max(self._last_stamp + 1, int(self._clock.now() * 1e9))
+        return self._last_stamp

@@ -1,0 +1,191 @@
+"""The side door of a component: health, readiness, metrics, and profiles for those who may see them.
+
+    /healthz /livez    the process works: every health check passes
+    /readyz            it can do its job: caches are loaded, leadership is settled; `?verbose` names each check
+    /metrics           Prometheus text
+    /debug/profile     where the time goes for `?seconds=N`, as folded stacks (flame graph input)
+    /debug/tasks       what every task waits for
+
+Debug paths answer 403 unless an `authorize` function is given and agrees. Requests are small, bounded and short.
+"""
+
+import asyncio
+import logging
+import ssl
+import sys
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+log = logging.getLogger(__name__)
+
+HEAD_LIMIT = 16 * 1024
+PATIENCE = 10.0
+LONGEST_PROFILE = 60.0
+SAMPLES_PER_SECOND = 100.0
+
+Check = Callable[[], bool | str]
+"""True when fine; False or a text saying what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideRequest:
+    """A request for the side door."""
+
+    path: str
+    query: Mapping[str, list[str]]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SideResponse:
+    """Its answer."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "text/plain; charset=utf-8"
+
+
+Handler = Callable[[SideRequest], Awaitable[SideResponse]]
+
+
+@dataclass(slots=True)
+class SideDoor:
+    """What a component shows of itself; `routes` adds paths of its own."""
+
+    registry: "CollectorRegistry | None" = None
+    health: dict[str, Check] = field(default_factory=dict)
+    readiness: dict[str, Check] = field(default_factory=dict)
+    authorize: Callable[[SideRequest], Awaitable[bool]] | None = None
+    routes: dict[str, Handler] = field(default_factory=dict)
+    _server: asyncio.Server | None = None
+
+    async def listen(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> int:
+        """Start serving; the port it serves on."""
+        self._server = await asyncio.start_server(self._converse, host, port, limit=HEAD_LIMIT, ssl=tls)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Stop serving."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def answer(self, request: SideRequest) -> SideResponse:
+        """The answer to one request."""
+        if request.path in self.routes:
+            return await self.routes[request.path](request)
+        match request.path:
+            case "/healthz" | "/livez":
+                return _checked(self.health, "verbose" in request.query)
+            case "/readyz":
+                return _checked(self.health | self.readiness, "verbose" in request.query)
+            case "/metrics":
+                return self._metrics()
+            case "/debug/profile" | "/debug/tasks":
+                if self.authorize is None or not await self.authorize(request):
+                    return SideResponse(b"forbidden\n", 403)
+                return await _profile(request) if request.path == "/debug/profile" else _tasks()
+        return SideResponse(b"not found\n", 404)
+
+    def _metrics(self) -> SideResponse:
+        from prometheus_client import REGISTRY, generate_latest
+
+        body = generate_latest(self.registry or REGISTRY)
+        return SideResponse(body, content_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(_encoded(await self._respond(head)))
+            async with asyncio.timeout(PATIENCE):
+                await writer.drain()
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, TimeoutError):
+            pass
+        finally:
+            writer.close()
+
+    async def _respond(self, head: bytes) -> SideResponse:
+        lines = head.decode("latin-1").split("\r\n")
+        method, _, rest = lines[0].partition(" ")
+        target = rest.rpartition(" ")[0]
+        if method != "GET":
+            return SideResponse(b"method not allowed\n", 405)
+        headers = {
+            name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
+        }
+        url = urlsplit(target)
+        try:
+            return await self.answer(SideRequest(url.path, parse_qs(url.query, keep_blank_values=True), headers))
+        except Exception:
+            log.exception("the answer to %s failed", url.path)
+            return SideResponse(b"internal error\n", 500)
+
+
+_PHRASES = {200: "OK", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+
+
+def _encoded(response: SideResponse) -> bytes:
+    head = (
+        f"HTTP/1.1 {response.status} {_PHRASES.get(response.status, 'Error')}\r\n"
+        f"Content-Type: {response.content_type}\r\n"
+        f"Content-Length: {len(response.body)}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode("latin-1") + response.body
+
+
+def _checked(checks: Mapping[str, Check], verbose: bool) -> SideResponse:
+    lines, failed = [], False
+    for name, check in checks.items():
+        try:
+            outcome = check()
+        except Exception as error:
+            outcome = type(error).__name__
+        bad = outcome is not True
+        failed = failed or bad
+        reason = f" failed: {outcome}" if isinstance(outcome, str) else " failed" if bad else " ok"
+        lines.append(f"[{'-' if bad else '+'}]{name}{reason}")
+    status = 503 if failed else 200
+    if not failed and not verbose:
+        return SideResponse(b"ok")
+    return SideResponse("\n".join([*lines, "check failed" if failed else "check passed", ""]).encode(), status)
+
+
+async def _profile(request: SideRequest) -> SideResponse:
+    try:
+        seconds = min(LONGEST_PROFILE, float(request.query.get("seconds", ["5"])[0]))
+    except ValueError:
+        return SideResponse(b"seconds must be a number\n", 400)
+    stacks = await asyncio.to_thread(_sampled, threading.get_ident(), seconds)
+    return SideResponse("".join(f"{stack} {count}\n" for stack, count in stacks.most_common()).encode())
+
+
+def _sampled(thread: int, seconds: float) -> "Counter[str]":
+    """Look at a thread's stack a hundred times a second."""
+    stacks: Counter[str] = Counter()
+    pause = threading.Event()
+    for _ in range(int(seconds * SAMPLES_PER_SECOND)):
+        frame = sys._current_frames().get(thread)
+        names: list[str] = []
+        while frame is not None:
+            names.append(f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}")
+            frame = frame.f_back
+        stacks[";".join(reversed(names))] += 1
+        pause.wait(1 / SAMPLES_PER_SECOND)
+    return stacks
+
+
+def _tasks() -> SideResponse:
+    lines = []
+    for task in asyncio.all_tasks():
+        frames = task.get_stack(limit=1)
+        where = f"{frames[0].f_code.co_qualname}:{frames[0].f_lineno}" if frames else "?"
+        lines.append(f"{task.get_name()}\t{where}\n")
+    return SideResponse("".join(sorted(lines)).encode())

@@ -1,0 +1,141 @@
+import asyncio
+
+from karmada.machinery.client import Client
+from karmada.machinery.errors import Forbidden, Unavailable
+from karmada.machinery.events import BURST, EventRecorder, ObjectReference
+from karmada.testing.loop import VirtualClock, run_virtual
+
+BINDING = ObjectReference("work.karmada.io/v1alpha2", "ResourceBinding", "nginx-deployment", "default", "u1", "7")
+
+
+def written(server):
+    return [body for (type_, _, _), body in server.objects.items() if type_.resource == "events"]
+
+
+def recorder(server):
+    return EventRecorder(Client(server), "karmada-scheduler", clock=VirtualClock())
+
+
+def test_an_event_has_the_shape_other_components_give_it(server):
+    async def main():
+        events = recorder(server)
+        events.event(BINDING, "Normal", "ScheduleBindingSucceed", "scheduled to member1")
+        await events.flush()
+        [event] = written(server)
+        assert event["metadata"]["name"].startswith("nginx-deployment.17979cfe362a")
+        del event["metadata"]
+        assert event == {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "involvedObject": {
+                "kind": "ResourceBinding",
+                "namespace": "default",
+                "name": "nginx-deployment",
+                "uid": "u1",
+                "apiVersion": "work.karmada.io/v1alpha2",
+                "resourceVersion": "7",
+            },
+            "reason": "ScheduleBindingSucceed",
+            "message": "scheduled to member1",
+            "source": {"component": "karmada-scheduler"},
+            "firstTimestamp": "2023-11-14T22:13:20Z",
+            "lastTimestamp": "2023-11-14T22:13:20Z",
+            "count": 1,
+            "type": "Normal",
+            "eventTime": None,
+            "reportingComponent": "karmada-scheduler",
+            "reportingInstance": "",
+        }
+
+    run_virtual(main)
+
+
+def test_the_same_event_again_raises_the_count(server):
+    async def main():
+        events = recorder(server)
+        for _ in range(3):
+            events.event(BINDING, "Warning", "Failed", "no cluster fits")
+            await events.flush()
+            await asyncio.sleep(10)
+        [event] = written(server)
+        assert event["count"] == 3
+        assert (event["firstTimestamp"], event["lastTimestamp"]) == ("2023-11-14T22:13:20Z", "2023-11-14T22:13:40Z")
+
+    run_virtual(main)
+
+
+def test_an_event_that_was_pruned_is_written_anew(server):
+    async def main():
+        events = recorder(server)
+        for _ in range(2):
+            events.event(BINDING, "Warning", "Failed", "no cluster fits")
+            await events.flush()
+            server.objects.clear()
+        events.event(BINDING, "Warning", "Failed", "no cluster fits")
+        await events.flush()
+        assert [event["count"] for event in written(server)] == [1]
+
+    run_virtual(main)
+
+
+def test_many_similar_events_are_combined(server):
+    async def main():
+        events = recorder(server)
+        for number in range(20):
+            events.event(BINDING, "Warning", "Failed", f"attempt {number}")
+        await events.flush()
+        combined = [event for event in written(server) if event["message"].startswith("(combined")]
+        assert len(written(server)) == 10
+        assert [event["count"] for event in combined] == [11]
+        assert combined[0]["message"] == "(combined from similar events): attempt 19"
+
+    run_virtual(main)
+
+
+def test_a_flood_about_one_object_does_not_silence_another(server):
+    async def main():
+        events = recorder(server)
+        other = BINDING._replace(name="other", uid="u2")
+        for _ in range(1000):
+            events.event(BINDING, "Warning", "Failed", "again")
+        events.event(other, "Normal", "Fine", "all well")
+        await events.flush()
+        assert sorted(event["count"] for event in written(server)) == [1, BURST]
+        assert events.dropped == 1000 - BURST
+
+    run_virtual(main)
+
+
+def test_cluster_scoped_objects_have_their_events_in_default(server):
+    async def main():
+        events = recorder(server)
+        events.event(ObjectReference("cluster.karmada.io/v1alpha1", "Cluster", "member1"), "Normal", "Joined", "x")
+        await events.flush()
+        assert [key[1] for key in server.objects] == ["default"]
+
+    run_virtual(main)
+
+
+def test_writing_in_the_background_survives_refusals(server):
+    async def main():
+        events = recorder(server)
+        task = asyncio.create_task(events.run())
+        server.failures = [Unavailable("down"), Forbidden("no")]
+        events.event(BINDING, "Normal", "One", "x")
+        events.event(BINDING, "Normal", "Two", "x")
+        events.event(BINDING, "Normal", "Three", "x")
+        await asyncio.sleep(60)
+        assert {event["reason"] for event in written(server)} == {"Two", "Three"}
+        assert events.dropped == 1
+        task.cancel()
+
+    run_virtual(main)
+
+
+def test_references_are_made_from_structs_and_trees():
+    from karmada.api.meta import ObjectMeta
+    from karmada.api.work.v1alpha1 import Work, WorkSpec
+
+    work = Work(metadata=ObjectMeta(name="w", namespace="es", uid="u"), spec=WorkSpec())
+    tree = {"apiVersion": work.api_version, "kind": "Work", "metadata": {"name": "w", "namespace": "es", "uid": "u"}}
+    assert ObjectReference.to(work) == ObjectReference.to(tree)

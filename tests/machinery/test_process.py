@@ -1,0 +1,189 @@
+"""The parts every process has: supervised tasks, logs, the side door."""
+
+import asyncio
+import io
+import itertools
+import json
+import logging
+
+import pytest
+
+from karmada.machinery.controller import DONE, Controller
+from karmada.machinery.logging import Format, JSONFormatter, TextFormatter, fields, verbosity, without_secrets
+from karmada.machinery.metrics import MachineryCollector
+from karmada.machinery.serving import SideDoor, SideRequest
+from karmada.machinery.supervisor import Supervisor
+from karmada.testing.loop import VirtualClock, run_virtual
+
+
+def test_a_failing_task_is_restarted_with_growing_pauses():
+    async def main():
+        starts = []
+
+        async def fragile():
+            starts.append(asyncio.get_running_loop().time())
+            raise ValueError("bug")
+
+        async with Supervisor(VirtualClock()) as supervisor:
+            supervisor.start("fragile", fragile)
+            await asyncio.sleep(100)
+            pauses = [b - a for a, b in itertools.pairwise(starts)]
+            assert 5 <= len(starts) < 20
+            assert pauses == sorted(pauses)
+            assert supervisor.restarts == {"fragile": len(starts)}
+        assert supervisor.running == ()
+
+    run_virtual(main)
+
+
+def test_the_death_of_a_task_that_must_live_is_noticed():
+    async def main():
+        async def vital():
+            await asyncio.sleep(3)
+            raise ValueError("dead")
+
+        async with Supervisor(VirtualClock()) as supervisor:
+            supervisor.start("vital", vital, restart=False)
+            with pytest.raises(ValueError, match="dead"):
+                await supervisor.wait()
+
+    run_virtual(main)
+
+
+def test_stopping_waits_for_tasks_to_clean_up():
+    async def main():
+        cleaned = []
+
+        async def careful():
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(1)
+                cleaned.append(True)
+
+        async with Supervisor(VirtualClock()) as supervisor:
+            supervisor.start("careful", careful)
+            await asyncio.sleep(1)
+        assert cleaned == [True]
+
+    run_virtual(main)
+
+
+def record(level, message, error=None, **extra):
+    made = logging.LogRecord("karmada.scheduler", level, "service.py", 88, message, (), error)
+    made.__dict__.update(extra)
+    made.created = 1_700_000_000.5
+    return made
+
+
+def test_text_lines():
+    line = TextFormatter().format(record(verbosity(4), "bound", **fields(cluster="member1", reason="fits well")))
+    assert line == 'I1114 22:13:20.500000 scheduler:88] bound cluster=member1 reason="fits well"'
+
+
+def test_json_lines():
+    line = JSONFormatter().format(record(verbosity(4), "bound", **fields(cluster="member1", replicas=3)))
+    assert json.loads(line) == {
+        "ts": "2023-11-14T22:13:20.500000+00:00",
+        "level": "info",
+        "v": 4,
+        "logger": "karmada.scheduler",
+        "caller": "service.py:88",
+        "msg": "bound",
+        "cluster": "member1",
+        "replicas": 3,
+    }
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_secrets_are_blanked_out(form):
+    formatter = JSONFormatter() if form is Format.JSON else TextFormatter()
+    pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"
+    message = f"Authorization: Bearer abc.def-ghi and {pem} at /x?token=s3cret&y=1"
+    line = formatter.format(record(logging.ERROR, message, **fields(header="Bearer xyz")))
+    for secret in ("abc.def", "MIIE", "s3cret", "xyz"):
+        assert secret not in line
+    assert without_secrets("nothing to hide") == "nothing to hide"
+
+
+def test_verbosity_decides_what_is_shown():
+    stream = io.StringIO()
+    logger = logging.Logger("karmada.test", verbosity(2))
+    handler = logging.StreamHandler(stream)
+    logger.addHandler(handler)
+    for level in (0, 2, 4):
+        logger.log(verbosity(level), "at %d", level)
+    assert stream.getvalue() == "at 0\nat 2\n"
+
+
+async def fetch(port, path, method="GET"):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\n\r\n".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    await writer.wait_closed()
+    head, _, body = answer.partition("\r\n\r\n")
+    return int(head.split(" ")[1]), body
+
+
+async def test_the_side_door():
+    ready = False
+    collector = MachineryCollector()
+
+    async def reconcile(key):
+        return DONE
+
+    controller = Controller("toy", reconcile)
+    controller.enqueue("a")
+    collector.controllers.append(controller)
+    from prometheus_client import CollectorRegistry
+
+    registry = CollectorRegistry()
+    registry.register(collector)
+    door = SideDoor(registry, {"ping": lambda: True}, {"caches": lambda: ready or "works are not loaded"})
+    port = await door.listen()
+    try:
+        assert await fetch(port, "/healthz") == (200, "ok")
+        assert await fetch(port, "/readyz") == (
+            503,
+            "[+]ping ok\n[-]caches failed: works are not loaded\ncheck failed\n",
+        )
+        ready = True
+        assert await fetch(port, "/readyz") == (200, "ok")
+        assert await fetch(port, "/readyz?verbose") == (200, "[+]ping ok\n[+]caches ok\ncheck passed\n")
+        status, metrics = await fetch(port, "/metrics")
+        assert status == 200
+        assert 'workqueue_depth{name="toy"} 1.0' in metrics
+        assert 'controller_runtime_reconcile_total{controller="toy",result="success"} 0.0' in metrics
+        assert (await fetch(port, "/nothing"))[0] == 404
+        assert (await fetch(port, "/healthz", "DELETE"))[0] == 405
+    finally:
+        await door.close()
+
+
+@pytest.mark.parametrize("path", ["/debug/profile?seconds=0.02", "/debug/tasks"])
+async def test_debug_pages_need_permission(path):
+    door = SideDoor()
+    url, _, _query = path.partition("?")
+    request = SideRequest(url, {"seconds": ["0.02"]}, {"authorization": "Bearer good"})
+    assert (await door.answer(request)).status == 403
+
+    async def authorize(asked):
+        return asked.headers.get("authorization") == "Bearer good"
+
+    door.authorize = authorize
+    answer = await door.answer(request)
+    assert answer.status == 200
+    assert answer.body
+    assert (await door.answer(SideRequest(url, {}, {}))).status == 403
+
+
+def test_a_check_that_fails_by_exception_fails():
+    async def main():
+        def broken():
+            raise RuntimeError("secret detail")
+
+        answer = await SideDoor(health={"x": broken}).answer(SideRequest("/healthz", {}, {}))
+        assert (answer.status, answer.body) == (503, b"[-]x failed: RuntimeError\ncheck failed\n")
+
+    run_virtual(main)
