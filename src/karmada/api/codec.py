@@ -3,15 +3,15 @@
 `decode` reads JSON bytes into a type, `encode` writes them; both go straight between bytes and structs. Whatever is
 wrong with the input, the only error is `DecodeError`: where (JSON path), what was expected and what was there.
 
-`null` means what it means to the reference: the field is absent, and a required field holds its zero value. Objects
-that use it cost a second, slower pass; all others pay nothing for it.
+`null` means what it means to the reference: the zero value of the field. Objects that use it where no null belongs cost
+a second, slower pass; all others pay nothing for it.
 
 Open fields (`Raw`: manifests, member statuses, override values) keep the exact bytes they came in. `tree` parses them,
 `raw` makes them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
@@ -24,7 +24,7 @@ _ZERO: Mapping[str, Any] = {"array": [], "object": {}, "str": "", "int": 0, "flo
 _MISMATCH = re.compile(r"Expected `(?P<expected>[^`]+)`, got `(?P<given>[^`]+)`")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _ENUM = re.compile(r"Invalid enum value (?P<given>.+)", re.DOTALL)
-_STEP = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?:(?P<index>\d+)|\.\.\.)\]")
+_STEP = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?:\d+|\.\.\.)\]")
 
 
 class DecodeError(ValueError):
@@ -102,18 +102,14 @@ def raw(value: Any) -> Raw:
 
 
 def _decode_with_nulls(data: Any, type_: type[T], error: msgspec.ValidationError) -> T:
-    """Drop nulls as long as nulls are what is wrong, then decode, or say what else is wrong.
+    """Replace nulls by zero values as long as nulls are what is wrong, then decode, or say what else is wrong.
 
-    Every round removes at least one null or restores one field that was removed, so the loop ends.
+    A round repairs a field wherever it occurs, so there are at most as many rounds as the type has fields.
     """
     document = msgspec.json.decode(data)
-    zeros: dict[str, Any] = {}
     while True:
         problem = _problem(error, type_)
-        if problem.required in zeros:
-            container, key = next(_places(document, problem.required))
-            container[key] = zeros.pop(problem.required)
-        elif not _drop_nulls(document, problem, zeros):
+        if not _replace_nulls(document, problem):
             raise DecodeError(_full_path(document, problem), problem.expected, problem.given) from error
         try:
             return decoder(type_).decode(msgspec.json.encode(document))
@@ -125,8 +121,6 @@ class _Problem(NamedTuple):
     path: str
     expected: str
     given: str
-    required: str = ""
-    """Path of the field that is missing, if that is the problem."""
 
 
 def _problem(error: msgspec.ValidationError, type_: type[Any]) -> _Problem:
@@ -136,7 +130,7 @@ def _problem(error: msgspec.ValidationError, type_: type[Any]) -> _Problem:
     if mismatch := _MISMATCH.search(text):
         return _Problem(path, mismatch["expected"], mismatch["given"])
     if missing := _MISSING.search(text):
-        return _Problem(path, f"field `{missing['field']}`", "an object without it", f"{path}.{missing['field']}")
+        return _Problem(path, f"field `{missing['field']}`", "an object without it")
     if enum := _ENUM.search(text):
         return _Problem(path, _literal(type_, path), enum["given"])
     return _Problem(path, "a valid value", text)
@@ -150,29 +144,30 @@ def _literal(type_: type[Any], path: str) -> str:
     return "a known value"
 
 
-def _places(document: Any, path: str) -> Iterator[tuple[Any, Any]]:
-    """Every (container, key) that a path of msgspec means; its `[...]` is any key of an object."""
-    steps = [step["key"] or (int(step["index"]) if step["index"] else None) for step in _STEP.finditer(path)]
-    containers = [document]
-    for step in steps[:-1]:
-        containers = [value for node in containers for value in (node.values() if step is None else [node[step]])]
-    for node in containers if steps else []:
-        yield from ((node, key) for key in (list(node) if steps[-1] is None else [steps[-1]]))
-
-
-def _drop_nulls(document: Any, problem: _Problem, zeros: dict[str, Any]) -> bool:
-    """Remove the nulls a problem is about; in lists and maps they become the zero value instead."""
+def _replace_nulls(document: Any, problem: _Problem) -> bool:
     expected = problem.expected.partition(" | ")[0]
     if problem.given != "null" or expected not in _ZERO:
         return False
     nulls = [(node, key) for node, key in _places(document, problem.path) if node[key] is None]
     for node, key in nulls:
-        if isinstance(node, list) or problem.path.endswith("[...]"):
-            node[key] = _ZERO[expected]
-        else:
-            del node[key]
-            zeros[problem.path] = _ZERO[expected]
+        node[key] = _ZERO[expected]
     return bool(nulls)
+
+
+def _places(document: Any, path: str) -> Iterator[tuple[Any, Any]]:
+    """Every (container, key) at a path, in all items of its lists and all values of its maps (msgspec's `[...]`)."""
+    steps = [step["key"] for step in _STEP.finditer(path)]
+    containers = [document]
+    for step in steps[:-1]:
+        containers = [node[key] for node in containers for key in _keys(node, step)]
+    for node in containers if steps else []:
+        yield from ((node, key) for key in _keys(node, steps[-1]))
+
+
+def _keys(node: Any, step: str | None) -> Iterable[Any]:
+    if isinstance(node, dict):
+        return list(node) if step is None else [step] if step in node else []
+    return range(len(node)) if isinstance(node, list) and step is None else []
 
 
 def _full_path(document: Any, problem: _Problem) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from karmada.api import codec
 from karmada.api.autoscaling.v1alpha1 import FederatedHPA
-from karmada.api.base import Struct
+from karmada.api.base import ABSENT, Struct
 from karmada.api.cluster.v1alpha1 import Cluster, ClusterSpec
 from karmada.api.kinds import BY_TYPE
 from karmada.api.meta import ObjectMeta, Status, StatusCause, StatusDetails
@@ -28,7 +28,9 @@ JSON = st.recursive(
     max_leaves=8,
 )
 
-patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+patiently = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 @cache
@@ -64,7 +66,7 @@ def objects(type_: Any) -> st.SearchStrategy[Any]:
     "type_", [*BY_TYPE, Status], ids=lambda type_: f"{type_.__module__.split('.', 2)[2]}.{type_.__name__}"
 )
 def test_every_kind_survives_encoding_and_decoding(type_: type[Struct]) -> None:
-    @patiently
+    @sparingly
     @given(objects(type_))
     def survives(value: Struct) -> None:
         data = codec.encode(value)
@@ -130,6 +132,37 @@ def test_null_is_as_absent_and_zero_where_something_is_required() -> None:
     assert binding.spec.clusters == ()
     assert [(snapshot.name, snapshot.clusters) for snapshot in binding.spec.required_by] == [("", ())]
     assert codec.tree(binding.status.aggregated_status[0].status) == {"kept": None}
+
+
+def with_nulls(type_: Any, tree: Any) -> Any:
+    """The tree of an object with a null for every field that is not there and need not be."""
+    if get_origin(type_) is Annotated:
+        return with_nulls(get_args(type_)[0], tree)
+    if get_origin(type_) in (Union, UnionType):
+        struct = next((t for t in get_args(type_) if isinstance(t, type) and issubclass(t, Struct)), None)
+        return with_nulls(struct, tree) if struct and tree is not None else tree
+    if get_origin(type_) is tuple:
+        return [with_nulls(get_args(type_)[0], item) for item in tree]
+    if not isinstance(type_, type) or not issubclass(type_, Struct):
+        return tree
+    optional = [f for f in msgspec.structs.fields(type_) if not f.required and f.default is not ABSENT]
+    nulls = {field.encode_name: None for field in optional if field.encode_name not in ("apiVersion", "kind")}
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
+    return nulls | {name: with_nulls(types[name], value) for name, value in tree.items()}
+
+
+@patiently
+@given(objects(ResourceBinding))
+def test_nulls_in_every_place_change_nothing(binding: ResourceBinding) -> None:
+    assert codec.from_tree(with_nulls(ResourceBinding, codec.to_tree(binding)), ResourceBinding) == binding
+
+
+def test_many_nulls_are_repaired_in_few_rounds() -> None:
+    """Each round reads the whole document, so a round per null would let a document of nulls keep a reader busy."""
+    clusters = [{"name": None, "replicas": None} for _ in range(20_000)]
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    binding = codec.from_tree({"spec": {"resource": resource, "clusters": clusters}}, ResourceBinding)
+    assert {(cluster.name, cluster.replicas) for cluster in binding.spec.clusters} == {("", 0)}
 
 
 def test_a_document_with_nulls_still_says_what_else_is_wrong() -> None:
