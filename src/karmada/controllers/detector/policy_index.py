@@ -1,7 +1,7 @@
 """Finds the policies that may choose a resource, and the waiting resources a policy may choose, without scanning.
 
 Both sides are filed under (scope, apiVersion, kind, name-or-`*`): a resource asks for its own name and for `*`; a
-policy asks for what its selectors say. `scope` is the namespace for namespaced policies and empty for cluster-wide ones.
+policy asks for what its selectors say. `scope` is the namespace of namespaced policies, empty for cluster-wide ones.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Informers for kinds that come and go: one for every discovered kind that is wanted.
+"""Informers for kinds that come and go: one for every discovered kind that is wanted, in its preferred version.
 
 Discovery is asked again when the owner calls `wake` (a CustomResourceDefinition or APIService changed) and every
 `PERIOD` seconds. A kind that is gone from a *successful* discovery has its informer stopped; when discovery fails, or
@@ -71,11 +71,11 @@ class DynamicInformers:
     async def refresh(self) -> None:
         """Ask discovery now, start and stop informers accordingly."""
         await self._mapper.refresh()
-        served = {
-            resource.type: resource
-            for resource in await self._mapper.all()
-            if resource.verbs >= WATCHABLE and self._wanted(resource)
-        }
+        preferred: dict[tuple[str, str], ApiResource] = {}
+        for resource in await self._mapper.all():
+            if resource.verbs >= WATCHABLE and self._wanted(resource):
+                preferred.setdefault((resource.type.group, resource.type.resource), resource)
+        served = {resource.type: resource for resource in preferred.values()}
         for type_ in [type_ for type_ in self.informers if type_ not in served]:
             await self._factory.release(self.informers.pop(type_))
             self._stopped(self._resources.pop(type_))

@@ -1,0 +1,36 @@
+"""What every controller of the control plane is given."""
+
+from dataclasses import dataclass, field
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.controllers.detector.scope import PropagationScope, SkippedApis
+from karmada.interpreter.model import Interpreter
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
+from karmada.machinery.events import EventRecorder
+from karmada.machinery.informers.factory import InformerFactory
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """Workers per controller."""
+
+    templates: int = 5
+    policies: int = 1
+    bindings: int = 5
+    works: int = 5
+    dependencies: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Shared by all controllers of a process; nothing in it is specific to one of them."""
+
+    client: Client
+    informers: InformerFactory
+    events: EventRecorder
+    gates: FeatureGates
+    interpreter: Interpreter
+    clock: Clock
+    scope: PropagationScope = field(default_factory=lambda: PropagationScope(SkippedApis()))
+    concurrency: Concurrency = Concurrency()

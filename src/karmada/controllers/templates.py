@@ -1,0 +1,101 @@
+"""User resources, whatever their kind: read from shared informers that follow discovery.
+
+A kind that appears (a CRD is created) is followed at once. Objects are handed out as cached items: encoded bytes, decoded
+by whoever needs the tree.
+"""
+
+from collections.abc import Callable
+
+from karmada.api.work.v1alpha2 import ObjectReference
+from karmada.controllers.context import Context
+from karmada.machinery.codec import TREE, identity
+from karmada.machinery.discovery import ApiResource, UnknownKind
+from karmada.machinery.errors import NotFound
+from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.dynamic import DynamicInformers
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Resource
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+Handler = Callable[[ApiResource, list[Change[JSONObject]]], None]
+
+_SOURCES_OF_KINDS = (
+    GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+    GroupVersionResource("apiregistration.k8s.io", "v1", "apiservices"),
+)
+
+
+class Templates:
+    """All propagatable resources of the control plane."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._handlers: list[Handler] = []
+        self._followed: dict[GroupVersionResource, tuple[ApiResource, Informer[JSONObject]]] = {}
+        self._dynamic = DynamicInformers(
+            context.informers,
+            context.client.mapper,
+            context.scope.watches,
+            self._started,
+            self._stopped,
+            clock=context.clock,
+        )
+        for source in _SOURCES_OF_KINDS:
+            context.informers.resource(source).add_handler(lambda changes: self._dynamic.wake())
+
+    def add_handler(self, handler: Handler) -> None:
+        """Call `handler` with every batch of changes of every kind, those to come included."""
+        self._handlers.append(handler)
+        for resource, informer in self._followed.values():
+            self._attach(resource, informer, handler)
+
+    async def run(self) -> None:
+        """Follow discovery until cancelled."""
+        await self._dynamic.run()
+
+    async def resource(self, api_version: str, kind: str) -> ApiResource:
+        """How a kind is served; raises `UnknownKind`."""
+        return await self._context.client.mapper.of_kind(api_version, kind)
+
+    async def collection(self, api_version: str, kind: str) -> Resource[JSONObject]:
+        """The collection of a kind, for writes."""
+        return self._context.client.resource((await self.resource(api_version, kind)).type)
+
+    async def get(self, reference: ObjectReference) -> Item[JSONObject] | None:
+        """A resource by reference; None when it does not exist, or its kind does not."""
+        try:
+            served = await self.resource(reference.api_version, reference.kind)
+        except UnknownKind:
+            return None
+        return await self.item(served, Key(reference.namespace, reference.name))
+
+    async def item(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
+        """A resource of a served kind, from the cache where the kind is followed."""
+        informer = self.cached(served.type)
+        if informer is not None:
+            await informer.synced()
+            return informer.item(key)
+        collection = self._context.client.encoded(served.type)
+        try:
+            body = await collection.get(key.name, key.namespace)
+        except NotFound:
+            return None
+        which = identity(body)
+        return Item(Key(which.namespace, which.name), which.uid, which.resource_version, body, TREE)
+
+    def cached(self, type_: GroupVersionResource) -> Informer[JSONObject] | None:
+        """The informer of a followed kind."""
+        followed = self._followed.get(type_)
+        return followed[1] if followed else None
+
+    def _started(self, resource: ApiResource, informer: Informer[JSONObject]) -> None:
+        self._followed[resource.type] = (resource, informer)
+        for handler in self._handlers:
+            self._attach(resource, informer, handler)
+
+    def _stopped(self, resource: ApiResource) -> None:
+        del self._followed[resource.type]
+
+    @staticmethod
+    def _attach(resource: ApiResource, informer: Informer[JSONObject], handler: Handler) -> None:
+        informer.add_handler(lambda changes: handler(resource, changes))
