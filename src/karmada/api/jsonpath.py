@@ -2,8 +2,8 @@
 
 A template is text with actions in braces: `{.items[*].metadata.name}`, `{range .items[*]}{.kind}{"\\n"}{end}`. Paths
 have fields (dots in a name are escaped: `.labels.kubernetes\\.io/os`), indexes, slices, unions, wildcards, recursive
-descent and filters: `.status.conditions[?(@.type=="Ready")].status`. Data is decoded JSON. Missing fields are no results
-by default; with `allow_missing=False` they are errors, in the words kubectl uses.
+descent and filters: `.status.conditions[?(@.type=="Ready")].status`. Data is decoded JSON. Missing fields are no
+results by default; with `allow_missing=False` they are errors, in the words kubectl uses.
 """
 
 import operator
