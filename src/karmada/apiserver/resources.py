@@ -10,22 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from karmada.api.field_errors import FieldError as FieldError
 from karmada.apiserver.schema.model import Schema
 
 JSONObject = dict[str, Any]
-
-
-class FieldError(NamedTuple):
-    """One reason why an object is invalid, in the words of field validation.
-
-    `reason` is a cause type: FieldValueRequired, FieldValueInvalid, FieldValueNotSupported, FieldValueDuplicate,
-    FieldValueForbidden, FieldValueNotFound, FieldValueTooLong, FieldValueTooMany, FieldValueTypeInvalid.
-    `message` is the whole text after the field, e.g. `Invalid value: "x": must be ...`.
-    """
-
-    reason: str
-    field: str
-    message: str
 
 
 def _same(obj: JSONObject) -> None:
@@ -88,6 +76,14 @@ class Column(NamedTuple):
     path: str = ""
 
 
+class ScalePaths(NamedTuple):
+    """Dotted paths of a custom kind's scale subresource, with a leading dot; `selector` may be empty."""
+
+    spec: str
+    status: str
+    selector: str = ""
+
+
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
@@ -117,10 +113,10 @@ class ResourceType:
     """Whether the status is changed only through the status subresource."""
     stored_in: str | None = None
     """Group whose objects these are, where it is another one: events.k8s.io events are core events."""
-    to_storage: Callable[[JSONObject], None] | None = None
-    """Turns an object of this version into the storage version, in place; None when they are the same."""
-    from_storage: Callable[[JSONObject], None] | None = None
-    """The way back."""
+    scale: ScalePaths | None = None
+    """Where the scale subresource of a custom kind finds its values."""
+    deprecation: str = ""
+    """Warning that every answer of a deprecated version carries."""
 
     @property
     def api_version(self) -> str:

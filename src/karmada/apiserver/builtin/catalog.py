@@ -67,6 +67,7 @@ class _Group:
         subresources: tuple[Subresource, ...] = (),
         storage_version: str = "",
         stored_in: str | None = None,
+        deprecation: str = "",
     ) -> None:
         """Declare a resource; `status` and `scale` add these subresources."""
         more = list(subresources)
@@ -92,6 +93,7 @@ class _Group:
                 storage_version=storage_version,
                 has_status=status,
                 stored_in=stored_in,
+                deprecation=deprecation,
             )
         )
 
@@ -206,9 +208,11 @@ def _declared() -> tuple[ResourceType, ...]:
 
 def _core(g: _Group) -> None:
     g.add("bindings", "Binding", verbs=_CREATE)
-    g.add("componentstatuses", "ComponentStatus", "cs", scope="Cluster", verbs=("get", "list"))
+    deprecation = "v1 ComponentStatus is deprecated in v1.19+"
+    g.add("componentstatuses", "ComponentStatus", "cs", "Cluster", ("get", "list"), deprecation=deprecation)
     g.add("configmaps", "ConfigMap", "cm")
-    g.add("endpoints", "Endpoints", "ep")
+    deprecation = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+    g.add("endpoints", "Endpoints", "ep", deprecation=deprecation)
     g.add("events", "Event", "ev")
     g.add("limitranges", "LimitRange", "limits")
     g.add(

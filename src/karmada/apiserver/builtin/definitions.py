@@ -19,6 +19,8 @@ from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.openapi import attributes, from_openapi
 
 PREFIX = "#/definitions/"
+# OpenAPI cannot express these types of CRDs: a schema, or else a boolean or a list.
+_SCHEMA_OR = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOr"
 
 
 @cache
@@ -83,4 +85,6 @@ def _decode(name: str) -> Schema:
     schema.name = name
     if wire:
         schema.wire = orjson.loads(wire)
+    if name.startswith(_SCHEMA_OR):
+        schema.items = definition(_SCHEMA_OR.removesuffix("Or"))
     return schema

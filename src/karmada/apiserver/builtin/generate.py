@@ -1,7 +1,7 @@
 """Makes `definitions.bin`: `python -m karmada.apiserver.builtin.generate [--openapi FILE]`.
 
 Sources: the v1.36 definitions in the PyPI package `kubernetes-validate` (a development dependency), from which
-descriptions and the package's own null types are removed; `wire.json` beside this module, which says for each
+descriptions and the package's own null types are removed; `wire.txt` beside this module, which says for each
 field how the API's encoders treat absent and zero values; and, with --openapi, the /openapi/v2 document of a
 running Kubernetes API server, the only place where the values of enumerations are listed. Without that option
 the enumerations of the existing table are kept.
@@ -84,6 +84,17 @@ def _take_enums(target: Any, source: Any) -> None:
             _take_enums(child, source.get(key))
 
 
+def _wire(text: str) -> dict[str, dict[str, str]]:
+    """Codes by definition and field from lines such as `io.k8s.api.core.v1.Secret v:metadata z:data,type`."""
+    table = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, *parts = line.split()
+            codes = (part.split(":", 1) for part in parts)
+            table[name] = {field: code for code, fields in codes for field in fields.split(",")}
+    return table
+
+
 def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description="Make the table of built-in definitions.")
@@ -97,7 +108,7 @@ def main() -> None:
     else:
         published = {name: json.loads(definitions.encoded(name)) for name in definitions.names()}
     here = files(__package__)
-    wire = json.loads(here.joinpath("wire.json").read_bytes())
+    wire = _wire(here.joinpath("wire.txt").read_text("utf-8"))
     lines = []
     for name in _served(source):
         node = source[name]

@@ -47,6 +47,11 @@ def attributes(source: JSONObject) -> JSONObject:
     return found
 
 
+def no_references(ref: str, beside: JSONObject) -> Schema:
+    """Custom schemas have no references; CRD validation refuses them."""
+    raise ValueError(f"$ref is not supported in custom schemas: {ref}")
+
+
 def from_openapi(source: JSONObject, reference: Reference) -> Schema:
     """The schema tree of one OpenAPI schema object."""
     ref = source.get("$ref")

@@ -1,0 +1,120 @@
+"""Compiles expressions and evaluates them on plain JSON values.
+
+Compiled programs are cached: the same expression in a thousand objects is compiled once. Values of types that CEL does
+not know (quantities, addresses, URLs) are maps with a private key, see `values`.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Any
+
+DYN = "dyn"
+"""Types of variables are named as CEL names them: dyn, bool, int, double, string, list(string), map(string, int)."""
+
+
+class CompileError(ValueError):
+    """The expression is no CEL, or its types do not fit; the text shows where."""
+
+
+class EvaluationError(ValueError):
+    """The expression has no value for the given variables."""
+
+
+class Program:
+    """A compiled expression."""
+
+    __slots__ = ("_error_type", "_expression", "returns")
+
+    def __init__(self, expression: Any, error_type: Any) -> None:
+        self._expression = expression
+        self._error_type = error_type
+        self.returns: str = expression.return_type().name().lower()
+        """Name of the type of the result."""
+
+    def evaluate(self, variables: Mapping[str, Any]) -> Any:
+        """The value as plain Python; raises `EvaluationError`."""
+        try:
+            result = self._expression.eval(data=variables)
+        except RuntimeError as error:
+            raise EvaluationError(_reworded(str(error))) from None
+        if result.type() == self._error_type:
+            raise EvaluationError(_reworded(str(result.plain_value())))
+        return result.plain_value()
+
+
+@lru_cache(maxsize=4096)
+def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Program:
+    from cel_expr_python import cel
+
+    try:
+        return Program(_environment(variables).compile(expression), cel.Type.ERROR)
+    except RuntimeError as error:
+        text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+        text = re.sub(
+            r"expression of type '([^']*)' cannot be the operand of a select operation",
+            r"type '\1' does not support field selection",
+            text,
+        )
+        raise CompileError(text) from None
+
+
+def compile(expression: str, variables: Mapping[str, str]) -> Program:
+    """Compile an expression that may use these variables, given as name and type; raises `CompileError`."""
+    return _compiled(expression, tuple(sorted(variables.items())))
+
+
+@cache
+def _environment(variables: tuple[tuple[str, str], ...]) -> Any:
+    from cel_expr_python import cel
+    from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional
+
+    from karmada.apiserver.cel.library import declarations
+
+    extensions = [
+        ext_bindings.ExtBindings(),
+        ext_encoders.ExtEncoders(),
+        ext_math.ExtMath(),
+        ext_optional.ExtOptional(),
+    ]
+    types = {name: _type(kind) for name, kind in variables}
+    return cel.NewEnv(variables=types, extensions=extensions, functions=declarations(cel))
+
+
+def _type(name: str) -> Any:
+    from cel_expr_python import cel
+
+    simple = {
+        "dyn": cel.Type.DYN,
+        "bool": cel.Type.BOOL,
+        "int": cel.Type.INT,
+        "double": cel.Type.DOUBLE,
+        "string": cel.Type.STRING,
+        "bytes": cel.Type.BYTES,
+    }
+    if name in simple:
+        return simple[name]
+    if name.startswith("list("):
+        return cel.Type.List(_type(name[5:-1]))
+    if name.startswith("map("):
+        key, value = name[4:-1].split(", ", 1)
+        return cel.Type.Map(_type(key), _type(value))
+    raise ValueError(f"no CEL type is named {name!r}")
+
+
+_REWORDING = (
+    (re.compile(r'Key not found in map : "?([^"]*)"?'), r"no such key: \1"),
+    (re.compile(r"No matching overloads found : ?(.*)"), r"no such overload: \1"),
+    (re.compile(r"divide by zero"), "division by zero"),
+    (re.compile(r"Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
+    (re.compile(r'No value with name "(\w+)" found in Activation'), r"no such attribute(s): \1"),
+)
+
+
+def _reworded(text: str) -> str:
+    """An engine's error in the words of the API server's."""
+    text = re.sub(r"^[A-Z_]+: ", "", text)
+    text = re.sub(r" \[[A-Z_]+\]$", "", text)
+    for pattern, words in _REWORDING:
+        text = pattern.sub(words, text)
+    return text

@@ -1,0 +1,303 @@
+"""Decodes objects of built-in kinds: checks types, prunes unknown fields, brings values into their canonical form.
+
+The result is what the API's typed encoders would print after reading the same document, because clients compare it:
+quantities and times are normalised, nulls vanish, and absent or zero values are written or left out depending on the
+field. `Schema.wire` has a code per field:
+
+    z  left out when zero ("" 0 false [] {})           s  always written: zero value, null for lists and maps
+    v  an object that is always written, with its own zero values       q, i  a quantity, an integer-or-string: "0", 0
+    (none)  written exactly when it is present
+
+Decoding changes the tree in place and returns the paths of unknown fields in document order. Every definition is
+compiled to one closure when its first object arrives; children are compiled when first met.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.scalars import Mismatch, described, micro_time, quantity, time
+
+JSONObject = dict[str, Any]
+Unknown = list[str] | None
+Check = Callable[[Any, Any, Any], Unknown]
+"""Called with a value, its holder and its key there; scalars put their canonical form into the holder."""
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+_INT32 = range(-(2**31), 2**31)
+_INT64 = range(-(2**63), 2**63)
+_ZERO: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
+
+
+def decode(schema: Schema, obj: JSONObject) -> list[str]:
+    """Decode an object in place; returns the paths of unknown fields, which are removed. Raises `Mismatch`."""
+    holder = [obj]
+    return _check(schema)(obj, holder, 0) or []
+
+
+@cache
+def _check(schema: Schema) -> Check:
+    special = _SPECIAL.get(schema.name)
+    if special is not None:
+        return special(schema)
+    if schema.int_or_string:
+        return _int_or_string
+    if schema.properties is not None:
+        return _object(schema)
+    if schema.additional is not None:
+        return _map(schema)
+    if schema.items is not None:
+        return _list(schema)
+    match schema.type:
+        case "string":
+            return _bytes if schema.format == "byte" else _plain(str, "string")
+        case "boolean":
+            return _plain(bool, "bool")
+        case "integer":
+            return _integer(schema.format or "int64")
+        case "number":
+            return _number
+    return _opaque
+
+
+def _go_type(schema: Schema) -> str:
+    if schema.name:
+        package, kind = schema.name.rsplit(".", 2)[-2:]
+        return f"{package}.{kind}"
+    if schema.additional is not None:
+        return f"map[string]{_go_type(schema.additional)}"
+    if schema.items is not None:
+        return f"[]{_go_type(schema.items)}"
+    if schema.format == "byte":
+        return "[]uint8"
+    return {"integer": schema.format, "boolean": "bool", "number": "float64"}.get(schema.type, schema.type)
+
+
+def _zero_of(schema: Schema, code: str) -> Callable[[], Any]:
+    """Makes the value that is written where the field is absent."""
+    if code == "v":
+
+        def filled() -> JSONObject:
+            obj: JSONObject = {}
+            _check(schema)(obj, [obj], 0)
+            return obj
+
+        return filled
+    zero = {"q": "0", "i": 0}.get(code, _ZERO.get(schema.type))
+    if schema.name or schema.format == "byte":
+        zero = zero if code in ("q", "i") else None
+    return lambda: zero
+
+
+def _object(schema: Schema) -> Check:
+    properties = schema.properties or {}
+    wire = schema.wire or {}
+    checks: dict[str, Any] = {}
+    for key, child in properties.items():
+        plain = not child.name and child.type in ("string", "boolean") and child.format != "byte"
+        checks[key] = (str if child.type == "string" else bool) if plain else child
+    omitted = frozenset(key for key, code in wire.items() if code == "z")
+    nulled = frozenset(k for k, c in wire.items() if c == "s" and _zero_of(properties[k], c)() is None)
+    always = tuple((k, _zero_of(properties[k], code)) for k, code in wire.items() if code in "svqi")
+    struct = schema.name.rsplit(".", 1)[-1]
+    go_type = _go_type(schema)
+
+    def run(obj: Any, holder: Any, at: Any) -> Unknown:
+        if obj.__class__ is not dict:
+            raise Mismatch(described(obj), go_type)
+        unknown: Unknown = None
+        drop = None
+        key = ""
+        try:
+            for key, value in obj.items():
+                check = checks.get(key)
+                if value.__class__ is check:
+                    if value or key not in omitted:
+                        continue
+                elif check is None:
+                    unknown = [key] if unknown is None else [*unknown, key]
+                elif value is not None:
+                    if check.__class__ is not FunctionType:
+                        if check is str or check is bool:
+                            raise Mismatch(described(value), "string" if check is str else "bool")
+                        check = checks[key] = _check(check)
+                    found = check(value, obj, key)
+                    if found is not None:
+                        paths = [key + path if path[0] == "[" else f"{key}.{path}" for path in found]
+                        unknown = paths if unknown is None else unknown + paths
+                    if obj[key]:
+                        continue
+                    if key in nulled:
+                        obj[key] = None
+                        continue
+                    if key not in omitted:
+                        continue
+                elif key in nulled:
+                    continue
+                drop = [key] if drop is None else [*drop, key]
+        except Mismatch as mismatch:
+            mismatch.locate(struct, key)
+            raise
+        if drop is not None:
+            for key in drop:
+                del obj[key]
+        for key, make in always:
+            if key not in obj:
+                obj[key] = make()
+        return unknown
+
+    return run
+
+
+def _map(schema: Schema) -> Check:
+    assert schema.additional is not None
+    child = schema.additional
+    go_type = _go_type(schema)
+    if not child.name and child.type == "string" and child.format != "byte":
+
+        def run_strings(obj: Any, holder: Any, at: Any) -> Unknown:
+            if obj.__class__ is not dict:
+                raise Mismatch(described(obj), go_type)
+            for key, value in obj.items():
+                if value.__class__ is not str:
+                    if value is not None:
+                        raise Mismatch(described(value), "string")
+                    obj[key] = ""
+            return None
+
+        return run_strings
+
+    def run(obj: Any, holder: Any, at: Any) -> Unknown:
+        if obj.__class__ is not dict:
+            raise Mismatch(described(obj), go_type)
+        check = _check(child)
+        unknown: Unknown = None
+        for key, value in obj.items():
+            found = check(value, obj, key)
+            if found is not None:
+                paths = [f"{key}.{path}" for path in found]
+                unknown = paths if unknown is None else unknown + paths
+        return unknown
+
+    return run
+
+
+def _list(schema: Schema) -> Check:
+    assert schema.items is not None
+    child = schema.items
+    go_type = _go_type(schema)
+
+    def run(items: Any, holder: Any, at: Any) -> Unknown:
+        if items.__class__ is not list:
+            raise Mismatch(described(items), go_type)
+        check = _check(child)
+        unknown: Unknown = None
+        for index, value in enumerate(items):
+            if value is None:
+                items[index] = value = _zero_of(child, "v" if child.properties is not None else "s")()
+            found = check(value, items, index)
+            if found is not None:
+                paths = [f"[{index}]{path}" if path[0] == "[" else f"[{index}].{path}" for path in found]
+                unknown = paths if unknown is None else unknown + paths
+        return unknown
+
+    return run
+
+
+def _plain(kind: type, go_type: str) -> Check:
+    def run(value: Any, holder: Any, at: Any) -> Unknown:
+        if value.__class__ is not kind:
+            raise Mismatch(described(value), go_type)
+        return None
+
+    return run
+
+
+def _integer(size: str) -> Check:
+    allowed = _INT32 if size == "int32" else _INT64
+
+    def run(value: Any, holder: Any, at: Any) -> Unknown:
+        if value.__class__ is not int:
+            number = f"number {value}" if value.__class__ is float else described(value)
+            raise Mismatch(number, size)
+        if value not in allowed:
+            raise Mismatch(f"number {value}", size)
+        return None
+
+    return run
+
+
+def _number(value: Any, holder: Any, at: Any) -> Unknown:
+    if value.__class__ is not float and value.__class__ is not int:
+        raise Mismatch(described(value), "float64")
+    return None
+
+
+def _int_or_string(value: Any, holder: Any, at: Any) -> Unknown:
+    if value.__class__ is not int and value.__class__ is not str:
+        number = f"number {value}" if value.__class__ is float else described(value)
+        raise Mismatch(number, "int32" if value.__class__ is float else "string")
+    return None
+
+
+def _opaque(value: Any, holder: Any, at: Any) -> Unknown:
+    return None
+
+
+def _bytes(value: Any, holder: Any, at: Any) -> Unknown:
+    if value is None:
+        holder[at] = None
+        return None
+    if value.__class__ is not str:
+        raise Mismatch(described(value), "[]uint8")
+    try:
+        base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise Mismatch.because(f"illegal base64 data at input byte {_bad_base64(value)}") from None
+    return None
+
+
+def _bad_base64(text: str) -> int:
+    alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    body = text.rstrip("=") if len(text) - len(text.rstrip("=")) <= 2 else text
+    wrong = next((index for index, letter in enumerate(body) if letter not in alphabet), None)
+    return len(body) - len(body) % 4 if wrong is None else wrong
+
+
+def _replacing(convert: Callable[[Any], Any]) -> Callable[[Schema], Check]:
+    def run(value: Any, holder: Any, at: Any) -> Unknown:
+        holder[at] = convert(value)
+        return None
+
+    return lambda schema: run
+
+
+def _schema_or(*others: type) -> Callable[[Schema], Check]:
+    """A CRD schema where a boolean, or a list of something else, may stand as well."""
+
+    def make(schema: Schema) -> Check:
+        assert schema.items is not None
+        props = schema.items
+
+        def run(value: Any, holder: Any, at: Any) -> Unknown:
+            return None if value.__class__ in others else _check(props)(value, holder, at)
+
+        return run
+
+    return make
+
+
+_SPECIAL: dict[str, Callable[[Schema], Check]] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": _replacing(quantity),
+    _META + "Time": _replacing(time),
+    _META + "MicroTime": _replacing(micro_time),
+    _META + "FieldsV1": lambda schema: _opaque,
+    _EXTENSIONS + "JSONSchemaPropsOrBool": _schema_or(bool),
+    _EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or(list),
+    _EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or(list),
+}

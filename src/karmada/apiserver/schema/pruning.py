@@ -1,0 +1,91 @@
+"""Prunes custom objects: fields that their structural schema does not know are removed, and reported.
+
+A pruner changes the tree in place and returns the paths of removed fields in document order, None when there are
+none. Metadata of objects and of embedded ones is decoded like that of built-in kinds.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.model import Schema
+
+Prune = Callable[[Any], list[str] | None]
+
+
+@cache
+def pruner(schema: Schema) -> Prune:
+    """The pruner of a schema."""
+    if schema.name:
+        return lambda value: (decode(schema, value) or None) if isinstance(value, dict) else None
+    if schema.items is not None:
+        return _list(pruner(schema.items))
+    if schema.additional is not None:
+        return _map(pruner(schema.additional))
+    if schema.type == "object" or schema.properties is not None:
+        return _object(schema)
+    return _nothing
+
+
+def _nothing(value: Any) -> list[str] | None:
+    return None
+
+
+def _object(schema: Schema) -> Prune:
+    known = {name: pruner(child) for name, child in (schema.properties or {}).items()}
+    keep_others = schema.preserve_unknown
+    if keep_others and all(prune is _nothing for prune in known.values()):
+        return _nothing
+
+    def run(value: Any) -> list[str] | None:
+        if value.__class__ is not dict:
+            return None
+        removed: list[str] | None = None
+        drop = None
+        for key, child in value.items():
+            prune = known.get(key)
+            if prune is None:
+                if not keep_others:
+                    removed = [*(removed or ()), key]
+                    drop = [*(drop or ()), key]
+            elif prune is not _nothing:
+                found = prune(child)
+                if found is not None:
+                    paths = [key + path if path[0] == "[" else f"{key}.{path}" for path in found]
+                    removed = [*(removed or ()), *paths]
+        for key in drop or ():
+            del value[key]
+        return removed
+
+    return run
+
+
+def _map(prune: Prune) -> Prune:
+    if prune is _nothing:
+        return _nothing
+
+    def run(value: Any) -> list[str] | None:
+        if value.__class__ is not dict:
+            return None
+        removed = [f"{key}.{path}" for key, child in value.items() for path in prune(child) or ()]
+        return removed or None
+
+    return run
+
+
+def _list(prune: Prune) -> Prune:
+    if prune is _nothing:
+        return _nothing
+
+    def run(value: Any) -> list[str] | None:
+        if value.__class__ is not list:
+            return None
+        removed = [
+            f"[{index}]{path}" if path[0] == "[" else f"[{index}].{path}"
+            for index, child in enumerate(value)
+            for path in prune(child) or ()
+        ]
+        return removed or None
+
+    return run

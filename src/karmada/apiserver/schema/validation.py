@@ -1,0 +1,394 @@
+"""Validates custom objects against their structural schema, in the words of the API.
+
+A schema compiles to a closure that yields findings with paths relative to its own node; paths are put together only
+when something is wrong. With an old object, values that did not change are not complained about again: a schema may
+become stricter without locking the objects that exist.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from karmada.api.field_errors import FieldError, quoted
+from karmada.apiserver.schema.formats import format_check
+from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.apiserver.schema.openapi import from_openapi, no_references
+from karmada.apiserver.schema.regexes import compiled
+
+Path = str
+
+
+class Finding(NamedTuple):
+    """Something wrong at a path; `{}` in the detail stands for the full path."""
+
+    path: Path
+    reason: str
+    shown: str
+    detail: str
+
+
+Check = Callable[[Any, Any], list[Finding] | None]
+"""Called with a value and the old one there, `MISSING` when there is none to compare with."""
+
+_WORDS = {
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueTypeInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueDuplicate": "Duplicate value",
+}
+_BLOCKING = {"FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
+
+
+def validate(schema: Schema, value: Any, old: Any = MISSING, base: Path = "") -> list[FieldError]:
+    """What is wrong with a value; `base` is the field it stands in, which messages do not repeat."""
+    findings = checker(schema)(value, old)
+    return [_error(finding, base) for finding in findings] if findings else []
+
+
+def blocks_rules(errors: list[FieldError]) -> bool:
+    """Whether expressions cannot be evaluated sensibly because of these errors."""
+    return any(error.reason in _BLOCKING for error in errors)
+
+
+def _error(finding: Finding, base: Path) -> FieldError:
+    path = finding.path
+    field = path if not base else base + path if path.startswith("[") else f"{base}.{path}" if path else base
+    detail = finding.detail.replace("{}", path, 1)
+    word = _WORDS.get(finding.reason)
+    if word is None:
+        return FieldError(finding.reason, field or "<nil>", detail)
+    message = f"{word}: {finding.shown}" + (f": {detail}" if detail else "")
+    return FieldError(finding.reason, field or "<nil>", message)
+
+
+def join(parent: Path, child: Path) -> Path:
+    """A relative path below a field."""
+    return parent + child if not child or child[0] == "[" else f"{parent}.{child}"
+
+
+@cache
+def checker(schema: Schema) -> Check:
+    """The compiled validation of a schema."""
+    if schema.name:
+        return _anything
+    checks: list[Check] = []
+    if schema.int_or_string:
+        checks.append(_int_or_string)
+    elif schema.type:
+        checks.append(_typed(schema))
+    checks += _value_checks(schema.rules)
+    if schema.properties or schema.required or schema.additional is not None:
+        checks.append(_object(schema))
+    if schema.items is not None:
+        checks.append(_list(schema))
+    checks += _logic(schema.rules)
+    return _all(checks, schema.nullable)
+
+
+def _anything(value: Any, old: Any) -> list[Finding] | None:
+    return None
+
+
+def _all(checks: list[Check], nullable: bool) -> Check:
+    if not checks:
+        return _anything
+    first, *rest = checks
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if value is None and nullable:
+            return None
+        if old is not MISSING and value == old:
+            return None
+        found = first(value, old)
+        if found and found[0].reason == "FieldValueTypeInvalid" and not found[0].path:
+            return found
+        for check in rest:
+            more = check(value, old)
+            if more:
+                found = (found or []) + more
+        return found
+
+    return run
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+}
+
+
+def type_name(value: Any) -> str:
+    """What a value is called in type errors."""
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case None:
+            return "null"
+    return "object"
+
+
+def _wrong_type(value: Any, wanted: str) -> list[Finding]:
+    name = quoted(type_name(value))
+    return [Finding("", "FieldValueTypeInvalid", name, f"{{}} in body must be of type {wanted}: {name}")]
+
+
+def _typed(schema: Schema) -> Check:
+    wanted = schema.type
+    classes = _TYPES[wanted]
+    check_format = format_check(schema.format) if wanted == "string" else None
+    size = {"int32": 31, "int64": 63}.get(schema.format) if wanted == "integer" else None
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        kind: type = value.__class__
+        if kind not in classes:
+            if wanted == "integer" and kind is float and value.is_integer():
+                return None
+            return _wrong_type(value, wanted)
+        if check_format is not None and not check_format(value):
+            shown = quoted(value)
+            return [
+                Finding("", "FieldValueTypeInvalid", shown, f"{{}} in body must be of type {schema.format}: {shown}")
+            ]
+        if size is not None and not -(1 << size) <= value < 1 << size:
+            detail = f"Checked value must be of type integer with format {schema.format} in {{}}"
+            return [Finding("", "FieldValueInvalid", quoted(value), detail)]
+        return None
+
+    return run
+
+
+def _int_or_string(value: Any, old: Any) -> list[Finding] | None:
+    if value.__class__ in (int, str) or (value.__class__ is float and value.is_integer()):
+        return None
+    return [
+        Finding("", "FieldValueInvalid", '""', '"{}" must validate at least one schema (anyOf)'),
+        *_wrong_type(value, "integer"),
+    ]
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e21 else repr(value)
+
+
+def _simple(wrong: Callable[[Any], bool], *kinds: type, detail: str) -> Check:
+    """A check of values of some classes whose complaint quotes the value."""
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if type(value) in kinds and wrong(value):
+            return [Finding("", "FieldValueInvalid", quoted(value), f"{{}} in body {detail}")]
+        return None
+
+    return run
+
+
+def _too_many(kind: type[list[Any]] | type[dict[str, Any]], limit: int) -> Check:
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        size = len(value) if isinstance(value, kind) else 0
+        if size > limit:
+            detail = f"Too many: {size}: must have at most {limit} item{'' if limit == 1 else 's'}"
+            return [Finding("", "FieldValueTooMany", "", detail)]
+        return None
+
+    return run
+
+
+def _value_checks(rules: dict[str, Any]) -> list[Check]:
+    """Checks of the keywords about one value."""
+    checks: list[Check] = []
+    if "enum" in rules:
+        checks.append(_enum(rules["enum"]))
+    if (pattern := rules.get("pattern")) is not None:
+        search = compiled(pattern).search
+        checks.append(_simple(lambda text: search(text) is None, str, detail=f"should match '{pattern}'"))
+    if (limit := rules.get("maxLength")) is not None:
+        checks.append(_too_long(limit))
+    if (minimum := rules.get("minLength")) is not None:
+        checks.append(_simple(lambda text: len(text) < minimum, str, detail=f"should be at least {minimum} chars long"))
+    checks += _bounds(rules)
+    if (limit := rules.get("maxItems")) is not None:
+        checks.append(_too_many(list, limit))
+    if (fewest := rules.get("minItems")) is not None:
+        checks.append(_simple(lambda items: len(items) < fewest, list, detail=f"should have at least {fewest} items"))
+    if (limit := rules.get("maxProperties")) is not None:
+        checks.append(_too_many(dict, limit))
+    if (least := rules.get("minProperties")) is not None:
+        checks.append(
+            _simple(lambda fields: len(fields) < least, dict, detail=f"should have at least {least} properties")
+        )
+    return checks
+
+
+def _bounds(rules: dict[str, Any]) -> list[Check]:
+    checks: list[Check] = []
+    if (maximum := rules.get("maximum")) is not None:
+        if rules.get("exclusiveMaximum"):
+            checks.append(_simple(lambda n: n >= maximum, int, float, detail=f"should be less than {_number(maximum)}"))
+        else:
+            detail = f"should be less than or equal to {_number(maximum)}"
+            checks.append(_simple(lambda n: n > maximum, int, float, detail=detail))
+    if (minimum := rules.get("minimum")) is not None:
+        if rules.get("exclusiveMinimum"):
+            detail = f"should be greater than {_number(minimum)}"
+            checks.append(_simple(lambda n: n <= minimum, int, float, detail=detail))
+        else:
+            detail = f"should be greater than or equal to {_number(minimum)}"
+            checks.append(_simple(lambda n: n < minimum, int, float, detail=detail))
+    if (factor := rules.get("multipleOf")) is not None:
+        detail = f"should be a multiple of {_number(factor)}"
+        checks.append(_simple(lambda n: n % factor != 0, int, float, detail=detail))
+    return checks
+
+
+def _enum(allowed: list[Any]) -> Check:
+    shown = ", ".join(quoted(choice) for choice in allowed)
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if any(value == choice and (value.__class__ is bool) == (choice.__class__ is bool) for choice in allowed):
+            return None
+        return [Finding("", "FieldValueNotSupported", quoted(value), f"supported values: {shown}")]
+
+    return run
+
+
+def _too_long(limit: int) -> Check:
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if value.__class__ is str and len(value) > limit:
+            return [Finding("", "FieldValueTooLong", "", f"Too long: may not be more than {limit} bytes")]
+        return None
+
+    return run
+
+
+def _object(schema: Schema) -> Check:
+    known = {name: checker(child) for name, child in (schema.properties or {}).items()}
+    required = schema.required
+    others = checker(schema.additional) if schema.additional is not None else None
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if value.__class__ is not dict:
+            return None
+        before: Any = old if old.__class__ is dict else {}
+        found: list[Finding] | None = None
+        for key, child in value.items():
+            check = known.get(key, others)
+            if check is not None and check is not _anything:
+                more = check(child, before.get(key, MISSING))
+                if more:
+                    found = [*(found or ()), *(f._replace(path=join(key, f.path)) for f in more)]
+        for key in required:
+            if key not in value:
+                found = [*(found or ()), Finding(key, "FieldValueRequired", "", "Required value")]
+        return found
+
+    return run
+
+
+def _list(schema: Schema) -> Check:
+    assert schema.items is not None
+    check = checker(schema.items)
+    keys = schema.list_keys if schema.list_type == "map" else ()
+    unique = schema.list_type in ("map", "set")
+    defaults = {
+        key: child.default for key, child in (schema.items.properties or {}).items() if child.default is not MISSING
+    }
+
+    def identity(item: Any) -> str:
+        if keys and item.__class__ is dict:
+            return quoted({key: item.get(key, defaults.get(key)) for key in keys if key in item or key in defaults})
+        return quoted(item)
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if value.__class__ is not list:
+            return None
+        before = {identity(item): item for item in old} if keys and old.__class__ is list else {}
+        found: list[Finding] = []
+        seen: set[str] = set()
+        for index, item in enumerate(value):
+            known = identity(item) if unique else ""
+            more = check(item, before.get(known, MISSING))
+            if more:
+                found += [f._replace(path=join(f"[{index}]", f.path)) for f in more]
+            if unique:
+                if known in seen:
+                    found.append(Finding(f"[{index}]", "FieldValueDuplicate", known, ""))
+                seen.add(known)
+        return found
+
+    return run
+
+
+def _branch(source: dict[str, Any]) -> Check:
+    """A schema inside a logical operator: structure without types of its own."""
+    return checker(from_openapi(source, no_references))
+
+
+def _logic(rules: dict[str, Any]) -> list[Check]:
+    checks: list[Check] = []
+    if "allOf" in rules:
+        checks.append(_all_of([_branch(branch) for branch in rules["allOf"]]))
+    if "anyOf" in rules:
+        checks.append(_any_of([_branch(branch) for branch in rules["anyOf"]]))
+    if "oneOf" in rules:
+        checks.append(_one_of([_branch(branch) for branch in rules["oneOf"]]))
+    if "not" in rules:
+        checks.append(_not(_branch(rules["not"])))
+    return checks
+
+
+def _composite(text: str) -> Finding:
+    return Finding("", "FieldValueInvalid", '""', f'"{{}}" {text}')
+
+
+def _all_of(branches: list[Check]) -> Check:
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        failures = [found for branch in branches if (found := branch(value, MISSING))]
+        if not failures:
+            return None
+        return [_composite("must validate all the schemas (allOf)"), *(f for found in failures for f in found)]
+
+    return run
+
+
+def _any_of(branches: list[Check]) -> Check:
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        failures = []
+        for branch in branches:
+            found = branch(value, MISSING)
+            if not found:
+                return None
+            failures.append(found)
+        return [_composite("must validate at least one schema (anyOf)"), *min(failures, key=len)]
+
+    return run
+
+
+def _one_of(branches: list[Check]) -> Check:
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        failures = [found for branch in branches if (found := branch(value, MISSING))]
+        valid = len(branches) - len(failures)
+        if valid == 1:
+            return None
+        why = "Found none valid" if valid == 0 else f"Found {valid} valid alternatives"
+        more = min(failures, key=len) if valid == 0 and failures else []
+        return [_composite(f"must validate one and only one schema (oneOf). {why}"), *more]
+
+    return run
+
+
+def _not(branch: Check) -> Check:
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        return None if branch(value, MISSING) else [_composite("must not validate the schema (not)")]
+
+    return run
