@@ -4,9 +4,9 @@ Candidates watch the lease by their own clocks only: a lease is free when it nam
 duration since *this* candidate last saw it change. So clocks need not agree, only run at about the same speed.
 
 The fence: a leader may start writes until the renew deadline after the start of its last successful renewal, and no
-write may last longer than the lease. Nobody else can take the lease before its duration has passed since that renewal, hence
-no two leaders write at the same time, not even when one was frozen for a while. `fenced` wraps a transport with that
-rule.
+write may last longer than the lease. Nobody else can take the lease before its duration has passed since that renewal,
+hence no two leaders write at the same time, not even when one was frozen for a while. `fenced` wraps a transport with
+that rule.
 """
 
 import asyncio

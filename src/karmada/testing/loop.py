@@ -113,13 +113,11 @@ def _is_step(handle: asyncio.Handle) -> bool:
 def run_virtual(main: Callable[[], Coroutine[Any, Any, T]], seed: int | None = None) -> T:
     """Run a program on a virtual loop from start to end, and end what it left running."""
     loop = VirtualLoop(seed)
-    asyncio.set_event_loop(loop)
     try:
         return loop.run_until_complete(main())
     finally:
         with contextlib.suppress(Deadlock):
             _cancel_everything(loop)
-        asyncio.set_event_loop(None)
         loop.close()
 
 
