@@ -28,9 +28,9 @@ JSON = st.recursive(
     max_leaves=8,
 )
 
-patiently = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+patiently = settings(deadline=None, suppress_health_check=SLOW)
+sparingly = settings(patiently, max_examples=25)
 
 
 @cache
