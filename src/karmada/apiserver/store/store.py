@@ -25,6 +25,7 @@ Changes = list[Change]
 Entries = list[Entry]
 Events = list[StoreEvent]
 Place = tuple[str, str]
+Listener = Callable[[Kind, StoreEvent], None]
 
 
 class ObjectStore:
@@ -48,6 +49,7 @@ class ObjectStore:
         self._revision = 0
         self._history = History(0, self._bounds, clock)
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._listeners: list[Listener] = []
         self._upkeep = Upkeep(storage, lambda: self._revision, self._bookmark)
 
     async def start(self) -> None:
@@ -158,6 +160,13 @@ class ObjectStore:
         collection.attach(place, watcher)
         return watcher
 
+    def subscribe(self, listener: Listener) -> None:
+        """Call `listener` for every change of any kind, on the event loop, before the write is answered.
+
+        For caches and controllers of the server itself; a listener must be quick and must not raise.
+        """
+        self._listeners.append(listener)
+
     def committed(self, changes: Changes, revision: int) -> None:
         """The storage's word that these writes are durable: make them visible."""
         for change in changes:
@@ -166,6 +175,8 @@ class ObjectStore:
                 collection, event = applied
                 self._history.append(collection.kind, event)
                 collection.tell(event)
+                for listener in self._listeners:
+                    listener(collection.kind, event)
         self._advance(revision)
 
     def replaced(self, snapshot: Snapshot) -> None:
