@@ -1,0 +1,85 @@
+"""Nobody grants what they do not hold: checks on writes of roles and bindings, before they are stored.
+
+Holding is by RBAC rules; `system:masters`, the verb `escalate` on the role and the verb `bind` on the role referred
+to are the ways around it.
+"""
+
+from typing import Any
+
+from karmada.apiserver import failures
+from karmada.apiserver.auth.model import Attributes, UserInfo
+from karmada.apiserver.auth.rbac import GROUP, MASTERS, RbacAuthorizer
+from karmada.apiserver.auth.rules import Rule, describe, parse_rules, quoted, uncovered
+
+JSONObject = dict[str, Any]
+EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), urls=("*",)))
+
+
+def check_write(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONObject, old: JSONObject | None) -> None:
+    """Raise the `Failure` of a create (`old` is None) or update of a role or binding that would escalate."""
+    if MASTERS in user.groups or (old is not None and _only_lifecycle(obj, old)):
+        return
+    if resource in ("roles", "clusterroles"):
+        _check_role(rbac, user, resource, obj, old)
+    else:
+        _check_binding(rbac, user, resource, obj)
+
+
+def _check_role(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONObject, old: JSONObject | None) -> None:
+    namespace, name = _key(obj)
+    asked = Attributes("escalate", GROUP, "*", resource, "", namespace, name)
+    if rbac.authorize(user, asked).allowed:
+        return
+    _confirm(rbac, user, namespace, parse_rules(obj.get("rules")), resource, name)
+    if _aggregates(obj) or _aggregates(old):
+        owned = rbac.rules_for(user, namespace)
+        if uncovered(owned, EVERYTHING):
+            why = "must have cluster-admin privileges to use the aggregationRule"
+            raise failures.forbidden(GROUP, resource, name, why)
+
+
+def _check_binding(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONObject) -> None:
+    namespace, name = _key(obj)
+    reference = obj.get("roleRef") or {}
+    role = reference.get("name", "")
+    local = reference.get("kind") == "Role"
+    asked = Attributes("bind", GROUP, "*", "roles" if local else "clusterroles", "", namespace, role)
+    if rbac.authorize(user, asked).allowed:
+        return
+    rules = rbac.role_rules((namespace if local else "", role))
+    if rules is None:
+        raise failures.not_found(GROUP, resource, role)
+    _confirm(rbac, user, namespace, rules, resource, name)
+
+
+def _confirm(
+    rbac: RbacAuthorizer, user: UserInfo, namespace: str, wanted: tuple[Rule, ...], resource: str, name: str
+) -> None:
+    missing = uncovered(rbac.rules_for(user, namespace), wanted)
+    if missing:
+        lines = "\n".join(sorted({describe(rule) for rule in missing}))
+        why = (
+            f'user "{user.name}" (groups={quoted(user.groups)}) is attempting to grant RBAC permissions '
+            f"not currently held:\n{lines}"
+        )
+        raise failures.forbidden(GROUP, resource, name, why)
+
+
+def _only_lifecycle(obj: JSONObject, old: JSONObject) -> bool:
+    """Whether only owners and finalizers change, as the garbage collector needs."""
+    return _without_lifecycle(obj) == _without_lifecycle(old)
+
+
+def _without_lifecycle(obj: JSONObject) -> JSONObject:
+    ignored = ("ownerReferences", "finalizers", "managedFields", "selfLink", "resourceVersion", "generation")
+    metadata = {key: value for key, value in obj.get("metadata", {}).items() if key not in ignored}
+    return {**obj, "metadata": metadata}
+
+
+def _aggregates(obj: JSONObject | None) -> bool:
+    return bool(((obj or {}).get("aggregationRule") or {}).get("clusterRoleSelectors"))
+
+
+def _key(obj: JSONObject) -> tuple[str, str]:
+    metadata = obj["metadata"]
+    return metadata.get("namespace", ""), metadata.get("name", "")

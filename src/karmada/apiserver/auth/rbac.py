@@ -1,0 +1,179 @@
+"""The RBAC authoriser: decides in memory from indexes that follow every change of a role or binding.
+
+- `put` and `remove` keep two indexes: roles by name, and for each subject the grants its bindings give. A change costs
+  what it touches, whatever the number of objects.
+- A decision looks only at the grants of the asking user and its groups; decisions are remembered until the next change.
+- Members of `system:masters` may do everything, whatever the roles say: a broken role must not lock the owner out.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, TypeVar
+
+from karmada.apiserver.auth.model import Attributes, Decision, UserInfo
+from karmada.apiserver.auth.rules import Rule, parse_rules
+
+JSONObject = dict[str, Any]
+_K = TypeVar("_K")
+
+GROUP: Final = "rbac.authorization.k8s.io"
+KINDS: Final = ("clusterroles", "roles", "clusterrolebindings", "rolebindings")
+MASTERS: Final = "system:masters"
+CACHE_SIZE = 16_384
+
+_ALLOWED: Final = Decision(True)
+Subject = tuple[str, str]
+"""("User", name) or ("Group", name); service accounts are users."""
+RoleKey = tuple[str, str]
+"""(namespace, name); the namespace of cluster roles is empty."""
+
+
+class Grant(NamedTuple):
+    """What one binding gives one subject. `namespace` is empty for grants everywhere."""
+
+    namespace: str
+    role: RoleKey
+    reason: str
+
+
+class _Binding(NamedTuple):
+    namespace: str
+    grants: tuple[tuple[Subject, Grant], ...]
+
+
+class RbacAuthorizer:
+    """See the module's contract. `generation` grows with every change."""
+
+    def __init__(self) -> None:
+        self._roles: dict[RoleKey, tuple[Rule, ...]] = {}
+        self._bindings: dict[tuple[str, str], _Binding] = {}
+        """By (namespace, name); the namespace of cluster role bindings is empty."""
+        self._everywhere: dict[Subject, dict[tuple[str, str], Grant]] = {}
+        """Grants of cluster role bindings by subject and binding."""
+        self._within: dict[tuple[str, Subject], dict[tuple[str, str], Grant]] = {}
+        """Grants of role bindings by namespace and subject, and binding."""
+        self._decisions: dict[tuple[str, tuple[str, ...], Attributes], Decision] = {}
+        self.generation = 0
+
+    # Following the objects.
+
+    def put(self, resource: str, obj: JSONObject) -> None:
+        """A role or binding exists or changed."""
+        metadata = obj["metadata"]
+        key = (metadata.get("namespace", ""), metadata["name"])
+        if resource in ("clusterroles", "roles"):
+            self._roles[key] = parse_rules(obj.get("rules"))
+        else:
+            self._unbind(key)
+            self._bind(key, obj)
+        self._changed()
+
+    def remove(self, resource: str, namespace: str, name: str) -> None:
+        """A role or binding is gone."""
+        if resource in ("clusterroles", "roles"):
+            self._roles.pop((namespace, name), None)
+        else:
+            self._unbind((namespace, name))
+        self._changed()
+
+    # Deciding.
+
+    def authorize(self, user: UserInfo, attributes: Attributes) -> Decision:
+        """Whether `user` may do what `attributes` describe."""
+        groups = user.groups
+        if MASTERS in groups:
+            return _ALLOWED
+        key = (user.name, groups, attributes)
+        decision = self._decisions.get(key)
+        if decision is None:
+            decision = self._decide(user, attributes)
+            if len(self._decisions) >= CACHE_SIZE:
+                self._decisions.clear()
+            self._decisions[key] = decision
+        return decision
+
+    def rules_for(self, user: UserInfo, namespace: str) -> list[Rule]:
+        """Every rule that applies to a user in a namespace (or in none)."""
+        return [rule for grant in self._grants(user, namespace) for rule in self._roles.get(grant.role, ())]
+
+    def role_rules(self, role: RoleKey) -> tuple[Rule, ...] | None:
+        """Rules of a role; None when it does not exist."""
+        return self._roles.get(role)
+
+    def _decide(self, user: UserInfo, asked: Attributes) -> Decision:
+        missing: list[str] = []
+        for grant in self._grants(user, asked.namespace):
+            rules = self._roles.get(grant.role)
+            if rules is None:
+                missing.append(_not_found(grant.role))
+                continue
+            for rule in rules:
+                if rule.allows(asked):
+                    return Decision(True, f"RBAC: allowed by {grant.reason}")
+        if not missing:
+            return Decision(False)
+        unique = list(dict.fromkeys(missing))
+        return Decision(False, "RBAC: " + (unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"))
+
+    def _grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:
+        subjects: list[Subject] = [("User", user.name), *[("Group", group) for group in user.groups]]
+        for subject in subjects:
+            if found := self._everywhere.get(subject):
+                yield from found.values()
+        if namespace:
+            for subject in subjects:
+                if found := self._within.get((namespace, subject)):
+                    yield from found.values()
+
+    # Inside.
+
+    def _bind(self, key: tuple[str, str], obj: JSONObject) -> None:
+        namespace, name = key
+        reference = obj.get("roleRef") or {}
+        kind, role = reference.get("kind", ""), reference.get("name", "")
+        source = f'RoleBinding "{name}/{namespace}"' if namespace else f'ClusterRoleBinding "{name}"'
+        role_key = (namespace if kind == "Role" else "", role)
+        grants: dict[Subject, Grant] = {}
+        for entry in obj.get("subjects") or ():
+            subject, shown = _subject(entry, namespace)
+            if subject is not None and subject not in grants:
+                grants[subject] = Grant(namespace, role_key, f'{source} of {kind} "{role}" to {shown}')
+        self._bindings[key] = _Binding(namespace, tuple(grants.items()))
+        for subject, grant in grants.items():
+            if namespace:
+                self._within.setdefault((namespace, subject), {})[key] = grant
+            else:
+                self._everywhere.setdefault(subject, {})[key] = grant
+
+    def _unbind(self, key: tuple[str, str]) -> None:
+        binding = self._bindings.pop(key, None)
+        if binding is None:
+            return
+        for subject, _ in binding.grants:
+            if binding.namespace:
+                _forget(self._within, (binding.namespace, subject), key)
+            else:
+                _forget(self._everywhere, subject, key)
+
+    def _changed(self) -> None:
+        self.generation += 1
+        self._decisions.clear()
+
+
+def _forget(index: dict[_K, dict[tuple[str, str], Grant]], at: _K, key: tuple[str, str]) -> None:
+    grants = index[at]
+    del grants[key]
+    if not grants:
+        del index[at]
+
+
+def _subject(entry: JSONObject, namespace: str) -> tuple[Subject | None, str]:
+    kind, name = entry.get("kind", ""), entry.get("name", "")
+    if kind == "ServiceAccount":
+        home = entry.get("namespace") or namespace
+        return (("User", f"system:serviceaccount:{home}:{name}") if home else None), f'{kind} "{name}/{home}"'
+    return ((kind, name) if kind in ("User", "Group") else None), f'{kind} "{name}"'
+
+
+def _not_found(role: RoleKey) -> str:
+    kind = "role" if role[0] else "clusterrole"
+    return f'{kind}.{GROUP} "{role[1]}" not found'
