@@ -48,8 +48,8 @@ def _start_ms(*programs: str) -> list[float]:
 
 
 def _microseconds(call: Callable[[], Any]) -> float:
-    rounds = 5_000
-    return min(timeit.repeat(call, number=rounds, repeat=7)) / rounds * 1e6
+    rounds = 500
+    return min(timeit.repeat(call, number=rounds, repeat=100)) / rounds * 1e6
 
 
 def binding_bytes() -> bytes:
