@@ -1,5 +1,6 @@
 """What every controller of the control plane is given."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from karmada.api.feature_gates import FeatureGates
@@ -28,7 +29,8 @@ class Context:
 
     client: Client
     informers: InformerFactory
-    events: EventRecorder
+    recorder: Callable[[str], EventRecorder]
+    """The event recorder of a component."""
     gates: FeatureGates
     interpreter: Interpreter
     clock: Clock

@@ -1,7 +1,7 @@
 """User resources, whatever their kind: read from shared informers that follow discovery.
 
-A kind that appears (a CRD is created) is followed at once. Objects are handed out as cached items: encoded bytes, decoded
-by whoever needs the tree.
+A kind that appears (a CRD is created) is followed at once. Objects are handed out as cached items: encoded bytes,
+decoded by whoever needs the tree.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,202 @@
+"""Writes the binding of a template under its policy, and takes claims off bindings and templates."""
+
+from typing import Any
+
+import msgspec
+
+from karmada.api import events, finalizers, names
+from karmada.api.meta import ObjectMeta
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec
+from karmada.controllers.context import Context
+from karmada.controllers.detector.policy_index import TemplateKey
+from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.committer import Committer
+from karmada.machinery.errors import NotFound
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.policies.binding import BindingRefused, Workload, build_spec, merge_spec, owner_of
+from karmada.policies.claims import Claim, ClaimMetadata, claim_metadata, claim_of, claimed
+from karmada.policies.election import Policy
+
+Binding = ResourceBinding | ClusterResourceBinding
+COMPONENT = "resource-detector"
+_PRIORITY_CLASSES = GroupVersionResource("scheduling.k8s.io", "v1", "priorityclasses")
+
+
+class BindingOfAnother(Exception):
+    """A binding of that name still belongs to an earlier resource of the same name."""
+
+
+class BindingWriter:
+    """Keeps bindings in step with templates and policies."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._recorder = context.recorder(COMPONENT)
+        self.bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self.wide_bindings: Informer[ClusterResourceBinding] = context.informers.of(ClusterResourceBinding)
+        self._commit = Committer(context.client.of(ResourceBinding))
+        self._commit_wide = Committer(context.client.of(ClusterResourceBinding))
+
+    async def claim(self, key: TemplateKey, template: JSONObject, claim: Claim | None) -> JSONObject | None:
+        """Have a template carry exactly this claim (or none); the template as it is then, None when it is gone."""
+
+        def decide(current: JSONObject) -> JSONObject:
+            return with_metadata(current, claimed(*_marks(current), claim))
+
+        committer = Committer(self._context.client.resource(key.type))
+        outcome = await committer.commit(template, decide)
+        return getattr(outcome, "value", None)
+
+    async def write(self, template: JSONObject, policy: Policy) -> None:
+        """Create or refresh the binding of a claimed template."""
+        spec = build_spec(
+            template, policy, await self._workload(template), await self._priority(policy), self._context.gates
+        )
+        name = names.binding_name(spec.resource.kind, spec.resource.name)
+        namespace = spec.resource.namespace
+        marks = claim_metadata(claim_of(policy))
+        owner = owner_of(template)
+        if namespace:
+            await self._commit.ensure(
+                name,
+                namespace,
+                lambda current: _decided(
+                    current, ResourceBinding, name, namespace, finalizers.RESOURCE_BINDING, spec, marks, owner
+                ),
+                self.bindings.get(name, namespace),
+            )
+        else:
+            await self._commit_wide.ensure(
+                name,
+                "",
+                lambda current: _decided(
+                    current,
+                    ClusterResourceBinding,
+                    name,
+                    "",
+                    finalizers.CLUSTER_RESOURCE_BINDING,
+                    _keep_dependencies(current, spec),
+                    marks,
+                    owner,
+                ),
+                self.wide_bindings.get(name),
+            )
+        self._recorder.event(
+            ObjectReference.to(template), events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed"
+        )
+
+    async def release_binding(self, binding: Binding) -> None:
+        """Take the claim off a binding; its Works and the members' copies stay."""
+
+        def decide(current: Any) -> Any:
+            marks = claimed(current.metadata.labels, current.metadata.annotations, None)
+            metadata = msgspec.structs.replace(current.metadata, labels=marks.labels, annotations=marks.annotations)
+            return msgspec.structs.replace(current, metadata=metadata)
+
+        if isinstance(binding, ResourceBinding):
+            await self._commit.commit(binding, decide)
+        else:
+            await self._commit_wide.commit(binding, decide)
+
+    async def _workload(self, template: JSONObject) -> Workload:
+        kind = kind_of(template)
+        interpreter = self._context.interpreter
+        if self._context.gates.enabled("MultiplePodTemplatesScheduling") and interpreter.enabled(
+            kind, Operation.COMPONENTS
+        ):
+            return Workload(components=await interpreter.components(template))
+        if not interpreter.enabled(kind, Operation.REPLICAS):
+            return Workload()
+        about = ObjectReference.to(template)
+        try:
+            needs = await interpreter.replicas(template)
+        except InterpretError as error:
+            self._recorder.event(about, events.WARNING, events.GET_REPLICAS.failed, str(error))
+            raise
+        self._recorder.event(
+            about, events.NORMAL, events.GET_REPLICAS.succeeded, "Get replicas of resource template successfully."
+        )
+        return Workload(*needs)
+
+    async def _priority(self, policy: Policy) -> Any:
+        """A lookup of the one PriorityClass the policy may name."""
+        wanted = policy.spec.schedule_priority
+        values: dict[str, int] = {}
+        if wanted is not None and wanted.priority_class_source == "KubePriorityClass":
+            try:
+                found = await self._context.client.resource(_PRIORITY_CLASSES).get(wanted.priority_class_name)
+                values[wanted.priority_class_name] = int(found.get("value") or 0)
+            except NotFound as error:
+                raise BindingRefused(str(error)) from error
+        return values.__getitem__
+
+
+def with_metadata(tree: JSONObject, marks: ClaimMetadata) -> JSONObject:
+    """A tree with other labels and annotations."""
+    metadata = dict(tree["metadata"])
+    for field, entries in (("labels", marks.labels), ("annotations", marks.annotations)):
+        if entries:
+            metadata[field] = entries
+        else:
+            metadata.pop(field, None)
+    return {**tree, "metadata": metadata}
+
+
+def _marks(tree: JSONObject) -> tuple[dict[str, str], dict[str, str]]:
+    metadata = tree["metadata"]
+    return metadata.get("labels") or {}, metadata.get("annotations") or {}
+
+
+def _decided(
+    current: Any,
+    kind: type[Any],
+    name: str,
+    namespace: str,
+    finalizer: str,
+    spec: ResourceBindingSpec,
+    marks: ClaimMetadata,
+    owner: Any,
+) -> Any:
+    """The binding as it should be; labels, annotations and finalizers are merged, the claim is replaced."""
+    if current is None:
+        metadata = ObjectMeta(
+            name=name,
+            namespace=namespace,
+            labels=marks.labels,
+            annotations=marks.annotations,
+            finalizers=(finalizer,),
+            owner_references=(owner,),
+        )
+        return kind(metadata=metadata, spec=spec)
+    controller = next((ref for ref in current.metadata.owner_references if ref.controller), None)
+    if controller is not None and controller.uid != owner.uid:
+        raise BindingOfAnother(
+            f"{kind.__name__} {name} belongs to a deleted resource of the same name, "
+            "try again later after binding is garbage collected"
+        )
+    free = claimed(current.metadata.labels, current.metadata.annotations, None)
+    metadata = msgspec.structs.replace(
+        current.metadata,
+        labels={**free.labels, **marks.labels},
+        annotations={**free.annotations, **marks.annotations},
+        finalizers=tuple(dict.fromkeys((*current.metadata.finalizers, finalizer))),
+        owner_references=current.metadata.owner_references if controller else (owner,),
+    )
+    return msgspec.structs.replace(current, metadata=metadata, spec=merge_spec(current.spec, spec))
+
+
+def _keep_dependencies(current: ClusterResourceBinding | None, spec: ResourceBindingSpec) -> ResourceBindingSpec:
+    """Whether dependencies follow is set once for cluster-scoped resources."""
+    if current is None:
+        return spec
+    return msgspec.structs.replace(spec, propagate_deps=current.spec.propagate_deps)
+
+
+def applying(policy: Policy) -> str:
+    """How events name the act."""
+    claim = claim_of(policy)
+    if claim.is_cluster_wide:
+        return f"Apply cluster policy({claim.name})"
+    return f"Apply policy({claim.namespace}/{claim.name})"

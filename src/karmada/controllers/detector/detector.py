@@ -1,0 +1,123 @@
+"""Wires the detector: events of templates, policies and override policies become keys to reconcile."""
+
+from karmada.api.policy.v1alpha1 import (
+    ClusterOverridePolicy,
+    ClusterPropagationPolicy,
+    OverridePolicy,
+    PropagationPolicy,
+)
+from karmada.controllers.context import Context
+from karmada.controllers.detector.bindings import COMPONENT, BindingWriter
+from karmada.controllers.detector.changes import Meaning, meaning
+from karmada.controllers.detector.policies import PolicyKey, PolicyReconciler
+from karmada.controllers.detector.policy_index import TemplateKey, Waiting
+from karmada.controllers.detector.templates import Cause, TemplateReconciler
+from karmada.controllers.templates import Templates
+from karmada.machinery.controller import Controller, Result, Retry
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.transport import JSONObject
+from karmada.machinery.workqueue.queue import Priority
+from karmada.policies.election import explicit_priority
+
+
+class Detector:
+    """The two reconcile loops of the detector."""
+
+    def __init__(self, context: Context, templates: Templates) -> None:
+        self._scope = context.scope
+        waiting = Waiting()
+        self._writer = BindingWriter(context)
+        self._reconciler = TemplateReconciler(context, templates, self._writer, waiting)
+        self._policy_reconciler = PolicyReconciler(
+            context, templates, self._reconciler, self._writer, waiting, self._enqueue
+        )
+        self._user_changes: set[TemplateKey] = set()
+        """Templates whose user change has not been acted on yet; every other key in the queue is Karmada's doing."""
+        needs = (
+            self._reconciler.policies,
+            self._reconciler.wide_policies,
+            self._reconciler.overrides,
+            self._reconciler.wide_overrides,
+            self._writer.bindings,
+            self._writer.wide_bindings,
+        )
+        self.templates: Controller[TemplateKey] = Controller(
+            COMPONENT,
+            self._reconcile_template,
+            workers=context.concurrency.templates,
+            needs=needs,
+            lane=lambda key: key.namespace,
+            clock=context.clock,
+        )
+        self.policies: Controller[PolicyKey] = Controller(
+            f"{COMPONENT}-policies",
+            self._policy_reconciler.reconcile,
+            workers=context.concurrency.policies,
+            needs=needs,
+            clock=context.clock,
+        )
+        templates.add_handler(self._templates_changed)
+        self._reconciler.policies.add_handler(self._policies_changed)
+        self._reconciler.wide_policies.add_handler(self._policies_changed)
+        self._reconciler.overrides.add_handler(self._overrides_changed)
+        self._reconciler.wide_overrides.add_handler(self._overrides_changed)
+
+    async def _reconcile_template(self, key: TemplateKey) -> Result:
+        cause = Cause.USER if key in self._user_changes else Cause.KARMADA
+        self._user_changes.discard(key)
+        acted = False
+        try:
+            result = await self._reconciler.reconcile(key, cause)
+            acted = not isinstance(result, Retry)
+            return result
+        finally:
+            if cause is Cause.USER and not acted:
+                self._user_changes.add(key)
+
+    def _enqueue(self, key: TemplateKey, cause: Cause, priority: int = Priority.NORMAL) -> None:
+        if cause is Cause.USER:
+            self._user_changes.add(key)
+        self.templates.enqueue(key, priority)
+
+    def _templates_changed(self, resource: ApiResource, changes: list[Change[JSONObject]]) -> None:
+        for change in changes:
+            namespace, name = change.key
+            if not self._scope.covers(resource.api_version, resource.kind, namespace, name):
+                continue
+            what = Meaning.USER
+            if change.old is not None and change.new is not None:
+                what = meaning(change.old.body, change.new.body)
+                if what is Meaning.NOTHING:
+                    continue
+            key = TemplateKey(resource.type, resource.api_version, resource.kind, namespace, name)
+            cause = Cause.USER if what is Meaning.USER else Cause.KARMADA
+            self._enqueue(key, cause, Priority.INITIAL if change.initial else Priority.NORMAL)
+
+    def _policies_changed(
+        self, changes: list[Change[PropagationPolicy]] | list[Change[ClusterPropagationPolicy]]
+    ) -> None:
+        for change in changes:
+            if change.new is None:
+                continue
+            policy = change.new.value
+            if change.old is not None:
+                old = change.old.value
+                if old.metadata.generation == policy.metadata.generation:
+                    continue
+                for rival in self._policy_reconciler.rivals(policy, explicit_priority(old)):
+                    self.policies.enqueue(rival)
+            self.policies.enqueue(PolicyKey(policy.metadata.namespace, policy.metadata.name))
+
+    def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
+        """An override policy that appears may be the one that policies wait for."""
+        for change in changes:
+            if change.old is not None or change.new is None or change.initial:
+                continue
+            name, namespace = change.key.name, change.key.namespace
+            waiting = (
+                self._reconciler.policies.values(namespace) if namespace else self._reconciler.wide_policies.values()
+            )
+            for policy in waiting:
+                if name in policy.spec.dependent_overrides:
+                    self.policies.enqueue(PolicyKey(policy.metadata.namespace, policy.metadata.name))

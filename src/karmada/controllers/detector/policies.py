@@ -1,0 +1,235 @@
+"""Reconciles one policy: lets go of what it no longer chooses, wakes what it may choose, cleans up when it goes."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from karmada.api import events, finalizers, labels
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
+from karmada.controllers.context import Context
+from karmada.controllers.detector.bindings import COMPONENT, Binding, BindingWriter
+from karmada.controllers.detector.policy_index import TemplateKey, Waiting
+from karmada.controllers.detector.templates import Cause, TemplateReconciler
+from karmada.controllers.templates import Templates
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Result
+from karmada.machinery.discovery import UnknownKind
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import JSONObject
+from karmada.policies.claims import Claim, claim_of, read_claim
+from karmada.policies.election import Policy, explicit_priority
+from karmada.policies.matching import Match, closest, subject_of
+from karmada.policies.preemption import may_preempt
+
+P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
+CLAIMED_BY_POLICY = "claimed-by-policy"
+
+
+class PolicyKey(NamedTuple):
+    """Names a policy; the namespace is empty for a cluster-wide one."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class PolicyGone(Exception):
+    """The policy that holds a claim does not exist."""
+
+
+Enqueue = Callable[[TemplateKey, Cause], None]
+
+
+def claimed_by_policy(item: Item[ResourceBinding] | Item[ClusterResourceBinding]) -> Iterable[str]:
+    """Index function of bindings: the permanent ids of the policies that claim them."""
+    marks = item.value.metadata.labels
+    ids = (
+        marks.get(labels.PROPAGATION_POLICY_PERMANENT_ID),
+        marks.get(labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID),
+    )
+    return [permanent_id for permanent_id in ids if permanent_id]
+
+
+class PolicyReconciler:
+    """See the module."""
+
+    def __init__(
+        self,
+        context: Context,
+        templates: Templates,
+        reconciler: TemplateReconciler,
+        writer: BindingWriter,
+        waiting: Waiting,
+        enqueue: Enqueue,
+    ) -> None:
+        self._context = context
+        self._templates = templates
+        self._reconciler = reconciler
+        self._writer = writer
+        self._waiting = waiting
+        self._enqueue = enqueue
+        self._recorder = context.recorder(COMPONENT)
+        self._commit = Committer(context.client.of(PropagationPolicy), status_subresource=False)
+        self._commit_wide = Committer(context.client.of(ClusterPropagationPolicy), status_subresource=False)
+        writer.bindings.add_index(CLAIMED_BY_POLICY, claimed_by_policy)
+        writer.wide_bindings.add_index(CLAIMED_BY_POLICY, claimed_by_policy)
+
+    async def reconcile(self, key: PolicyKey) -> Result:
+        """Bring everything one policy holds up to date."""
+        policy: Policy | None
+        if key.namespace:
+            policy = self._reconciler.policies.get(key.name, key.namespace)
+        else:
+            policy = self._reconciler.wide_policies.get(key.name)
+        if policy is None:
+            return DONE
+        if policy.metadata.deletion_timestamp is not None:
+            await self._clean_up(policy)
+            return DONE
+        await self._review_claimed(policy)
+        if self._reconciler.has_overrides(policy) is None:
+            for waiting in self._waiting.chosen_by(policy):
+                self._waiting.discard(waiting)
+                self._enqueue(waiting, Cause.KARMADA if _is_lazy(policy) else Cause.USER)
+        if policy.spec.preemption == "Always" and self._context.gates.enabled("PropagationPolicyPreemption"):
+            await self._preempt(policy)
+        return DONE
+
+    async def _review_claimed(self, policy: Policy) -> None:
+        """Free what the policy no longer chooses; look again at what it does."""
+        for binding in self._claimed(policy):
+            found = await self._template_of(binding)
+            if found is None:
+                continue
+            key, template = found
+            if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+                await self._release(key, template, binding, claim_of(policy))
+            else:
+                self._enqueue(key, Cause.KARMADA if _is_lazy(policy) else Cause.USER)
+
+    async def _clean_up(self, policy: Policy) -> None:
+        """Take the claim off everything, then let the policy go. Bindings, Works and copies stay."""
+        claim = claim_of(policy)
+        for binding in self._claimed(policy):
+            found = await self._template_of(binding)
+            if found is not None:
+                await self._release(*found, binding, claim)
+            else:
+                await self._writer.release_binding(binding)
+        for selector in policy.spec.resource_selectors:
+            await self._release_unbound(selector.api_version, selector.kind, claim)
+        if isinstance(policy, PropagationPolicy):
+            await self._commit.commit(policy, lambda p: _without(p, finalizers.PROPAGATION_POLICY))
+        else:
+            await self._commit_wide.commit(policy, lambda p: _without(p, finalizers.CLUSTER_PROPAGATION_POLICY))
+
+    async def _release_unbound(self, api_version: str, kind: str, claim: Claim) -> None:
+        """Templates a lazy policy claimed have no binding yet: find them by their label."""
+        try:
+            served = await self._templates.resource(api_version, kind)
+        except UnknownKind:
+            return
+        informer = self._templates.cached(served.type)
+        if informer is None:
+            return
+        await informer.synced()
+        for item in _claimed_items(informer, claim):
+            key = TemplateKey(served.type, api_version, kind, item.key.namespace, item.key.name)
+            await self._writer.claim(key, item.value, None)
+
+    async def _preempt(self, policy: Policy) -> None:
+        for selector in policy.spec.resource_selectors:
+            try:
+                served = await self._templates.resource(selector.api_version, selector.kind)
+            except UnknownKind:
+                continue
+            namespace = selector.namespace or policy.metadata.namespace
+            informer = self._templates.cached(served.type)
+            template = informer.get(selector.name, namespace) if informer else None
+            if template is None or closest((selector,), subject_of(template)) is Match.NONE:
+                continue
+            metadata = template["metadata"]
+            holder = read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {})
+            if holder is None or not may_preempt(policy, holder, self._find):
+                continue
+            key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
+            await self._writer.claim(key, template, claim_of(policy))
+            self._recorder.event(
+                ObjectReference.to(template),
+                events.NORMAL,
+                events.PREEMPT_POLICY.succeeded,
+                f"{told(claim_of(policy)).capitalize()} preempted {told(holder)} successfully",
+            )
+
+    def _find(self, claim: Claim) -> Policy:
+        policy = self._reconciler.holder(claim)
+        if policy is None:
+            raise PolicyGone(f"policy {claim.name} does not exist")
+        return policy
+
+    def rivals(self, policy: Policy, old_priority: int) -> list[PolicyKey]:
+        """Policies that may take over now that a policy's priority fell, highest first."""
+        new_priority = explicit_priority(policy)
+        if not self._context.gates.enabled("PropagationPolicyPreemption") or new_priority >= old_priority:
+            return []
+        kin: list[Policy]
+        if isinstance(policy, PropagationPolicy):
+            kin = list(self._reconciler.policies.values(policy.metadata.namespace))
+        else:
+            kin = list(self._reconciler.wide_policies.values())
+        stronger = [
+            other
+            for other in kin
+            if other.spec.preemption == "Always" and new_priority < explicit_priority(other) < old_priority
+        ]
+        stronger.sort(key=explicit_priority, reverse=True)
+        return [PolicyKey(other.metadata.namespace, other.metadata.name) for other in stronger]
+
+    def _claimed(self, policy: Policy) -> list[Binding]:
+        permanent_id = claim_of(policy).permanent_id
+        found: list[Binding] = list(self._writer.bindings.indexed(CLAIMED_BY_POLICY, permanent_id))
+        found += self._writer.wide_bindings.indexed(CLAIMED_BY_POLICY, permanent_id)
+        return found
+
+    async def _template_of(self, binding: Binding) -> tuple[TemplateKey, JSONObject] | None:
+        reference = binding.spec.resource
+        item = await self._templates.get(reference)
+        if item is None:
+            return None
+        served = await self._templates.resource(reference.api_version, reference.kind)
+        key = TemplateKey(served.type, reference.api_version, reference.kind, reference.namespace, reference.name)
+        return key, item.value
+
+    async def _release(self, key: TemplateKey, template: JSONObject, binding: Binding, claim: Claim) -> None:
+        await self._writer.release_binding(binding)
+        metadata = template["metadata"]
+        if read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {}) == claim:
+            await self._writer.claim(key, template, None)
+
+
+def told(claim: Claim) -> str:
+    """A policy as events name it."""
+    if claim.is_cluster_wide:
+        return f"cluster propagation policy({claim.name})"
+    return f"propagation policy({claim.namespace}/{claim.name})"
+
+
+def _is_lazy(policy: Policy) -> bool:
+    return policy.spec.activation_preference == "Lazy"
+
+
+def _claimed_items(informer: Informer[JSONObject], claim: Claim) -> list[Item[JSONObject]]:
+    marker = claim.permanent_id.encode()
+    return [item for item in informer.all_items(claim.namespace) if marker in item.body]
+
+
+def _without(policy: P, finalizer: str) -> P:
+    kept = tuple(name for name in policy.metadata.finalizers if name != finalizer)
+    metadata = msgspec.structs.replace(policy.metadata, finalizers=kept)
+    return msgspec.structs.replace(policy, metadata=metadata)

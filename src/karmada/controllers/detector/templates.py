@@ -1,0 +1,137 @@
+"""Reconciles one template: finds its policy, claims it, writes its binding."""
+
+import logging
+from enum import Enum
+
+from karmada.api import events, labels, names
+from karmada.api.policy.v1alpha1 import (
+    ClusterOverridePolicy,
+    ClusterPropagationPolicy,
+    OverridePolicy,
+    PropagationPolicy,
+)
+from karmada.controllers.context import Context
+from karmada.controllers.detector.bindings import COMPONENT, BindingOfAnother, BindingWriter, applying
+from karmada.controllers.detector.policy_index import SELECTS, TemplateKey, Waiting, candidates, selects
+from karmada.controllers.templates import Templates
+from karmada.interpreter.model import InterpretError
+from karmada.machinery.controller import DONE, Result, Retry
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.transport import JSONObject
+from karmada.policies.binding import BindingRefused
+from karmada.policies.claims import Claim, claim_of, read_claim
+from karmada.policies.election import Policy, elect
+from karmada.policies.matching import Match, closest, subject_of
+
+log = logging.getLogger(__name__)
+
+
+class Cause(Enum):
+    """Why a template is looked at; lazy policies act on a user's change only."""
+
+    KARMADA = 0
+    USER = 1
+
+
+class TemplateReconciler:
+    """See the module."""
+
+    def __init__(self, context: Context, templates: Templates, writer: BindingWriter, waiting: Waiting) -> None:
+        self._templates = templates
+        self._writer = writer
+        self._waiting = waiting
+        self._recorder = context.recorder(COMPONENT)
+        self.policies = context.informers.of(PropagationPolicy)
+        self.wide_policies = context.informers.of(ClusterPropagationPolicy)
+        self.overrides = context.informers.of(OverridePolicy)
+        self.wide_overrides = context.informers.of(ClusterOverridePolicy)
+        self.policies.add_index(SELECTS, selects)
+        self.wide_policies.add_index(SELECTS, selects)
+
+    async def reconcile(self, key: TemplateKey, cause: Cause) -> Result:
+        """Bring one template's claim and binding up to date."""
+        informer = self._templates.cached(key.type)
+        if informer is None:
+            self._waiting.discard(key)
+            return DONE
+        await informer.synced()
+        template = informer.get(key.name, key.namespace)
+        if template is None:
+            self._waiting.discard(key)
+            return DONE
+        metadata = template["metadata"]
+        marks = metadata.get("labels") or {}
+        if marks.get(labels.CLAIMED_BY):
+            return DONE
+        claim = read_claim(marks, metadata.get("annotations") or {})
+        if claim is not None:
+            return await self._under_claim(key, template, claim, cause)
+        policy = self._elected(template)
+        if policy is None:
+            self._waiting.add(key, subject_of(template))
+            return DONE
+        self._waiting.discard(key)
+        return await self._apply(key, template, policy, cause)
+
+    def holder(self, claim: Claim) -> Policy | None:
+        """The policy that holds a claim, if it still exists under the same identity."""
+        policy: Policy | None
+        if claim.is_cluster_wide:
+            policy = self.wide_policies.get(claim.name)
+        else:
+            policy = self.policies.get(claim.name, claim.namespace)
+        return policy if policy is not None and claim_of(policy) == claim else None
+
+    def has_overrides(self, policy: Policy) -> str | None:
+        """The first override policy that a policy depends on and that does not exist."""
+        for name in policy.spec.dependent_overrides:
+            if isinstance(policy, PropagationPolicy):
+                found: object = self.overrides.get(name, policy.metadata.namespace)
+            else:
+                found = self.wide_overrides.get(name)
+            if found is None:
+                return name
+        return None
+
+    def _elected(self, template: JSONObject) -> Policy | None:
+        subject = subject_of(template)
+        namespaced, wide = candidates(self.policies, self.wide_policies, subject)
+        return elect(namespaced, subject) or elect(wide, subject)
+
+    async def _under_claim(self, key: TemplateKey, template: JSONObject, claim: Claim, cause: Cause) -> Result:
+        policy = self.holder(claim)
+        if policy is None:
+            await self._release(key, template)
+            return DONE
+        if policy.metadata.deletion_timestamp is not None:
+            return Retry(f"policy {claim.name} is being deleted")
+        if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+            return DONE
+        return await self._apply(key, template, policy, cause)
+
+    async def _apply(self, key: TemplateKey, template: JSONObject, policy: Policy, cause: Cause) -> Result:
+        missing = self.has_overrides(policy)
+        if missing is not None:
+            return Retry(f"{applying(policy)} waits for override policy {missing}, which does not exist")
+        about = ObjectReference.to(template)
+        try:
+            current = await self._writer.claim(key, template, claim_of(policy))
+            if current is None or (policy.spec.activation_preference == "Lazy" and cause is Cause.KARMADA):
+                return DONE
+            await self._writer.write(current, policy)
+        except (BindingOfAnother, BindingRefused, InterpretError) as error:
+            self._recorder.event(
+                about, events.WARNING, events.APPLY_POLICY.failed, f"{applying(policy)} failed: {error}"
+            )
+            return Retry(error)
+        return DONE
+
+    async def _release(self, key: TemplateKey, template: JSONObject) -> None:
+        """The policy is gone: free the binding first, so that the scheduler lets go before another policy comes."""
+        name = names.binding_name(key.kind, key.name)
+        binding = (
+            self._writer.bindings.get(name, key.namespace) if key.namespace else self._writer.wide_bindings.get(name)
+        )
+        if binding is not None:
+            await self._writer.release_binding(binding)
+        await self._writer.claim(key, template, None)
