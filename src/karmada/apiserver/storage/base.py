@@ -10,7 +10,8 @@ Contract, checked by one suite for memory, SQLite and etcd:
   loop, in revision order, without gap or repeat; a write is answered after the listener has heard of it, so whoever
   is answered can read what was written.
 - `history(after, until)` repeats committed writes for as long as they are not compacted.
-- A failed commit (disk full, connection lost) raises `StorageFailed`; nothing of it becomes visible.
+- A failed commit raises `StorageFailed`; nothing of it becomes visible (unless the connection to a remote store broke:
+  then the outcome is unknown).
 """
 
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class Compacted(Exception):
 
 
 class StorageFailed(Exception):
-    """The storage cannot commit now; nothing of the write is visible."""
+    """The storage cannot do it now; the message says why and what to do."""
 
 
 class Listener(Protocol):

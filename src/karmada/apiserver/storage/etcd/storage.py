@@ -1,0 +1,242 @@
+"""`EtcdStorage`: objects in an etcd, which several API servers may share.
+
+A write is a transaction on the key's mod-revision. Everything visible comes from one watch, own writes included:
+a write is answered when that watch has delivered it. Keys live under a prefix. An object's revision is the
+mod-revision and cannot be inside the stored value, so values are stored with the place of the cut in front.
+
+Differences that etcd makes: the final state of a deleted object is its previous one; and when the connection
+breaks during a write, its outcome is unknown: it may become visible later although it failed here.
+"""
+
+import asyncio
+import contextlib
+import logging
+
+from karmada.apiserver.storage.base import (
+    Change,
+    Compacted,
+    Listener,
+    Mismatch,
+    Record,
+    Snapshot,
+    StorageFailed,
+    Value,
+    restamp,
+)
+from karmada.apiserver.storage.etcd.client import Batch, EtcdClient, Event, KeyValue, Span, Tls, WatchStream
+
+_LOG = logging.getLogger(__name__)
+_PAGE = 500
+_VISIBLE_WITHIN = 10.0
+_PROGRESS_SINCE = ((3, 4, 31), (3, 5, 13), (3, 6, 0))
+"""From these versions of each line on, a progress answer never overtakes events."""
+
+
+class EtcdStorage:
+    """See `storage.base` for the contract."""
+
+    def __init__(self, endpoints: tuple[str, ...], prefix: str = "/karmada", tls: Tls | None = None) -> None:
+        """Endpoints are host:port; the prefix must not be that of another program's objects."""
+        self._endpoints = endpoints
+        self._prefix = prefix.encode()
+        self._tls = tls
+        self._tick = self._prefix + b"/\x00tick"
+        """A key without meaning; writing it makes a revision that the watch must reach."""
+        self._heard = 0
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._mine: dict[bytes, list[tuple[bytes, object]]] = {}
+        """Values being written by this process, and their contexts, by key."""
+        self._stream: WatchStream | None = None
+        self._trusts_progress = False
+        self._follower: asyncio.Task[None] | None = None
+        self._client: EtcdClient | None = None
+
+    async def open(self, listener: Listener) -> Snapshot:
+        """Connect, read everything, follow."""
+        self._client = EtcdClient(self._endpoints, self._tls)
+        try:
+            version = await self._client.version()
+            fixed = (line for line in _PROGRESS_SINCE if line[:2] == version[:2])
+            self._trusts_progress = version >= next(fixed, _PROGRESS_SINCE[-1])
+            snapshot = await self._snapshot(self._client)
+        except BaseException:
+            await self._client.close()
+            raise
+        self._heard = snapshot.revision
+        self._follower = asyncio.create_task(self._follow(self._client, listener))
+        return snapshot
+
+    async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
+        """A transaction."""
+        client = self._running()
+        stored, name = b"%d\n%b%b" % (len(value.head), value.head, value.tail), self._prefix + key.encode()
+        own = (stored, context)
+        self._mine.setdefault(name, []).append(own)
+        try:
+            swap = await client.put(name, stored, expected)
+            if not swap.done:
+                await self._show(swap.actual)
+                raise Mismatch(key, expected, swap.actual)
+            await self._visible(swap.revision)
+        finally:
+            writes = self._mine[name]
+            writes.remove(own)
+            if not writes:
+                del self._mine[name]
+        return Record(key, value.at(swap.revision), swap.revision)
+
+    async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
+        """A transaction; `last` is not kept."""
+        swap = await self._running().delete(self._prefix + key.encode(), expected)
+        if not swap.done:
+            await self._show(swap.actual)
+            raise Mismatch(key, expected, swap.actual)
+        await self._visible(swap.revision)
+        return swap.revision
+
+    async def history(self, after: int, until: int) -> list[Change]:
+        """A second watch, up to a write of our own that is certainly later."""
+        if after >= until:
+            return []
+        client = self._running()
+        await client.touch(self._tick)
+        changes: list[Change] = []
+        async with asyncio.timeout(_VISIBLE_WITHIN), client.watch(self._span(), after, previous=True) as stream:
+            while len(changes) < _PAGE:
+                batch = await stream.read()
+                changes += [change for event in batch.events if (change := self._change(event)) is not None]
+                if batch.events and batch.revision >= until:
+                    break
+        return [change for change in changes if change.revision <= until]
+
+    async def sync(self) -> None:
+        """Ask etcd for its latest revision, and wait until the watch has come that far."""
+        client = self._running()
+        if not self._trusts_progress:
+            await self._visible(await client.touch(self._tick))
+            return
+        target = await client.revision()
+        async with asyncio.timeout(_VISIBLE_WITHIN):
+            while self._heard < target:
+                with contextlib.suppress(StorageFailed, TimeoutError):
+                    if self._stream is not None:
+                        await self._stream.ask_progress()
+                    await self._visible(target, within=0.1)
+
+    async def compact(self, revision: int) -> None:
+        """For everyone who uses this etcd."""
+        await self._running().compact(revision)
+
+    async def close(self) -> None:
+        """Stop following, hang up."""
+        client, self._client = self._client, None
+        if client is None:
+            return
+        if self._follower is not None:
+            self._follower.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._follower
+        await client.close()
+
+    def _running(self) -> EtcdClient:
+        if self._client is None or self._follower is None or self._follower.done():
+            raise StorageFailed("the connection to etcd is closed")
+        return self._client
+
+    def _span(self) -> Span:
+        return Span(self._prefix + b"/", self._prefix + b"0")
+
+    async def _snapshot(self, client: EtcdClient) -> Snapshot:
+        span = self._span()
+        records: list[Record] = []
+        revision = 0
+        while True:
+            found = await client.range(span, _PAGE, revision)
+            revision = revision or found.revision
+            records += [self._record(item) for item in found.items if item.key != self._tick]
+            if not found.more:
+                return Snapshot(records, revision)
+            span = span._replace(start=found.items[-1].key + b"\x00")
+
+    def _record(self, item: KeyValue) -> Record:
+        key = item.key[len(self._prefix) :].decode()
+        return Record(key, _stamped(item.value, item.revision), item.revision)
+
+    def _change(self, event: Event) -> Change | None:
+        """What the listener hears of an event; nothing of ticks."""
+        if event.key == self._tick:
+            return None
+        previous = self._record(event.previous) if event.previous else None
+        key, revision = event.key[len(self._prefix) :].decode(), event.revision
+        if event.value is None:
+            last = restamp(previous.value, previous.revision, revision) if previous else None
+            return Change(key, revision, None, last, previous)
+        context = next((context for stored, context in self._mine.get(event.key, ()) if stored == event.value), None)
+        return Change(key, revision, _stamped(event.value, revision), None, previous, context)
+
+    async def _follow(self, client: EtcdClient, listener: Listener) -> None:
+        """Deliver changes until cancelled, over broken connections and compactions."""
+        delay = 0.05
+        while True:
+            try:
+                async with client.watch(self._span(), self._heard) as stream:
+                    self._stream, delay = stream, 0.05
+                    while True:
+                        self._deliver(await stream.read(), listener)
+            except Compacted:
+                try:
+                    snapshot = await self._snapshot(client)
+                except StorageFailed as error:
+                    _LOG.warning("cannot read etcd again after a compaction, trying on: %s", error)
+                else:
+                    _LOG.warning("changes in etcd were compacted before they were seen; everything was read again")
+                    listener.replaced(snapshot)
+                    self._advance(snapshot.revision)
+            except StorageFailed as error:
+                _LOG.warning("lost the watch on etcd, trying again in %.2f s: %s", delay, error)
+            finally:
+                self._stream = None
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, 5.0)
+
+    def _deliver(self, batch: Batch, listener: Listener) -> None:
+        if not batch.events and not self._trusts_progress:
+            return
+        changes = [change for event in batch.events if (change := self._change(event)) is not None]
+        revision = max(batch.revision, self._heard)
+        listener.committed(changes, revision)
+        self._advance(revision)
+
+    def _advance(self, revision: int) -> None:
+        self._heard = revision
+        for wanted, waiter in self._waiting:
+            if wanted <= revision and not waiter.done():
+                waiter.set_result(None)
+
+    async def _visible(self, revision: int, within: float = _VISIBLE_WITHIN) -> None:
+        """Wait until the listener has heard of a revision."""
+        if revision <= self._heard:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (revision, waiter)
+        self._waiting.append(entry)
+        try:
+            async with asyncio.timeout(within):
+                await waiter
+        except TimeoutError:
+            raise StorageFailed(f"etcd has committed revision {revision}, but its watch does not deliver it") from None
+        finally:
+            self._waiting.remove(entry)
+
+    async def _show(self, actual: int) -> None:
+        """A conflict is answered when its author can see what it conflicts with, lest it tries again blindly."""
+        if actual:
+            await self._visible(actual)
+        else:
+            await self.sync()
+
+
+def _stamped(stored: bytes, revision: int) -> bytes:
+    length, _, body = stored.partition(b"\n")
+    cut = int(length)
+    return b"%b%d%b" % (body[:cut], revision, body[cut:])

@@ -1,0 +1,169 @@
+"""What is special to etcd: several servers on one, and a server that goes away."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from karmada.apiserver.storage.base import Compacted, Mismatch, StorageFailed, Value
+from karmada.apiserver.storage.etcd import EtcdStorage
+from karmada.apiserver.store import Index, ObjectStore
+
+pytestmark = pytest.mark.tools
+
+Obj = Callable[..., Value]
+PODS = ("", "pods")
+NONE = Index("", {}, (), {})
+
+
+def index(kind: tuple[str, str], body: bytes) -> Index:
+    return Index("", {"text": body.decode().rpartition('text":"')[2].rstrip('"}')}, (), {})
+
+
+@pytest.fixture
+async def pair(etcd) -> AsyncIterator[tuple[ObjectStore, ObjectStore]]:
+    """Two API servers' stores on one etcd."""
+    stores = [ObjectStore(EtcdStorage((etcd.endpoint,)), index) for _ in range(2)]
+    for store in stores:
+        await store.start()
+    yield stores[0], stores[1]
+    for store in stores:
+        await store.stop()
+
+
+async def test_servers_see_each_others_writes(pair: tuple[ObjectStore, ObjectStore], obj: Obj) -> None:
+    here, there = pair
+    with there.watch(PODS) as watcher:
+        created = await here.create(PODS, "ns", "a", obj("1"), NONE)
+        await there.sync()
+        seen = there.get(PODS, "ns", "a")
+        assert seen is not None
+        assert (seen.body, seen.revision) == (created.body, created.revision)
+        assert seen.index.labels == {"text": "1"}
+        updated = await there.update(PODS, "ns", "a", obj("2"), NONE, created.revision)
+        with pytest.raises(Mismatch):
+            await here.update(PODS, "ns", "a", obj("3"), NONE, created.revision)
+        mine = here.get(PODS, "ns", "a")
+        assert mine is not None
+        assert mine.revision == updated.revision
+        gone = await here.delete(PODS, "ns", "a", obj("2"), updated.revision)
+        found = []
+        while len(found) < 3:
+            found += await asyncio.wait_for(anext(watcher), 5)
+    assert [(event.type, event.item.revision) for event in found] == [
+        ("ADDED", created.revision),
+        ("MODIFIED", updated.revision),
+        ("DELETED", gone),
+    ]
+    assert found[2].item.body == obj("2").at(gone)
+
+
+async def test_a_conflict_with_a_deletion_is_seen_by_its_author(
+    pair: tuple[ObjectStore, ObjectStore], obj: Obj
+) -> None:
+    here, there = pair
+    created = await here.create(PODS, "ns", "a", obj(), NONE)
+    await here.delete(PODS, "ns", "a", obj(), created.revision)
+    with pytest.raises(Mismatch) as error:
+        await there.update(PODS, "ns", "a", obj(), NONE, created.revision)
+    assert error.value.actual == 0
+    assert there.get(PODS, "ns", "a") is None
+
+
+async def test_changes_survive_a_crash_of_etcd(etcd, obj: Obj, heard) -> None:
+    storage = EtcdStorage((etcd.endpoint,))
+    heard.revision = (await storage.open(heard)).revision
+    first = await storage.put("/a", obj("1"), 0)
+    etcd.kill()
+    with pytest.raises(StorageFailed, match=f"etcd {etcd.endpoint}"):
+        await storage.put("/b", obj(), 0)
+    await asyncio.to_thread(etcd.start)
+    other = EtcdStorage((etcd.endpoint,))
+    await other.open(type(heard)())
+    second = await other.put("/a", obj("2"), first.revision)
+    await heard.until(second.revision)
+    assert [(change.key, change.revision) for change in heard.changes if change.key == "/a"] == [
+        ("/a", first.revision),
+        ("/a", second.revision),
+    ]
+    assert heard.snapshots == []
+    await storage.close()
+    await other.close()
+
+
+class Wire:
+    """A TCP relay that can be cut."""
+
+    def __init__(self, target: str) -> None:
+        self._host, _, self._port = target.partition(":")
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self.endpoint = ""
+
+    async def join(self) -> None:
+        port = int(self.endpoint.rpartition(":")[2] or 0)
+        self._server = await asyncio.start_server(self._relay, "127.0.0.1", port)
+        self.endpoint = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def cut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._writers:
+            writer.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._writers.clear()
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        to_reader, to_writer = await asyncio.open_connection(self._host, int(self._port))
+        self._writers |= {writer, to_writer}
+        for source, sink in ((reader, to_writer), (to_reader, writer)):
+            task = asyncio.create_task(_pump(source, sink))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+
+async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+    sink.close()
+
+
+async def test_changes_that_were_compacted_unseen_end_watches(etcd, obj: Obj, heard) -> None:
+    wire = Wire(etcd.endpoint)
+    await wire.join()
+    store, other = ObjectStore(EtcdStorage((wire.endpoint,)), index), EtcdStorage((etcd.endpoint,))
+    await store.start()
+    heard.revision = (await other.open(heard)).revision
+    first = await store.create(PODS, "ns", "a", obj("1"), NONE)
+    watcher = store.watch(PODS)
+    await wire.cut()
+    await other.delete("/core/pods/ns/a", obj("1"), first.revision)
+    await other.put("/core/pods/ns/b", obj("2"), 0)
+    record = await other.put("/core/pods/ns/c", obj("3"), 0)
+    await other.compact(record.revision)
+    await wire.join()
+    with pytest.raises(Compacted):
+        await asyncio.wait_for(anext(watcher), 20)
+    await store.reached(record.revision)
+    assert [item.name for item in store.list(PODS).items] == ["b", "c"]
+    await store.stop()
+    await other.close()
+    await wire.cut()
+
+
+async def test_an_unreachable_etcd_is_named(etcd, heard) -> None:
+    etcd.kill()
+    with pytest.raises(StorageFailed, match=f"etcd {etcd.endpoint}: UNAVAILABLE"):
+        await EtcdStorage((etcd.endpoint,)).open(heard)
+
+
+async def test_the_next_endpoint_is_used_when_one_is_down(etcd, obj: Obj, heard) -> None:
+    storage = EtcdStorage(("127.0.0.1:1", etcd.endpoint))
+    heard.revision = (await storage.open(heard)).revision
+    await storage.put("/a", obj(), 0)
+    await storage.close()
