@@ -3,6 +3,7 @@
 The common case, the stored version as plain JSON, hands out the stored bytes untouched.
 """
 
+import time
 from collections.abc import Sequence
 
 import orjson
@@ -64,7 +65,8 @@ def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObj
         raise Failure(400, "BadRequest", f"Unable to convert to Table as requested: {text}")
     from karmada.apiserver import printing
 
-    body = printing.table(call.served.type, objects, include or "Metadata", f"meta.k8s.io/{call.view.version}")
+    group_version = f"meta.k8s.io/{call.view.version}"
+    body = printing.table(call.served.type, objects, include or "Metadata", group_version, now=time.time())
     body["metadata"] = {"resourceVersion": version, **(more or {})}
     return orjson.dumps(body)
 

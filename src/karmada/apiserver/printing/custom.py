@@ -1,0 +1,63 @@
+"""Rows of custom resources: the name and the columns their definition declares, found by JSONPath."""
+
+from collections.abc import Callable
+from typing import Any
+
+from karmada.api import jsonpath, timestamps
+from karmada.apiserver.printing import cells
+from karmada.apiserver.printing.model import JSONObject, Printer
+from karmada.apiserver.resources import Column
+
+NAME = Column("Name", "string", "name")
+AGE = Column("Age", "date", path=".metadata.creationTimestamp")
+
+
+def printer(declared: tuple[Column, ...]) -> Printer:
+    """The printer for declared columns; without any, the age is shown."""
+    shown = declared or (AGE,)
+    readers = [_reader(column) for column in shown]
+
+    def row(obj: JSONObject, now: float) -> list[Any]:
+        return [cells.name_of(obj), *(read(obj, now) for read in readers)]
+
+    return Printer((NAME, *shown), row)
+
+
+def _reader(column: Column) -> Callable[[JSONObject, float], Any]:
+    try:
+        path = jsonpath.parse_path(column.path)
+    except jsonpath.JSONPathError:
+        return lambda obj, now: None
+
+    def read(obj: JSONObject, now: float) -> Any:
+        try:
+            found = path.find(obj)
+        except jsonpath.JSONPathError:
+            return None
+        return _cell(column.type, found[0], now) if found else None
+
+    return read
+
+
+def _cell(kind: str, value: Any, now: float) -> Any:
+    """A value as a cell of its column's type; null where it is of another one."""
+    match kind, value:
+        case _, None:
+            return None
+        case "string", _:
+            return jsonpath.print_value(value)
+        case "boolean", bool():
+            return value
+        case "integer" | "number", bool():
+            return None
+        case "integer", int() | float():
+            return int(value)
+        case "number", int() | float():
+            return value
+        case "date", str():
+            try:
+                return cells.since(timestamps.to_time(timestamps.parse(value)), now)
+            except timestamps.TimestampError:
+                return "<invalid>"
+        case _:
+            return None
