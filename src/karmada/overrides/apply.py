@@ -17,6 +17,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import to_tree
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Overriders, OverrideSpec, RuleWithCluster
 from karmada.overrides.command import override_words
+from karmada.overrides.errors import OverrideError
 from karmada.overrides.fields import override_documents
 from karmada.overrides.image import override_images
 from karmada.overrides.metadata import override_map
@@ -97,7 +98,11 @@ def _apply_kind(
 ) -> tuple[JSONObject, list[AppliedRule]]:
     applied = list(_rules_for(policies, subject_of(resource), cluster))
     for rule in applied:
-        resource = _apply_rule(resource, rule.overriders)
+        try:
+            resource = _apply_rule(resource, rule.overriders)
+        except OverrideError as error:
+            error.policy = rule.policy_name
+            raise
     applied.sort(key=lambda rule: rule.policy_name)
     return resource, applied
 

@@ -3,3 +3,6 @@
 
 class OverrideError(Exception):
     """A policy cannot be applied to this resource; nothing of it takes effect."""
+
+    policy: str = ""
+    """The policy that failed, as events name it; set by whoever applies policies."""

@@ -16,7 +16,7 @@ from karmada.api.codec import tree
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.meta import ObjectMeta
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Placement
-from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec, WorkStatus
+from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
 from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_replicas, record
 from karmada.policies.webster import divide, ties_ascend
@@ -93,7 +93,8 @@ class WorkBuilder:
         self._completions = job_completions(template, binding.spec, targets(binding.spec))
         self._conflicts = conflict_resolution(template, binding.spec)
         reference = binding.spec.resource
-        self._name = names.work_name(reference.kind, reference.name, reference.namespace)
+        self.name = names.work_name(reference.kind, reference.name, reference.namespace)
+        """The name of the binding's Works; each lies in the namespace of its cluster."""
 
     def replicas(self, target: TargetCluster, cluster: Cluster) -> int | None:
         """The replicas the cluster's copy must be revised to; None when it stays as the template is."""
@@ -102,8 +103,8 @@ class WorkBuilder:
             return wanted
         return target.replicas if is_workload(self._spec) and not self._spec.components else None
 
-    def build(self, copy: JSONObject, target: TargetCluster, cluster: Cluster, existing: Work | None) -> Work:
-        """The Work that holds a revised copy, merged into the existing one; raises `OverrideError`."""
+    def build(self, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> "Draft":
+        """The Work that holds a revised copy; raises `OverrideError`."""
         if target.name in self._completions:
             copy["spec"]["completions"] = self._completions[target.name]
         overridden = apply_overrides(copy, cluster, *self._overrides)
@@ -111,23 +112,29 @@ class WorkBuilder:
         identity, noted = self._identity()
         self._mark(copy, identity, noted)
         self._inject_state(copy)
-        spec = self._spec
-        return build_work(
-            ObjectMeta(
-                name=self._name,
-                namespace=names.execution_space(target.name),
-                finalizers=(finalizers.WORK,),
-                labels=identity,
-                annotations={
-                    annotations.CONFLICT_RESOLUTION: self._conflicts,
-                    **noted,
-                    **_records(overridden.by_cluster_policies, overridden.by_policies),
-                },
-            ),
+        metadata = ObjectMeta(
+            name=self.name,
+            namespace=names.execution_space(target.name),
+            finalizers=(finalizers.WORK,),
+            labels=identity,
+            annotations={
+                annotations.CONFLICT_RESOLUTION: self._conflicts,
+                **noted,
+                **_records(overridden.by_cluster_policies, overridden.by_policies),
+            },
+        )
+        return Draft(
+            metadata,
             copy,
-            existing,
-            suspend_dispatching=_suspended(spec, target.name),
-            preserve_resources_on_deletion=bool(spec.preserve_resources_on_deletion),
+            suspend_dispatching=_suspended(self._spec, target.name),
+            preserve_resources_on_deletion=bool(self._spec.preserve_resources_on_deletion),
+            applied=[
+                *(("cluster override policy", rule.policy_name) for rule in overridden.by_cluster_policies),
+                *(
+                    ("override policy", f"{self._spec.resource.namespace}/{r.policy_name}")
+                    for r in overridden.by_policies
+                ),
+            ],
         )
 
     def _identity(self) -> tuple[dict[str, str], dict[str, str]]:
@@ -163,40 +170,56 @@ class WorkBuilder:
             merge_labels(copy, task.preserved_label_state)
 
 
-def build_work(
-    metadata: ObjectMeta,
-    manifest: JSONObject,
-    existing: Work | None,
-    suspend_dispatching: bool | None,
-    preserve_resources_on_deletion: bool | None,
-) -> Work:
-    """A Work that holds one manifest. In an existing one labels and annotations are merged, never removed."""
-    uid = (manifest.get("metadata") or {}).get("uid", "")
-    stamp(
-        manifest, metadata.namespace, metadata.name, uid, metadata.annotations.get(annotations.CONFLICT_RESOLUTION, "")
-    )
-    prune(manifest)
-    record_managed(manifest)
-    if existing is not None:
+class Draft:
+    """A Work to be written: decided once, merged into whatever is there.
+
+    In an existing Work labels, annotations and finalizers are merged, never removed; its spec is replaced.
+    """
+
+    def __init__(
+        self,
+        metadata: ObjectMeta,
+        manifest: JSONObject,
+        suspend_dispatching: bool | None,
+        preserve_resources_on_deletion: bool | None,
+        applied: list[tuple[str, str]] | None = None,
+    ) -> None:
+        self.metadata = metadata
+        self.applied = applied or []
+        """The override policies that took effect: how events call the kind, and which one."""
+        uid = (manifest.get("metadata") or {}).get("uid", "")
+        strategy = metadata.annotations.get(annotations.CONFLICT_RESOLUTION, "")
+        stamp(manifest, metadata.namespace, metadata.name, uid, strategy)
+        prune(manifest)
+        record_managed(manifest)
+        self._manifest = manifest
+        self._suspend_dispatching = suspend_dispatching
+        self._preserve_resources_on_deletion = preserve_resources_on_deletion
+
+    def merged(self, existing: Work | None) -> Work:
+        """The Work as it should be."""
+        if existing is None:
+            return Work(metadata=self.metadata, spec=self._spec(self._manifest))
+        manifest = self._manifest
         permanent_id = existing.metadata.labels.get(labels.WORK_PERMANENT_ID)
         if permanent_id:
+            manifest = {**manifest, "metadata": dict(manifest["metadata"])}
             merge_labels(manifest, {labels.WORK_PERMANENT_ID: permanent_id})
             record_managed(manifest)
         metadata = msgspec.structs.replace(
             existing.metadata,
-            labels={**existing.metadata.labels, **metadata.labels},
-            annotations={**existing.metadata.annotations, **metadata.annotations},
-            finalizers=tuple(dict.fromkeys((*existing.metadata.finalizers, *metadata.finalizers))),
+            labels={**existing.metadata.labels, **self.metadata.labels},
+            annotations={**existing.metadata.annotations, **self.metadata.annotations},
+            finalizers=tuple(dict.fromkeys((*existing.metadata.finalizers, *self.metadata.finalizers))),
         )
-    return Work(
-        metadata=metadata,
-        spec=WorkSpec(
+        return Work(metadata=metadata, spec=self._spec(manifest), status=existing.status)
+
+    def _spec(self, manifest: JSONObject) -> WorkSpec:
+        return WorkSpec(
             workload=WorkloadTemplate(manifests=(msgspec.Raw(orjson.dumps(manifest)),)),
-            suspend_dispatching=suspend_dispatching,
-            preserve_resources_on_deletion=preserve_resources_on_deletion,
-        ),
-        status=existing.status if existing else WorkStatus(),
-    )
+            suspend_dispatching=self._suspend_dispatching,
+            preserve_resources_on_deletion=self._preserve_resources_on_deletion,
+        )
 
 
 def manifest_of(work: Work, ordinal: int = 0) -> JSONObject:

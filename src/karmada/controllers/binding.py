@@ -1,0 +1,232 @@
+"""Binding controller: turns every cluster chosen for a binding into a Work, and takes back what is no longer wanted.
+
+Clusters are handled apart: an error for one does not keep the others from progressing. Works are found by the binding's
+permanent id; nothing is deleted because it was missing from a cache.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import orjson
+
+from karmada.api import events, finalizers, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ResourceBinding, TargetCluster
+from karmada.controllers.bindings import (
+    OF_BINDING,
+    Binding,
+    BindingKey,
+    Bindings,
+    key_of,
+    of_binding,
+    owners_of,
+    permanent_id,
+    without_finalizer,
+)
+from karmada.controllers.context import Context
+from karmada.controllers.templates import Templates
+from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
+from karmada.machinery.errors import ApiError
+from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import JSONObject
+from karmada.overrides.errors import OverrideError
+from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, targets
+
+NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
+OVERRIDES = "override-manager"
+PURGE_WAIT = 5.0
+"""Seconds until a copy that must be gone before its replacement starts is looked for again."""
+
+
+class WorkTerminating(Exception):
+    """The Work is still being deleted; a new one can be written after that."""
+
+
+class BindingController:
+    """See the module."""
+
+    def __init__(self, context: Context, templates: Templates) -> None:
+        self._context = context
+        self._templates = templates
+        self._bindings = Bindings(context)
+        self._works: Informer[Work] = context.informers.of(Work)
+        self._works.add_index(OF_BINDING, of_binding)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
+        self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
+        self._commit = Committer(context.client.of(Work))
+        self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
+        self._override_recorder = context.recorder(OVERRIDES)
+        self.controller: Controller[BindingKey] = Controller(
+            NAMESPACED,
+            self.reconcile,
+            workers=context.concurrency.bindings,
+            needs=(*self._bindings.informers, self._works, self._clusters, self._overrides, self._wide_overrides),
+            lane=lambda key: key.namespace,
+            clock=context.clock,
+        )
+        self.controller.watch(self._bindings.namespaced, _changed)
+        self.controller.watch(self._bindings.wide, _changed)
+        self.controller.watch(self._works, _lost_work)
+        self._overrides.add_handler(self._overrides_changed)
+        self._wide_overrides.add_handler(self._overrides_changed)
+
+    async def reconcile(self, key: BindingKey) -> Result:
+        """Bring the Works of one binding up to date."""
+        binding = self._bindings.get(key)
+        if binding is None:
+            return DONE
+        works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
+        if binding.metadata.deletion_timestamp is not None:
+            return await self._remove(binding, works)
+        kept = {names.execution_space(cluster) for cluster in keep_set(binding.spec)}
+        await self._delete(work for work in works if work.metadata.namespace not in kept)
+        if self._must_wait(binding, works):
+            return RequeueAfter(PURGE_WAIT)
+        return await self._sync(binding, works)
+
+    async def _remove(self, binding: Binding, works: list[Work]) -> Result:
+        await self._delete(works)
+        finalizer = (
+            finalizers.RESOURCE_BINDING if isinstance(binding, ResourceBinding) else finalizers.CLUSTER_RESOURCE_BINDING
+        )
+        await self._bindings.commit(
+            binding,
+            lambda b: msgspec.structs.replace(b, metadata=without_finalizer(b.metadata, finalizer)),
+        )
+        return DONE
+
+    async def _delete(self, works: Iterable[Work]) -> None:
+        doomed = [work for work in works if work.metadata.deletion_timestamp is None]
+        await asyncio.gather(*(self._commit.remove(work, lambda _: True) for work in doomed))
+
+    @staticmethod
+    def _must_wait(binding: Binding, works: list[Work]) -> bool:
+        """Whether a copy that is purged directly is still there: old and new must not run at the same time."""
+        purged = {
+            names.execution_space(task.from_cluster)
+            for task in binding.spec.graceful_eviction_tasks
+            if task.purge_mode == "Directly"
+        }
+        return any(work.metadata.namespace in purged for work in works)
+
+    async def _sync(self, binding: Binding, works: list[Work]) -> Result:
+        item = await self._templates.get(binding.spec.resource)
+        if item is None:
+            return DONE
+        template = item.value
+        namespace = binding.spec.resource.namespace
+        overrides = Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
+        builder = WorkBuilder(binding, template, overrides, self._context.gates)
+        existing = {work.metadata.namespace: work for work in works}
+        outcomes = await asyncio.gather(
+            *(self._sync_cluster(builder, item.body, target, existing) for target in targets(binding.spec))
+        )
+        errors = [outcome for outcome in outcomes if outcome is not None]
+        about = ObjectReference.to(template)
+        recorder = self._recorders[isinstance(binding, ResourceBinding)]
+        if errors:
+            text = "; ".join(dict.fromkeys(str(error) for error in errors))
+            _tell(recorder, (ObjectReference.to(binding), about), events.WARNING, events.SYNC_WORK.failed, text)
+            return Retry(text)
+        text = f"Sync work of {key_of(binding)} successful."
+        _tell(recorder, (ObjectReference.to(binding), about), events.NORMAL, events.SYNC_WORK.succeeded, text)
+        return DONE
+
+    async def _sync_cluster(
+        self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
+    ) -> Exception | None:
+        try:
+            await self._write_work(builder, template, target, existing)
+        except (ApiError, OverrideError, InterpretError, WorkTerminating) as error:
+            return error
+        return None
+
+    async def _write_work(
+        self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
+    ) -> None:
+        cluster = self._clusters.get(target.name)
+        if cluster is None:
+            return
+        space = names.execution_space(target.name)
+        seen = existing.get(space)
+        if seen is None:
+            seen = self._works.get(builder.name, space)
+        if seen is not None and seen.metadata.deletion_timestamp is not None:
+            raise WorkTerminating(f"work {space}/{builder.name} is being deleted")
+        copy = await self._revised(builder, template, target, cluster)
+        draft = self._overridden(builder, copy, target, cluster)
+        await self._commit.ensure(draft.metadata.name, space, draft.merged, seen)
+
+    def _overridden(self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> Draft:
+        about = ObjectReference.to(copy)
+        try:
+            draft = builder.build(copy, target, cluster)
+        except OverrideError as error:
+            text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed."
+            self._override_recorder.event(about, events.WARNING, events.APPLY_OVERRIDE_POLICY.failed, text)
+            raise
+        for kind, policy in draft.applied:
+            text = f"Apply {kind}({policy}) for cluster({cluster.metadata.name}) succeed."
+            self._override_recorder.event(about, events.NORMAL, events.APPLY_OVERRIDE_POLICY.succeeded, text)
+        return draft
+
+    async def _revised(
+        self, builder: WorkBuilder, template: bytes, target: TargetCluster, cluster: Cluster
+    ) -> JSONObject:
+        copy: JSONObject = orjson.loads(template)
+        replicas = builder.replicas(target, cluster)
+        if replicas is None or not self._context.interpreter.enabled(kind_of(copy), Operation.REVISE):
+            return copy
+        return await self._context.interpreter.revise(copy, replicas)
+
+    def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
+        """Look again at the bindings whose templates an override policy selects or selected."""
+        for change in changes:
+            if change.initial:
+                continue
+            namespace = change.key.namespace
+            selectors = [
+                selector
+                for item in (change.old, change.new)
+                if item is not None
+                for selector in (item.value.spec.resource_selectors or (None,))
+            ]
+            found: list[Binding] = list(self._bindings.namespaced.values(namespace))
+            if not namespace:
+                found += self._bindings.wide.values()
+            for binding in found:
+                resource = binding.spec.resource
+                if any(
+                    selector is None
+                    or (selector.api_version == resource.api_version and selector.kind == resource.kind)
+                    for selector in selectors
+                ):
+                    self.controller.enqueue(key_of(binding))
+
+
+def _changed(change: Change[Any]) -> list[BindingKey]:
+    """A binding whose spec or metadata changed; its status is written by others all the time."""
+    if change.old is not None and change.new is not None:
+        before, after = change.old.value.metadata, change.new.value.metadata
+        if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
+            return []
+    return [BindingKey(*change.key)]
+
+
+def _lost_work(change: Change[Work]) -> list[BindingKey]:
+    """A Work that vanished may be wanted again."""
+    return owners_of(change.old.value) if change.new is None and change.old is not None else []
+
+
+def _tell(recorder: EventRecorder, about: Iterable[ObjectReference], type_: str, reason: str, message: str) -> None:
+    for reference in about:
+        recorder.event(reference, type_, reason, message)

@@ -1,0 +1,121 @@
+"""What ResourceBinding and ClusterResourceBinding have in common for controllers that treat them alike."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karmada.api import annotations, labels
+from karmada.api.meta import Condition, ObjectMeta
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingStatus
+from karmada.controllers.context import Context
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.committer import Absent, Committer, Unchanged, Written
+from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.informer import Informer
+
+Binding = ResourceBinding | ClusterResourceBinding
+OF_BINDING = "of-binding"
+
+
+class BindingKey(NamedTuple):
+    """Names a binding; the namespace is empty for a ClusterResourceBinding."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        if self.namespace:
+            return f"ResourceBinding({self.namespace}/{self.name})"
+        return f"ClusterResourceBinding({self.name})"
+
+
+def permanent_id(binding: Binding) -> str:
+    """The identity repeated on everything made from the binding."""
+    key = (
+        labels.RESOURCE_BINDING_PERMANENT_ID
+        if isinstance(binding, ResourceBinding)
+        else labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID
+    )
+    return binding.metadata.labels.get(key, "")
+
+
+def of_binding(item: Item[Work]) -> Iterable[str]:
+    """Index function of Works: the permanent ids of the bindings they belong to."""
+    marks = item.value.metadata.labels
+    ids = (
+        marks.get(labels.RESOURCE_BINDING_PERMANENT_ID),
+        marks.get(labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID),
+    )
+    return [value for value in ids if value]
+
+
+def owners_of(work: Work) -> list[BindingKey]:
+    """The bindings a Work belongs to."""
+    noted = work.metadata.annotations
+    found = []
+    if name := noted.get(annotations.RESOURCE_BINDING_NAME):
+        found.append(BindingKey(noted.get(annotations.RESOURCE_BINDING_NAMESPACE, ""), name))
+    if name := noted.get(annotations.CLUSTER_RESOURCE_BINDING_NAME):
+        found.append(BindingKey("", name))
+    return found
+
+
+class Bindings:
+    """Both kinds of bindings: cached reads and guarded writes."""
+
+    def __init__(self, context: Context) -> None:
+        self.namespaced: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self.wide: Informer[ClusterResourceBinding] = context.informers.of(ClusterResourceBinding)
+        self._commit = Committer(context.client.of(ResourceBinding))
+        self._commit_wide = Committer(context.client.of(ClusterResourceBinding))
+
+    @property
+    def informers(self) -> tuple[Informer[Any], ...]:
+        """What must be synced before anything is read."""
+        return (self.namespaced, self.wide)
+
+    def get(self, key: BindingKey) -> Binding | None:
+        """A binding from the cache."""
+        return self.namespaced.get(key.name, key.namespace) if key.namespace else self.wide.get(key.name)
+
+    async def commit(self, binding: Binding, decide: Callable[[Any], Any]) -> Unchanged[Any] | Written[Any] | Absent:
+        """Make a binding what `decide` says."""
+        if isinstance(binding, ResourceBinding):
+            return await self._commit.commit(binding, decide)
+        return await self._commit_wide.commit(binding, decide)
+
+
+def key_of(binding: Binding) -> BindingKey:
+    """The key of a binding."""
+    return BindingKey(binding.metadata.namespace, binding.metadata.name)
+
+
+def without_finalizer(metadata: ObjectMeta, finalizer: str) -> ObjectMeta:
+    """Metadata that no longer holds the object back."""
+    return msgspec.structs.replace(metadata, finalizers=tuple(f for f in metadata.finalizers if f != finalizer))
+
+
+def with_condition(
+    conditions: tuple[Condition, ...], type_: str, status: bool, reason: str, message: str, now: float
+) -> tuple[Condition, ...]:
+    """Set a condition; its transition time moves only when its status changes."""
+    word = "True" if status else "False"
+    new = Condition(type=type_, status=word, reason=reason, message=message, last_transition_time=rfc3339(now))
+    changed = []
+    found = False
+    for condition in conditions:
+        if condition.type == type_:
+            found = True
+            if condition.status == word:
+                new = msgspec.structs.replace(new, last_transition_time=condition.last_transition_time)
+            condition = new
+        changed.append(condition)
+    return tuple(changed) if found else (*conditions, new)
+
+
+def with_status(binding: Binding, **changes: Any) -> Binding:
+    """A binding with parts of its status replaced."""
+    status: ResourceBindingStatus = msgspec.structs.replace(binding.status, **changes)
+    return msgspec.structs.replace(binding, status=status)

@@ -1,0 +1,55 @@
+"""Tells a member's own changes from ours: what was written last, and whether an event shows something else."""
+
+from typing import NamedTuple
+
+import orjson
+
+from karmada.machinery.codec import identity
+from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.works.prune import prune
+
+
+class ObjectKey(NamedTuple):
+    """Names an object in a member."""
+
+    cluster: str
+    type: GroupVersionResource
+    key: Key
+
+
+class AppliedVersions:
+    """The resourceVersion each object had after our last write."""
+
+    def __init__(self) -> None:
+        self._versions: dict[ObjectKey, str] = {}
+
+    def record(self, which: ObjectKey, answer: bytes) -> None:
+        """Remember a write by the server's answer."""
+        self._versions[which] = identity(answer).resource_version
+
+    def note(self, which: ObjectKey, version: str) -> None:
+        """Remember a state that needs no write."""
+        self._versions[which] = version
+
+    def forget(self, which: ObjectKey) -> None:
+        """The object is being deleted by us: its disappearance is no drift."""
+        self._versions.pop(which, None)
+
+    def drifted(self, which: ObjectKey, change: Change[JSONObject]) -> bool:
+        """Whether an event shows a state we did not write and that differs in more than status."""
+        known = self._versions.get(which)
+        if known is None:
+            return False
+        if change.new is None:
+            del self._versions[which]
+            return True
+        if change.new.resource_version == known:
+            return False
+        return change.old is None or _content(change.old.body) != _content(change.new.body)
+
+
+def _content(body: bytes) -> JSONObject:
+    tree: JSONObject = orjson.loads(body)
+    prune(tree)
+    return tree

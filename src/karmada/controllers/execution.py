@@ -1,0 +1,294 @@
+"""Execution controller: brings the manifest of a Work into its member, keeps it there, and takes it away again.
+
+Runs in the control plane for push clusters and in the agent for its own. One failing member never delays another: every
+cluster is a lane of its own. A member that is not ready is left alone; nothing is deleted because it was unreachable.
+"""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import orjson
+
+from karmada.api import annotations, conditions, events, finalizers, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.bindings import with_condition, without_finalizer
+from karmada.controllers.clusters import is_ready
+from karmada.controllers.context import Context
+from karmada.controllers.drift import AppliedVersions, ObjectKey
+from karmada.controllers.members import Member, Members, MemberUnavailable
+from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Propagation, Resource
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.works.build import manifest_of
+from karmada.works.member import NotOurs, is_managed, is_unchanged, merge_observed, released, require_ours
+
+COMPONENT = "execution-controller"
+LANE_LIMIT = 32
+"""Works of one member that are handled at the same time."""
+
+
+class ExecutionController:
+    """See the module."""
+
+    def __init__(self, context: Context, members: Members, works: Informer[Work]) -> None:
+        self._context = context
+        self._members = members
+        self._works = works
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._commit = Committer(context.client.of(Work))
+        self._recorder = context.recorder(COMPONENT)
+        self._versions = AppliedVersions()
+        self._followed: set[tuple[str, GroupVersionResource]] = set()
+        self.controller: Controller[Key] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=context.concurrency.works * 8,
+            lane=lambda key: key.namespace,
+            lane_limit=LANE_LIMIT,
+            needs=(works, self._clusters),
+            clock=context.clock,
+        )
+        self.controller.watch(works, _changed)
+        self._clusters.add_handler(self._clusters_changed)
+
+    async def reconcile(self, key: Key) -> Result:
+        """Bring one Work's manifests and its member in line."""
+        work = self._works.get(key.name, key.namespace)
+        if work is None:
+            return DONE
+        cluster = self._clusters.get(names.cluster_of_execution_space(key.namespace))
+        if cluster is None:
+            return Retry(f"cluster {names.cluster_of_execution_space(key.namespace)} does not exist")
+        if not self._members.concerns(cluster):
+            return DONE
+        if work.metadata.deletion_timestamp is not None:
+            return await self._remove(work, cluster)
+        if work.spec.suspend_dispatching:
+            await self._suspend(work)
+            return DONE
+        if not is_ready(cluster):
+            return Retry(f"cluster {cluster.metadata.name} is not ready")
+        return await self._dispatch(work, cluster)
+
+    async def _dispatch(self, work: Work, cluster: Cluster) -> Result:
+        try:
+            member = await self._members.connect(cluster)
+        except MemberUnavailable as error:
+            return Retry(error)
+        total = len(work.spec.workload.manifests)
+        outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in range(total)))
+        errors = [outcome for outcome in outcomes if outcome is not None]
+        await self._report(work, member.name, errors, total)
+        return Retry(str(errors[0])) if errors else DONE
+
+    async def _apply(self, work: Work, ordinal: int, member: Member) -> Exception | None:
+        desired = manifest_of(work, ordinal)
+        about = _template_reference(desired)
+        where = _where(desired)
+        try:
+            await self._put(desired, member)
+        except (ApiError, NotOurs, InterpretError) as error:
+            text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
+            self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
+            return error
+        text = f"Successfully applied resource({where}) to cluster {member.name}"
+        self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
+        return None
+
+    async def _put(self, desired: JSONObject, member: Member) -> None:
+        """Create the object, or bring the one that is there in line."""
+        collection, informer = await self._collection(member, desired)
+        metadata = desired["metadata"]
+        key = Key(metadata.get("namespace", ""), metadata["name"])
+        item = informer.item(key)
+        if item is not None:
+            await self._update(desired, orjson.loads(item.body), collection, member)
+            return
+        try:
+            answer = await collection.create(orjson.dumps(desired), key.namespace)
+        except AlreadyExists:
+            observed = orjson.loads(await collection.get(key.name, key.namespace))
+            await self._update(desired, observed, collection, member)
+        else:
+            self._versions.record(ObjectKey(member.name, collection.type, key), answer)
+
+    async def _update(
+        self, desired: JSONObject, observed: JSONObject, collection: Resource[bytes], member: Member
+    ) -> None:
+        require_ours(desired, observed, member.name)
+        merge_observed(desired, observed)
+        interpreter = self._context.interpreter
+        if interpreter.enabled(kind_of(desired), Operation.RETAIN):
+            desired = await interpreter.retain(desired, observed)
+        metadata = desired["metadata"]
+        which = ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
+        version = observed["metadata"].get("resourceVersion", "")
+        if is_unchanged(desired, observed):
+            self._versions.note(which, version)
+            return
+        self._versions.record(which, await collection.update(orjson.dumps(desired)))
+
+    async def _remove(self, work: Work, cluster: Cluster) -> Result:
+        if finalizers.WORK not in work.metadata.finalizers:
+            return DONE
+        if is_ready(cluster):
+            try:
+                member = await self._members.connect(cluster)
+            except MemberUnavailable as error:
+                return Retry(error)
+            release = work.spec.preserve_resources_on_deletion
+            for ordinal in range(len(work.spec.workload.manifests)):
+                manifest = manifest_of(work, ordinal)
+                await (self._release(manifest, member) if release else self._delete(manifest, member))
+        elif cluster.metadata.deletion_timestamp is None:
+            return Retry(f"cluster {cluster.metadata.name} is not ready")
+        await self._commit.commit(
+            work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
+        )
+        return DONE
+
+    async def _delete(self, manifest: JSONObject, member: Member) -> None:
+        observed, collection = await self._observed(manifest, member)
+        if observed is None or not is_managed(observed):
+            return
+        metadata = observed["metadata"]
+        self._versions.forget(
+            ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
+        )
+        try:
+            await collection.delete(metadata["name"], metadata.get("namespace", ""), propagation=Propagation.BACKGROUND)
+        except NotFound:
+            return
+
+    async def _release(self, manifest: JSONObject, member: Member) -> None:
+        """Leave the object to the member, without any trace of Karmada."""
+        observed, collection = await self._observed(manifest, member)
+        if observed is not None and is_managed(observed):
+            await collection.update(orjson.dumps(released(observed)))
+
+    async def _observed(self, manifest: JSONObject, member: Member) -> tuple[JSONObject | None, Resource[bytes]]:
+        collection, _ = await self._collection(member, manifest)
+        metadata = manifest["metadata"]
+        try:
+            body = await collection.get(metadata["name"], metadata.get("namespace", ""))
+        except NotFound:
+            return None, collection
+        return orjson.loads(body), collection
+
+    async def _collection(self, member: Member, manifest: JSONObject) -> tuple[Resource[bytes], Informer[JSONObject]]:
+        """The member's collection of the manifest's kind and the informer of what Karmada manages in it."""
+        served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
+        informer = member.managed(served.type)
+        follow = (member.name, served.type)
+        if follow not in self._followed:
+            self._followed.add(follow)
+            informer.add_handler(lambda changes: self._member_changed(follow, changes))
+        await informer.synced()
+        return member.client.encoded(served.type), informer
+
+    def _member_changed(self, followed: tuple[str, GroupVersionResource], changes: list[Change[JSONObject]]) -> None:
+        """An object in a member is not what was written: have its Work applied again."""
+        for change in changes:
+            which = ObjectKey(*followed, change.key)
+            if self._versions.drifted(which, change):
+                work = _work_of(change.item.body)
+                if work is not None:
+                    self.controller.enqueue(work)
+
+    def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
+        """A cluster that became ready takes what waited for it; one that goes lets go of its Works."""
+        for change in changes:
+            if change.new is None or change.initial:
+                continue
+            ready_now = is_ready(change.new.value) and not (change.old and is_ready(change.old.value))
+            leaving = change.new.value.metadata.deletion_timestamp is not None
+            if ready_now or leaving:
+                for item in self._works.all_items(names.execution_space(change.key.name)):
+                    self.controller.enqueue(item.key)
+
+    async def _suspend(self, work: Work) -> None:
+        text = "Work dispatching is in a suspended state."
+        changed = await self._set_conditions(
+            work, [(conditions.DISPATCHING, False, conditions.REASON_SUSPEND_DISPATCHING, text)]
+        )
+        if changed:
+            self._recorder.event(ObjectReference.to(work), events.NORMAL, events.WORK_DISPATCHING, text)
+
+    async def _report(self, work: Work, cluster: str, errors: list[Exception], total: int) -> None:
+        dispatching = "Work is being dispatched to member clusters."
+        about = ObjectReference.to(work)
+        where = f"work({work.metadata.namespace}/{work.metadata.name})"
+        if errors:
+            details = ", ".join(str(error) for error in errors)
+            applied = (
+                conditions.APPLIED,
+                False,
+                conditions.REASON_APPLIED_FAILED,
+                f"Failed to apply all manifests ({total - len(errors)}/{total}): {details}",
+            )
+            text = f"Failed to sync {where} to cluster({cluster}), err: {details}"
+            self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
+        else:
+            applied = (
+                conditions.APPLIED,
+                True,
+                conditions.REASON_APPLIED,
+                "Manifest has been successfully applied",
+            )
+            text = f"Sync {where} to cluster({cluster}) successful."
+            self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
+        if await self._set_conditions(work, [(conditions.DISPATCHING, True, "Dispatching", dispatching), applied]):
+            self._recorder.event(about, events.NORMAL, events.WORK_DISPATCHING, dispatching)
+
+    async def _set_conditions(self, work: Work, wanted: list[tuple[str, bool, str, str]]) -> bool:
+        now = self._context.clock.now()
+
+        def decide(current: Work) -> Work:
+            found = current.status.conditions
+            for type_, status, reason, message in wanted:
+                found = with_condition(found, type_, status, reason, message, now)
+            status_ = msgspec.structs.replace(current.status, conditions=found)
+            return msgspec.structs.replace(current, status=status_)
+
+        before = any(condition.type == conditions.DISPATCHING for condition in work.status.conditions)
+        await self._commit.commit(work, decide)
+        return not before
+
+
+def _changed(change: Change[Work]) -> list[Key]:
+    """A Work whose spec or deletion changed; its status is written by controllers all the time."""
+    if change.new is None:
+        return []
+    if change.old is not None:
+        before, after = change.old.value.metadata, change.new.value.metadata
+        if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
+            return []
+    return [change.key]
+
+
+def _work_of(body: bytes) -> Key | None:
+    noted: dict[str, Any] = (orjson.loads(body).get("metadata") or {}).get("annotations") or {}
+    namespace, name = noted.get(annotations.WORK_NAMESPACE), noted.get(annotations.WORK_NAME)
+    return Key(namespace, name) if namespace and name else None
+
+
+def _where(manifest: JSONObject) -> str:
+    metadata = manifest["metadata"]
+    return f"{metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _template_reference(manifest: JSONObject) -> ObjectReference:
+    """The template a manifest was made from, found by the uid it carries."""
+    metadata = manifest["metadata"]
+    uid = (metadata.get("annotations") or {}).get(annotations.TEMPLATE_UID, "")
+    return ObjectReference(
+        manifest["apiVersion"], manifest["kind"], metadata["name"], metadata.get("namespace", ""), uid
+    )

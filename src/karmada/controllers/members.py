@@ -1,0 +1,45 @@
+"""How controllers reach members: the seam between what is done there and how one gets there.
+
+`membership` implements it for push clusters from Cluster objects and their Secrets; the agent for its own cluster.
+"""
+
+from typing import Protocol
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.machinery.client import Client
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+
+class MemberUnavailable(Exception):
+    """The member cannot be reached or no client can be built for it; the message says why. Never a verdict."""
+
+
+class Member(Protocol):
+    """A connected member."""
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        ...
+
+    @property
+    def client(self) -> Client:
+        """Access to its API server."""
+        ...
+
+    def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
+        """The shared informer of the objects Karmada manages there; it starts when first asked for."""
+        ...
+
+
+class Members(Protocol):
+    """The members this process takes care of."""
+
+    def concerns(self, cluster: Cluster) -> bool:
+        """Whether a cluster is this process's business: push clusters for the control plane, its own for an agent."""
+        ...
+
+    async def connect(self, cluster: Cluster) -> Member:
+        """The connection to a member, made once and renewed when the Cluster or its Secret changes."""
+        ...
