@@ -1,0 +1,114 @@
+"""Everything about identity one server needs, from one folder of keys: who asks, and what may they do.
+
+Keys and certificates are made when they are first needed: an in-process server that nobody reaches over TLS and that
+mints no tokens never pays for them. Without a folder they live in memory only.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from karmada.apiserver.auth.following import RbacFollower
+from karmada.apiserver.auth.impersonation import impersonate
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.objects import StoredObjects
+from karmada.apiserver.auth.rbac import RbacAuthorizer
+from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.store import ObjectStore
+
+if TYPE_CHECKING:
+    from OpenSSL import SSL
+
+    from karmada.apiserver.auth.authentication import Authenticator
+    from karmada.apiserver.auth.pki import Authority
+    from karmada.apiserver.auth.service_accounts import ServiceAccountTokens
+    from karmada.apiserver.auth.static_tokens import StaticTokens
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+SERVICE_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+
+
+class Identity:
+    """Identity of one server. `client_ca` are further CAs (PEM) whose client certificates count."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        folder: Path | None = None,
+        *,
+        static: "StaticTokens | None" = None,
+        client_ca: bytes = b"",
+        anonymous: bool = True,
+        issuer: str = "",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.rbac = RbacAuthorizer()
+        self.follower = RbacFollower(store, self.rbac)
+        self.objects = StoredObjects(store)
+        self._folder = folder
+        self._static = static
+        self._client_ca = client_ca
+        self._anonymous = anonymous
+        self._issuer = issuer
+        self._clock = clock
+
+    @cached_property
+    def authority(self) -> "Authority":
+        """The CA that signs serving and client certificates."""
+        from karmada.apiserver.auth.pki import Authority, ensure_authority
+
+        if self._folder is None:
+            return Authority.create("kubernetes-ca")
+        return ensure_authority(self._folder, "kubernetes-ca")
+
+    @cached_property
+    def tokens(self) -> "ServiceAccountTokens":
+        """Mints and verifies service-account tokens."""
+        from karmada.apiserver.auth import jwt, service_accounts
+
+        issuer = self._issuer or service_accounts.DEFAULT_ISSUER
+        return service_accounts.ServiceAccountTokens(
+            jwt.SigningKey(self._signing_key()), self.objects, self._clock, lambda: str(uuid.uuid4()), issuer
+        )
+
+    @cached_property
+    def authenticator(self) -> "Authenticator":
+        """The chain of authentication."""
+        from karmada.apiserver.auth.authentication import Authenticator
+        from karmada.apiserver.auth.bootstrap_tokens import BootstrapTokens
+        from karmada.apiserver.auth.certificates import CertificateAuthenticator
+
+        certificates = CertificateAuthenticator(self.authority.certificate_pem + self._client_ca, self._clock)
+        bootstrap = BootstrapTokens(self.objects, self._clock)
+        return Authenticator(certificates, self._static, self.tokens, bootstrap, self._anonymous)
+
+    def user_of(self, request: HttpRequest) -> UserInfo:
+        """The identity a request acts as; raises 401, or the 400 or 403 of impersonation."""
+        user = self.authenticator.authenticate(request.headers, request.certificate)
+        return impersonate(self.rbac, user, request.headers)
+
+    def tls(self, hosts: Sequence[str] = ()) -> "SSL.Context":
+        """A context with the (kept or renewed) serving certificate; call it again to rotate."""
+        from karmada.apiserver.auth.pki import ensure_serving, server_names
+        from karmada.apiserver.http.tls import server_context
+
+        names = (*LOCAL_HOSTS, *SERVICE_HOSTS, *hosts)
+        if self._folder is None:
+            certificate, key = self.authority.issue_server("kube-apiserver", server_names(names))
+        else:
+            certificate, key = ensure_serving(self._folder, self.authority, names)
+        return server_context(certificate, key, self.authority.certificate_pem + self._client_ca)
+
+    def _signing_key(self) -> bytes:
+        from karmada.apiserver.auth import jwt
+        from karmada.apiserver.auth.pki import write_file
+
+        if self._folder is None:
+            return jwt.generate_key()
+        path = self._folder / "sa.key"
+        if not path.exists():
+            write_file(path, jwt.generate_key(), 0o600)
+        return path.read_bytes()

@@ -1,0 +1,269 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from karmada.apiserver.auth.escalation import check_write
+from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
+from karmada.apiserver.auth.rbac import RbacAuthorizer
+from karmada.apiserver.failures import Failure
+
+MASTER = UserInfo("root", ("system:masters",))
+
+
+def role(name, rules, namespace=""):
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return {"metadata": metadata, "rules": rules}
+
+
+def binding(name, role_name, subjects, namespace="", kind=""):
+    metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    kind = kind or ("Role" if namespace else "ClusterRole")
+    return {"metadata": metadata, "roleRef": {"kind": kind, "name": role_name}, "subjects": subjects}
+
+
+def user(name):
+    return {"kind": "User", "name": name}
+
+
+def rule(verbs, groups=("",), resources=(), names=(), urls=()):
+    return {
+        "verbs": list(verbs),
+        "apiGroups": list(groups),
+        "resources": list(resources),
+        "resourceNames": list(names),
+        "nonResourceURLs": list(urls),
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        (Attributes("get", resource="configmaps", namespace="ns"), True),
+        (Attributes("delete", resource="configmaps", namespace="ns"), False),
+        (Attributes("get", resource="configmaps", namespace="other"), False),
+        (Attributes("get", resource="configmaps"), False),
+        (Attributes("get", resource="secrets", namespace="ns", name="one"), True),
+        (Attributes("get", resource="secrets", namespace="ns", name="two"), False),
+        (Attributes("list", resource="secrets", namespace="ns"), False),
+        (Attributes("update", "apps", resource="deployments", subresource="scale", namespace="ns"), True),
+        (Attributes("update", "apps", resource="deployments", namespace="ns"), False),
+        (Attributes("update", "apps", resource="statefulsets", subresource="status", namespace="ns"), True),
+    ],
+)
+def test_a_role_allows_what_its_rules_say_in_its_namespace(asked, allowed):
+    rbac = RbacAuthorizer()
+    rules = [
+        rule(["get", "list"], [""], ["configmaps"]),
+        rule(["get"], [""], ["secrets"], ["one"]),
+        rule(["update"], ["apps"], ["deployments/scale", "*/status"]),
+    ]
+    rbac.put("roles", role("reader", rules, "ns"))
+    rbac.put("rolebindings", binding("rb", "reader", [user("u")], "ns"))
+    decision = rbac.authorize(UserInfo("u"), asked)
+    assert decision.allowed is allowed
+    assert decision.reason == ('RBAC: allowed by RoleBinding "rb/ns" of Role "reader" to User "u"' if allowed else "")
+
+
+def test_service_accounts_are_bound_by_namespace_and_name():
+    rbac = RbacAuthorizer()
+    rbac.put("roles", role("r", [rule(["get"], [""], ["pods"])], "ns"))
+    rbac.put("rolebindings", binding("b", "r", [{"kind": "ServiceAccount", "name": "sa"}], "ns"))
+    asked = Attributes("get", resource="pods", namespace="ns")
+    assert rbac.authorize(UserInfo("system:serviceaccount:ns:sa"), asked).reason.endswith('ServiceAccount "sa/ns"')
+    assert not rbac.authorize(UserInfo("system:serviceaccount:other:sa"), asked).allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/healthz", True), ("/healthz/ping", False), ("/api", True), ("/api/v1", True), ("/apis", False)],
+)
+def test_paths_match_exactly_or_by_prefix(path, allowed):
+    rbac = RbacAuthorizer()
+    rbac.put("clusterroles", role("r", [rule(["get"], urls=["/healthz", "/api", "/api/*"])]))
+    rbac.put("clusterrolebindings", binding("b", "r", [{"kind": "Group", "name": "system:unauthenticated"}]))
+    assert rbac.authorize(ANONYMOUS, Attributes("get", path=path)).allowed is allowed
+
+
+def test_decisions_follow_every_change():
+    rbac = RbacAuthorizer()
+    asked = Attributes("get", resource="pods", namespace="ns")
+
+    def allowed():
+        return rbac.authorize(UserInfo("u"), asked).allowed
+
+    rbac.put("clusterrolebindings", binding("b", "r", [user("u")]))
+    assert rbac.authorize(UserInfo("u"), asked).reason == 'RBAC: clusterrole.rbac.authorization.k8s.io "r" not found'
+    rbac.put("clusterroles", role("r", [rule(["get"], [""], ["pods"])]))
+    assert allowed()
+    rbac.put("clusterroles", role("r", []))
+    assert not allowed()
+    rbac.put("clusterroles", role("r", [rule(["*"], ["*"], ["*"])]))
+    rbac.put("clusterrolebindings", binding("b", "r", [user("v")]))
+    assert not allowed()
+    rbac.put("clusterrolebindings", binding("b", "r", [user("u")]))
+    assert allowed()
+    rbac.remove("clusterrolebindings", "", "b")
+    assert not allowed()
+    assert rbac._everywhere == {}
+
+
+def test_masters_need_no_role():
+    assert RbacAuthorizer().authorize(MASTER, Attributes("get", resource="x")).allowed
+
+
+# A naive evaluator, straight from the definition.
+
+WORDS = st.sampled_from(["*", "a", "b"])
+RULES = st.builds(
+    rule,
+    st.lists(WORDS, min_size=1, max_size=2),
+    st.lists(WORDS, min_size=1, max_size=2),
+    st.lists(st.sampled_from(["*", "a", "b", "a/s", "*/s"]), min_size=1, max_size=2),
+    st.lists(st.sampled_from(["n", "m"]), max_size=1),
+)
+SUBJECTS = st.lists(st.sampled_from([user("u"), user("v"), {"kind": "Group", "name": "g"}]), min_size=1, max_size=2)
+ROLES = st.lists(
+    st.tuples(st.sampled_from(["", "x", "y"]), st.sampled_from(["r1", "r2"]), st.lists(RULES, max_size=2)), max_size=4
+)
+BINDINGS = st.lists(
+    st.tuples(st.sampled_from(["", "x", "y"]), st.sampled_from(["b1", "b2"]), st.sampled_from(["r1", "r2"]), SUBJECTS),
+    max_size=4,
+)
+ASKED = st.builds(
+    Attributes,
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["a", "b"]),
+    st.just("v1"),
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["", "s"]),
+    st.sampled_from(["", "x", "y"]),
+    st.sampled_from(["", "n", "m"]),
+)
+
+
+def naive(roles, bindings, person, asked):
+    for (namespace, _), (role_name, kind, subjects) in bindings.items():
+        if namespace not in ("", asked.namespace) or (namespace and not asked.namespace):
+            continue
+        if not any(s["name"] == person.name if s["kind"] == "User" else s["name"] in person.groups for s in subjects):
+            continue
+        for one in roles.get((namespace if kind == "Role" else "", role_name), []):
+            combined = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
+            resources = {"*", combined} | ({f"*/{asked.subresource}"} if asked.subresource else set())
+            if (
+                set(one["verbs"]) & {"*", asked.verb}
+                and set(one["apiGroups"]) & {"*", asked.group}
+                and set(one["resources"]) & resources
+                and (not one["resourceNames"] or asked.name in one["resourceNames"])
+            ):
+                return True
+    return False
+
+
+@settings(max_examples=300)
+@given(ROLES, BINDINGS, ASKED, st.sampled_from([UserInfo("u"), UserInfo("v", ("g",)), UserInfo("w", ("g", "h"))]))
+def test_the_index_agrees_with_a_naive_evaluator(roles, bindings, asked, person):
+    rbac = RbacAuthorizer()
+    known_roles, known_bindings = {}, {}
+    for namespace, name, rules in roles:
+        rbac.put("roles" if namespace else "clusterroles", role(name, rules, namespace))
+        known_roles[(namespace, name)] = rules
+        rbac.authorize(person, asked)
+    for namespace, name, role_name, subjects in bindings:
+        kind = "Role" if namespace and role_name == "r1" else "ClusterRole"
+        obj = binding(name, role_name, subjects, namespace, kind)
+        rbac.put("rolebindings" if namespace else "clusterrolebindings", obj)
+        known_bindings[(namespace, name)] = (role_name, kind, subjects)
+        rbac.authorize(person, asked)
+    assert rbac.authorize(person, asked).allowed is naive(known_roles, known_bindings, person, asked)
+
+
+# Escalation.
+
+
+@pytest.fixture
+def limited():
+    rbac = RbacAuthorizer()
+    rules = [
+        rule(["create", "update"], ["rbac.authorization.k8s.io"], ["roles", "rolebindings"]),
+        rule(["get"], [""], ["pods"]),
+    ]
+    rbac.put("roles", role("limited", rules, "ns"))
+    rbac.put("roles", role("powerful", [rule(["*"], [""], ["secrets"])], "ns"))
+    rbac.put("clusterroles", role("cluster-admin", [rule(["*"], ["*"], ["*"]), rule(["*"], (), urls=["*"])]))
+    rbac.put("rolebindings", binding("lim", "limited", [user("u")], "ns"))
+    return rbac
+
+
+LIMITED = UserInfo("u", ("system:authenticated",))
+HELD = 'user "u" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n'
+
+
+def test_a_role_with_held_permissions_may_be_written(limited):
+    check_write(limited, LIMITED, "roles", role("ok", [rule(["get"], [""], ["pods"])], "ns"), None)
+
+
+@pytest.mark.parametrize(
+    ("resource", "obj", "message"),
+    [
+        pytest.param(
+            "roles",
+            role("r", [rule(["get", "list"], [""], ["secrets"])], "ns"),
+            HELD + '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}',
+            id="role",
+        ),
+        pytest.param(
+            "rolebindings",
+            binding("b", "powerful", [user("u")], "ns"),
+            HELD + '{APIGroups:[""], Resources:["secrets"], Verbs:["*"]}',
+            id="binding",
+        ),
+        pytest.param(
+            "rolebindings",
+            binding("b", "cluster-admin", [], "ns", "ClusterRole"),
+            HELD + '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n{NonResourceURLs:["*"], Verbs:["*"]}',
+            id="cluster-admin",
+        ),
+        pytest.param(
+            "roles",
+            role("r", [rule(["get"], [""], ["secrets", "pods"], ["a", "b"])], "ns"),
+            HELD
+            + '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get"]}\n'
+            + '{APIGroups:[""], Resources:["secrets"], ResourceNames:["b"], Verbs:["get"]}',
+            id="names",
+        ),
+    ],
+)
+def test_granting_more_than_one_holds_is_refused(limited, resource, obj, message):
+    with pytest.raises(Failure) as refusal:
+        check_write(limited, LIMITED, resource, obj, None)
+    assert refusal.value.code == 403
+    name = obj["metadata"]["name"]
+    assert refusal.value.message == f'{resource}.rbac.authorization.k8s.io "{name}" is forbidden: {message}'
+    check_write(limited, MASTER, resource, obj, None)
+
+
+def test_binding_an_unknown_role_is_not_found(limited):
+    with pytest.raises(Failure) as refusal:
+        check_write(limited, LIMITED, "rolebindings", binding("b", "nosuch", [], "ns"), None)
+    assert refusal.value.message == 'rolebindings.rbac.authorization.k8s.io "nosuch" not found'
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "obj"),
+    [
+        ("bind", "roles", ("rolebindings", binding("b", "powerful", [], "ns"))),
+        ("escalate", "roles", ("roles", role("r", [rule(["*"], ["*"], ["*"])], "ns"))),
+    ],
+)
+def test_the_verbs_bind_and_escalate_lift_the_check(limited, verb, resource, obj):
+    limited.put("roles", role("extra", [rule([verb], ["rbac.authorization.k8s.io"], [resource])], "ns"))
+    limited.put("rolebindings", binding("extra", "extra", [user("u")], "ns"))
+    check_write(limited, LIMITED, *obj, None)
+
+
+def test_an_aggregation_rule_needs_everything(limited):
+    obj = role("agg", [])
+    obj["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
+    with pytest.raises(Failure, match="must have cluster-admin privileges to use the aggregationRule"):
+        check_write(limited, LIMITED, "clusterroles", obj, None)
