@@ -7,7 +7,7 @@ mutating admission and the strategy's `prepare_*` (what those add belongs to nob
 from karmada.apiserver.managedfields.apply import apply
 from karmada.apiserver.managedfields.conflicts import ApplyConflict
 from karmada.apiserver.managedfields.reset import reset_fields
-from karmada.apiserver.managedfields.scale import scale_config, scale_entries
+from karmada.apiserver.managedfields.scale import scale_config
 from karmada.apiserver.managedfields.track import track_update
 
-__all__ = ["ApplyConflict", "apply", "reset_fields", "scale_config", "scale_entries", "track_update"]
+__all__ = ["ApplyConflict", "apply", "reset_fields", "scale_config", "track_update"]

@@ -92,9 +92,9 @@ def _untracked(live: JSONObject, schema: Schema, mine: Entry, reset: Fields) -> 
     """An object nobody is known to own belongs, as it is, to whoever wrote it before."""
     found = compare(zero_object(schema), live, schema, reset)
     writer = entries.entry(
-        BEFORE_FIRST_APPLY, "Update", mine["apiVersion"], mine.get("subresource", ""), EMPTY, mine["time"]
+        BEFORE_FIRST_APPLY, "Update", mine["apiVersion"], mine.get("subresource", ""), EMPTY, mine.get("time", "")
     )
-    return after_write([], found, writer, reset)
+    return after_write([], found, writer)
 
 
 def _refuse_conflicts(

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from karmada.apiserver.managedfields import elements
-from karmada.apiserver.managedfields.fieldset import EMPTY, SELF, Fields
+from karmada.apiserver.managedfields.fieldset import EMPTY, SELF, Fields, without
 from karmada.apiserver.schema.model import Schema
 
 JSONObject = dict[str, Any]
@@ -26,27 +26,28 @@ class Comparison(NamedTuple):
     removed: Fields
 
 
-_SAME = (None, None)
 _Change = tuple[Fields | None, Fields | None]
 """Changed and removed fields below an element; None for nothing, an empty tree for the element itself."""
 
 
-def compare(old: JSONObject, new: JSONObject, schema: Schema, skip: Fields = EMPTY) -> Comparison:
-    """How two objects differ, apart from fields never owned and the top-level fields in `skip`."""
+def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EMPTY) -> Comparison:
+    """How two objects differ, apart from fields never owned and those below the members of `reset`."""
     changed: Fields = {}
     removed: Fields = {}
     for key, value in new.items():
-        if key == "apiVersion" or key == "kind" or "f:" + key in skip:
-            continue
         if key == "metadata":
-            _map(_owned(old.get(key)), _owned(value), elements.METADATA, "f:metadata", changed, removed)
+            _record("f:metadata", _differ_map(_owned(old.get(key)), _owned(value), elements.METADATA), changed, removed)
+        elif key == "apiVersion" or key == "kind" or "f:" + key in reset:
+            continue
         elif key not in old:
             changed["f:" + key] = everything(value, elements.child(schema, key)[0])
         elif old[key] != value:
             _record("f:" + key, _differ(old[key], value, elements.child(schema, key)[0]), changed, removed)
     for key in old:
-        if key not in new and key not in ("metadata", "apiVersion", "kind") and "f:" + key not in skip:
+        if key not in new and key not in ("metadata", "apiVersion", "kind") and "f:" + key not in reset:
             removed["f:" + key] = everything(old[key], elements.child(schema, key)[0])
+    if "f:metadata" in reset:
+        return Comparison(without(changed, reset), without(removed, reset))
     return Comparison(changed, removed)
 
 
@@ -82,10 +83,6 @@ def _record(element: str, change: _Change, changed: Fields, removed: Fields) -> 
         changed[element] = change[0]
     if change[1] is not None:
         removed[element] = change[1]
-
-
-def _map(old: JSONObject, new: JSONObject, schema: Schema, element: str, changed: Fields, removed: Fields) -> None:
-    _record(element, _differ_map(old, new, schema), changed, removed)
 
 
 def _differ(old: Any, new: Any, schema: Schema) -> _Change:

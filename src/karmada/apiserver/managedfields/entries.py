@@ -13,6 +13,7 @@ Identity = tuple[str, str, str, str]
 
 MAX_UPDATE_MANAGERS = 10
 ANCIENT = "ancient-changes"
+SCALE = "scale"
 
 
 def identity(entry: Entry) -> Identity:
@@ -23,9 +24,9 @@ def identity(entry: Entry) -> Identity:
 
 
 def entry(manager: str, operation: str, api_version: str, subresource: str, fields: Fields, time: str) -> Entry:
-    """A new entry owning fields in order; without time when the object did not change with it."""
+    """A new entry owning fields in order; the scale subresource leaves no time."""
     made: Entry = {"manager": manager, "operation": operation, "apiVersion": api_version}
-    if time:
+    if time and subresource != SCALE:
         made["time"] = time
     made["fieldsType"] = "FieldsV1"
     made["fieldsV1"] = fields

@@ -9,7 +9,7 @@ from typing import Any
 from karmada.apiserver.managedfields import entries
 from karmada.apiserver.managedfields.comparison import Comparison, compare
 from karmada.apiserver.managedfields.entries import Entry
-from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, union, without
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, union
 from karmada.apiserver.managedfields.zero import zero_object
 from karmada.apiserver.schema.model import Schema
 
@@ -45,14 +45,14 @@ def track_update(
         tracked = current if current is live else entries.arranged(current)
     else:
         writer = entries.entry(manager, "Update", api_version, subresource, EMPTY, now)
-        tracked = entries.arranged(entries.capped(after_write(current, comparison, writer, reset)))
+        tracked = entries.arranged(entries.capped(after_write(current, comparison, writer)))
     if tracked:
         metadata["managedFields"] = tracked
 
 
-def after_write(current: list[Entry], comparison: Comparison, writer: Entry, reset: Fields) -> list[Entry]:
+def after_write(current: list[Entry], comparison: Comparison, writer: Entry) -> list[Entry]:
     """The entries after a write: what changed belongs to the writer, what is gone to no one."""
-    taken = without(comparison.changed, reset)
+    taken = comparison.changed
     gone = union(comparison.changed, comparison.removed)
     who = entries.identity(writer)
     result: list[Entry] = []
