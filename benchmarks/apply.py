@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.result import Result
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.managedfields import apply, reset_fields, track_update
+from karmada.apiserver.printing import table
 
 ROUNDS = 2000
 
@@ -36,12 +37,17 @@ def run() -> list[Result]:
         new = {**config, "metadata": dict(config["metadata"])}
         track_update(None, new, resource.schema, "creator", "apps/v1", "", "2026-01-01T00:00:01Z", reset)
 
-    same = {**copy.deepcopy(live)}
+    def print_rows() -> None:
+        table(resource, [live] * 100, now=1_800_000_000.0)
+
+    same = copy.deepcopy(live)
+    live["metadata"]["creationTimestamp"] = same["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     return [
         Result("ownership: tracked update of one field (3 KB)", _micros(update), "µs", target=40),
         Result("ownership: update without a change (3 KB)", _micros(unchanged), "µs", target=40),
         Result("ownership: create (3 KB)", _micros(create), "µs"),
         Result("apply: no-op (3 KB)", _micros(no_op_apply), "µs"),
+        Result("printing: one table row", _micros(print_rows) / 100, "µs", target=20),
     ]
 
 
