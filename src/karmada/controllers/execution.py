@@ -5,7 +5,6 @@ cluster is a lane of its own. A member that is not ready is left alone; nothing 
 """
 
 import asyncio
-from typing import Any
 
 import msgspec
 import orjson
@@ -18,6 +17,7 @@ from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.members import Member, Members, MemberUnavailable
+from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
@@ -199,7 +199,7 @@ class ExecutionController:
         for change in changes:
             which = ObjectKey(*followed, change.key)
             if self._versions.drifted(which, change):
-                work = _work_of(change.item.body)
+                work = work_of(change.item.body)
                 if work is not None:
                     self.controller.enqueue(work)
 
@@ -272,12 +272,6 @@ def _changed(change: Change[Work]) -> list[Key]:
         if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
             return []
     return [change.key]
-
-
-def _work_of(body: bytes) -> Key | None:
-    noted: dict[str, Any] = (orjson.loads(body).get("metadata") or {}).get("annotations") or {}
-    namespace, name = noted.get(annotations.WORK_NAMESPACE), noted.get(annotations.WORK_NAME)
-    return Key(namespace, name) if namespace and name else None
 
 
 def _where(manifest: JSONObject) -> str:

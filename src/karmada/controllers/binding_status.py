@@ -1,0 +1,147 @@
+"""Binding status controller: puts together what the Works of a binding say, for the binding and for its template."""
+
+from typing import Any
+
+import msgspec
+
+from karmada.api import conditions, events
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import AggregatedStatusItem, ResourceBinding
+from karmada.controllers.bindings import (
+    OF_BINDING,
+    Binding,
+    BindingKey,
+    Bindings,
+    key_of,
+    of_binding,
+    owners_of,
+    permanent_id,
+    with_condition,
+)
+from karmada.controllers.context import Context
+from karmada.controllers.templates import Templates
+from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.committer import Committer, Unchanged
+from karmada.machinery.controller import DONE, Controller, Result
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import JSONObject
+from karmada.works.status import aggregate, is_fully_applied
+
+NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
+_SUCCESS = "All works have been successfully applied"
+_FAILURE = "Failed to apply all works, see status.aggregatedStatus for details"
+
+
+class BindingStatusController:
+    """See the module."""
+
+    def __init__(self, context: Context, templates: Templates) -> None:
+        self._context = context
+        self._templates = templates
+        self._bindings = Bindings(context)
+        self._works: Informer[Work] = context.informers.of(Work)
+        self._works.add_index(OF_BINDING, of_binding)
+        self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
+        self.controller: Controller[BindingKey] = Controller(
+            NAMESPACED,
+            self.reconcile,
+            workers=context.concurrency.bindings,
+            needs=(*self._bindings.informers, self._works),
+            lane=lambda key: key.namespace,
+            clock=context.clock,
+        )
+        self.controller.watch(self._works, _reported)
+        self.controller.watch(self._bindings.namespaced, _scheduled)
+        self.controller.watch(self._bindings.wide, _scheduled)
+
+    async def reconcile(self, key: BindingKey) -> Result:
+        """Bring the status of one binding and of its template up to date."""
+        binding = self._bindings.get(key)
+        if binding is None or binding.metadata.deletion_timestamp is not None:
+            return DONE
+        works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
+        items = aggregate(works, binding.spec.resource)
+        await self._write_binding(binding, items)
+        await self._write_template(binding, items)
+        return DONE
+
+    async def _write_binding(self, binding: Binding, items: tuple[AggregatedStatusItem, ...]) -> None:
+        now = self._context.clock.now()
+
+        def decide(current: Any) -> Any:
+            complete = is_fully_applied(current.spec, items)
+            found = with_condition(
+                current.status.conditions,
+                conditions.FULLY_APPLIED,
+                complete,
+                conditions.REASON_FULLY_APPLIED if complete else conditions.REASON_FULLY_APPLIED_FAILED,
+                _SUCCESS if complete else _FAILURE,
+                now,
+            )
+            status = msgspec.structs.replace(current.status, aggregated_status=items, conditions=found)
+            return msgspec.structs.replace(current, status=status)
+
+        outcome = await self._bindings.commit(binding, decide)
+        if not isinstance(outcome, Unchanged):
+            text = f"Update {key_of(binding)} with AggregatedStatus successfully."
+            self._recorders[isinstance(binding, ResourceBinding)].event(
+                ObjectReference.to(binding), events.NORMAL, events.AGGREGATE_STATUS.succeeded, text
+            )
+
+    async def _write_template(self, binding: Binding, items: tuple[AggregatedStatusItem, ...]) -> None:
+        item = await self._templates.get(binding.spec.resource)
+        if item is None:
+            return
+        template = item.value
+        if not self._context.interpreter.enabled(kind_of(template), Operation.AGGREGATE):
+            return
+        recorder = self._recorders[isinstance(binding, ResourceBinding)]
+        try:
+            aggregated = await self._context.interpreter.aggregate(item.value, items)
+        except InterpretError as error:
+            about = ObjectReference.to(template)
+            recorder.event(about, events.WARNING, events.AGGREGATE_STATUS.failed, str(error))
+            raise
+        status = aggregated.get("status")
+
+        def decide(current: JSONObject) -> JSONObject:
+            return {**current, "status": status} if status is not None else current
+
+        served = await self._templates.resource(template["apiVersion"], template["kind"])
+        committer = Committer(
+            self._context.client.resource(served.type), status_subresource="status" in served.subresources
+        )
+        outcome = await committer.commit(template, decide)
+        if not isinstance(outcome, Unchanged):
+            recorder.event(
+                ObjectReference.to(template),
+                events.NORMAL,
+                events.AGGREGATE_STATUS.succeeded,
+                "Update Resource with AggregatedStatus successfully.",
+            )
+
+
+def _reported(change: Change[Work]) -> list[BindingKey]:
+    """A Work came with a status, changed it, or went."""
+    if change.new is None:
+        return owners_of(change.item.value)
+    work = change.new.value
+    if change.old is not None:
+        before = change.old.value
+        if before.status == work.status and before.metadata.deletion_timestamp == work.metadata.deletion_timestamp:
+            return []
+    return owners_of(work)
+
+
+def _scheduled(change: Change[Any]) -> list[BindingKey]:
+    """A binding that was scheduled: report when it is new, and when its template changed."""
+    if change.new is None or change.new.value.status.last_scheduled_time is None:
+        return []
+    if change.old is not None:
+        before, after = change.old.value.spec.resource, change.new.value.spec.resource
+        was_scheduled = change.old.value.status.last_scheduled_time is not None
+        if was_scheduled and before.resource_version == after.resource_version:
+            return []
+    return [BindingKey(*change.key)]
