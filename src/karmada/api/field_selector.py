@@ -59,8 +59,10 @@ EVERYTHING = Selector()
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Selector:
     """Read the string form; `==` is the same as `=`."""
-    terms = tuple(_term(part, text) for part in sorted(_split(text)) if part)
-    return Selector(terms) if terms else EVERYTHING
+    terms = [_term(part, text) for part in sorted(_split(text)) if part]
+    # A lone equals sign compares nothing with nothing.
+    wanted = tuple(term for term in terms if term.field or term.value)
+    return Selector(wanted) if wanted else EVERYTHING
 
 
 def escape(value: str) -> str:

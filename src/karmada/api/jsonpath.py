@@ -180,7 +180,8 @@ class _Evaluation:
 
     def filter(self, node: Filter, value: Any) -> Values:
         if not isinstance(value, list):
-            raise self.error(f"{print_value(value)} is not array or slice and cannot be filtered")
+            # kubectl prints the whole value here, which may be a secret.
+            raise self.error(f"{type_name(value)} is not array or slice and cannot be filtered")
         return [item for item in value if self.passes(node, item)]
 
     def passes(self, node: Filter, item: Any) -> bool:
@@ -225,8 +226,8 @@ def _children(value: Any) -> Values:
 
 
 def _descendants(value: Any) -> Values:
-    """The value and all below it that have something below them."""
+    """The value and all below it that have something below them; text counts, numbers do not."""
     children = _children(value)
     if not children:
-        return []
+        return [value] if isinstance(value, str) and value else []
     return [value] + [item for child in children for item in _descendants(child)]

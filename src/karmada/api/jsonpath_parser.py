@@ -241,13 +241,11 @@ class _Scanner:
         if key:
             return list(self.nested(f".{key.group(1)}"))
         bounds = _SLICE.fullmatch(content)
-        if bounds is None or not content:
+        if bounds is None:
             raise self.error(f"invalid array index {content}")
         start, stop, step = (self.bound(group) for group in bounds.groups())
-        is_index = bounds.group(2) is None
-        if is_index and start is None:
-            raise self.error(f"invalid array index {content}")
-        return [Slice(start, stop, step, is_index)]
+        # Without a colon it is one element, and empty brackets are the first.
+        return [Slice(start, stop, step, bounds.group(2) is None)]
 
     def bound(self, text: str | None) -> int | None:
         digits = (text or "").lstrip(":")

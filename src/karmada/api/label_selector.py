@@ -400,7 +400,8 @@ class _Parser:
             if token == ",":
                 values.append("")
             elif not token or token in _SYMBOLS or values[-1]:
-                expected = "',' or ')'" if values[-1] else "',', ')' or identifier"
+                first = "',', ')' or identifier" if len(values) == 1 else "',', or identifier"
+                expected = "',' or ')'" if values[-1] else first
                 raise self.error(f"found '{token}', expected: {expected}")
             else:
                 values[-1] = token

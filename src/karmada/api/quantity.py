@@ -32,6 +32,7 @@ class Format(Enum):
 
 
 WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+WRONG_NUMBER = "unable to parse numeric part of quantity"
 WRONG_SUFFIX = "unable to parse quantity's suffix"
 TOO_LARGE = "quantity is out of bounds"
 
@@ -155,8 +156,10 @@ class Quantity:
 
     def as_int64(self) -> int | None:
         """The exact amount where Kubernetes has a quick conversion, which it has not for every whole number."""
-        if self.is_wide or self.exponent < 0 or self.exponent > _EXA:
+        if self.is_wide or self.exponent < 0 or (self.unscaled and self.exponent > _EXA):
             return None
+        if not self.unscaled:
+            return 0
         amount = self.unscaled * 10**self.exponent
         return amount if _fits_int64(amount) else None
 
@@ -220,6 +223,8 @@ def _parse_binary(text: str, negative: bool, whole: str, fraction: str, power: i
 
 def _in_nanos(text: str, unscaled: int, exponent: int, format: Format) -> Quantity:
     """Round away from zero to billionths: whoever asks for too little still gets something."""
+    if not any(character.isdigit() for character in re.split("[a-zA-Z]", text, maxsplit=1)[0]):
+        raise QuantityError(WRONG_NUMBER, text)
     if not unscaled:
         return Quantity(0, exponent, format, is_wide=True)
     step = exponent - _NANO

@@ -218,8 +218,11 @@ def _dumper_class() -> Any:
             return ScalarNode(_STRING, value, style="|")
         return ScalarNode(_STRING, value, style='"' if needs_quotes(value) else None)
 
+    def key_node(dumper: Any, key: str) -> Any:
+        return ScalarNode(_STRING, key, style='"') if key == MERGE else text(dumper, key)
+
     def mapping(dumper: Any, value: dict[str, Any]) -> Any:
-        pairs = [(dumper.represent_data(key), dumper.represent_data(value[key])) for key in sorted(value, key=_order)]
+        pairs = [(key_node(dumper, key), dumper.represent_data(value[key])) for key in sorted(value, key=_order)]
         return MappingNode(_PREFIX + "map", pairs, flow_style=False)
 
     def sequence(dumper: Any, value: Any) -> Any:

@@ -6,7 +6,7 @@ makes.
 """
 
 import re
-from math import inf, nan
+from math import inf, isfinite, nan
 from typing import Any
 
 TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
@@ -54,9 +54,7 @@ def resolve(text: str) -> Any:
 
 def needs_quotes(text: str) -> bool:
     """Whether a string would mean something else if it were written plainly."""
-    if not isinstance(resolve(text), str) or text == MERGE:
-        return True
-    return bool(_TIMESTAMP.fullmatch(text) or _BASE_60.fullmatch(text))
+    return not isinstance(resolve(text), str) or bool(_TIMESTAMP.fullmatch(text) or _BASE_60.fullmatch(text))
 
 
 def _number(text: str) -> int | float | None:
@@ -67,7 +65,8 @@ def _number(text: str) -> int | float | None:
         if -(2**63) <= integer < 2**64:
             return integer
     if _FLOAT.fullmatch(plain):
-        return normal(float(plain))
+        number = float(plain)
+        return normal(number) if isfinite(number) else None
     return None
 
 
@@ -80,4 +79,4 @@ def _integer(text: str) -> int:
 
 def normal(number: float) -> int | float:
     """A whole float that a 64-bit integer can hold becomes one."""
-    return int(number) if number.is_integer() and -(2**63) <= number < 2**63 else number
+    return int(number) if number.is_integer() and -(2**63) < number < 2**63 else number
