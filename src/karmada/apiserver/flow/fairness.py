@@ -1,0 +1,126 @@
+"""Bounded concurrency that no single user can exhaust.
+
+A request takes a seat while it runs. When all are taken it waits in its user's queue; free seats go round robin over
+the users that wait, so one with a thousand requests delays another with one by a single request. A full queue, or
+waiting longer than `patience`, is a 429 with Retry-After. Members of `system:masters` never wait: the owner must be
+able to act on an overloaded server.
+"""
+
+import asyncio
+from collections import deque
+from types import TracebackType
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.rbac import MASTERS
+from karmada.apiserver.failures import Failure, too_many_requests
+
+SEATS = 200
+QUEUE_PER_USER = 100
+QUEUE_TOTAL = 2000
+PATIENCE = 15.0
+
+
+class FairQueue:
+    """See the module's contract. `async with queue.seat(user): ...`"""
+
+    def __init__(
+        self,
+        seats: int = SEATS,
+        per_user: int = QUEUE_PER_USER,
+        total: int = QUEUE_TOTAL,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._free = seats
+        self._per_user = per_user
+        self._total = total
+        self._patience = patience
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """Users with waiting requests, the next in turn first; no queue is empty."""
+        self._count = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return self._count
+
+    @property
+    def free(self) -> int:
+        """How many seats are free."""
+        return self._free
+
+    def seat(self, user: UserInfo) -> "Seat":
+        """A seat for one request of a user."""
+        return Seat(self, user)
+
+    async def take(self, user: str) -> None:
+        """Take a seat, waiting in turn; raises the 429 `Failure`."""
+        if self._free > 0:
+            self._free -= 1
+            return
+        queue = self._waiting.get(user)
+        if self._count >= self._total or (queue is not None and len(queue) >= self._per_user):
+            raise overloaded()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if queue is None:
+            queue = self._waiting[user] = deque()
+        queue.append(future)
+        self._count += 1
+        try:
+            async with asyncio.timeout(self._patience):
+                await future
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if future.done() and not future.cancelled():
+                self.give_back()
+            else:
+                self._forget(user, future)
+            if isinstance(error, TimeoutError):
+                raise overloaded() from None
+            raise
+
+    def give_back(self) -> None:
+        """Free a seat, or hand it to the user whose turn it is."""
+        while self._waiting:
+            user, queue = next(iter(self._waiting.items()))
+            future = queue.popleft()
+            self._count -= 1
+            del self._waiting[user]
+            if queue:
+                self._waiting[user] = queue
+            if not future.done():
+                future.set_result(None)
+                return
+        self._free += 1
+
+    def _forget(self, user: str, future: asyncio.Future[None]) -> None:
+        queue = self._waiting.get(user)
+        if queue is not None and future in queue:
+            queue.remove(future)
+            self._count -= 1
+            if not queue:
+                del self._waiting[user]
+
+
+class Seat:
+    """The context of one running request."""
+
+    __slots__ = ("_exempt", "_queue", "_user")
+
+    def __init__(self, queue: FairQueue, user: UserInfo) -> None:
+        self._queue = queue
+        self._user = user.name
+        self._exempt = MASTERS in user.groups
+
+    async def __aenter__(self) -> None:
+        if not self._exempt:
+            await self._queue.take(self._user)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._exempt:
+            self._queue.give_back()
+
+
+def overloaded() -> Failure:
+    """The 429 of an overloaded server."""
+    return too_many_requests("Too many requests, please try again later.", 1)

@@ -1,0 +1,121 @@
+import asyncio
+
+import pytest
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.flow.deadlines import request_seconds, watch_seconds
+from karmada.apiserver.flow.fairness import FairQueue
+from karmada.apiserver.flow.watches import WatchBudget
+
+A, B = UserInfo("a"), UserInfo("b")
+MASTER = UserInfo("root", ("system:masters",))
+
+
+async def settle():
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_a_busy_user_delays_another_by_one_request():
+    queue = FairQueue(seats=1)
+    order = []
+
+    async def request(user):
+        async with queue.seat(user):
+            order.append(user.name)
+            await asyncio.sleep(0)
+
+    tasks = [asyncio.create_task(request(A)) for _ in range(10)]
+    await asyncio.sleep(0)
+    tasks.append(asyncio.create_task(request(B)))
+    await asyncio.gather(*tasks)
+    assert order.index("b") <= 3
+    assert (queue.free, queue.waiting) == (1, 0)
+
+
+async def test_a_full_queue_is_429_for_that_user_only():
+    queue = FairQueue(seats=1, per_user=2)
+    async with queue.seat(A):
+        waiting = [asyncio.create_task(queue.take("a")) for _ in range(2)]
+        await settle()
+        with pytest.raises(Failure) as failure:
+            await queue.take("a")
+        assert (failure.value.code, failure.value.headers) == (429, {"Retry-After": "1"})
+        other = asyncio.create_task(queue.take("b"))
+        await settle()
+        assert not other.done()
+        async with queue.seat(MASTER):
+            pass
+    await settle()
+    queue.give_back()
+    await settle()
+    queue.give_back()
+    await asyncio.gather(*waiting, other)
+
+
+async def test_the_whole_queue_is_bounded():
+    queue = FairQueue(seats=1, total=1)
+    await queue.take("a")
+    waiting = asyncio.create_task(queue.take("a"))
+    await settle()
+    with pytest.raises(Failure):
+        await queue.take("b")
+    queue.give_back()
+    await waiting
+
+
+async def test_patience_ends_with_429():
+    queue = FairQueue(seats=1, patience=0.01)
+    await queue.take("a")
+    with pytest.raises(Failure):
+        await queue.take("a")
+    assert queue.waiting == 0
+    queue.give_back()
+    assert queue.free == 1
+
+
+async def test_a_cancelled_request_loses_no_seat():
+    queue = FairQueue(seats=1)
+    await queue.take("a")
+    waiting = asyncio.create_task(queue.take("a"))
+    await settle()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    handed = asyncio.create_task(queue.take("a"))
+    await settle()
+    queue.give_back()
+    handed.cancel()
+    await asyncio.gather(handed, return_exceptions=True)
+    assert (queue.free, queue.waiting) == (1, 0)
+
+
+def test_watches_are_counted_by_user_and_in_all():
+    budget = WatchBudget(total=3, per_user=2)
+    tickets = [budget.open(A), budget.open(A)]
+    with pytest.raises(Failure):
+        budget.open(A)
+    budget.open(B)
+    with pytest.raises(Failure):
+        budget.open(B)
+    tickets[0].close()
+    tickets[0].close()
+    assert budget.count == 2
+    budget.open(B)
+
+
+@pytest.mark.parametrize(("wish", "seconds"), [("", 60), ("10s", 10), ("1m30s", 60), ("500ms", 0.5), ("0s", 60)])
+def test_deadlines(wish, seconds):
+    assert request_seconds({"timeout": wish}) == seconds
+
+
+def test_unreadable_deadlines_are_bad_requests():
+    with pytest.raises(Failure, match="invalid timeout"):
+        request_seconds({"timeout": "soon"})
+    with pytest.raises(Failure):
+        watch_seconds({"timeoutSeconds": "x"}, lambda: 0.0)
+
+
+def test_watches_end_spread_over_time():
+    assert watch_seconds({}, lambda: 0.5) == 2700
+    assert watch_seconds({"timeoutSeconds": "7"}, lambda: 0.5) == 7
