@@ -4,7 +4,7 @@ An apply needs more than a decodable object: every field must be declared, list 
 first thing wanted is a clear answer to the author of the configuration, in the words kubectl users know.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import elements
@@ -14,7 +14,6 @@ from karmada.apiserver.schema.model import MISSING, Schema
 JSONObject = dict[str, Any]
 
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
-_PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float)}
 
 
 def check(config: JSONObject, schema: Schema) -> None:
@@ -25,7 +24,7 @@ def check(config: JSONObject, schema: Schema) -> None:
         if not declared and not elements.allows(schema, key):
             errors.append(f".{key}: field not declared in schema")
         else:
-            _check(value, inner, _Place(None, "." + key), errors)
+            _check(value, inner, (None, "f:" + key), errors)
     if errors:
         metadata = config.get("metadata") or {}
         where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -35,32 +34,28 @@ def check(config: JSONObject, schema: Schema) -> None:
         raise Failure(500, "", message)
 
 
-class _Place(NamedTuple):
-    """Where a value is; spelled out only for an error."""
+_Place = tuple[Any, str]
+"""Where a value is: the place around it and its path element; spelled out only for an error."""
 
-    outer: "_Place | None"
-    text: str
 
-    def __str__(self) -> str:
-        return (str(self.outer) if self.outer else "") + self.text
+def _spelled(place: _Place | None) -> str:
+    return "" if place is None else _spelled(place[0]) + spell(place[1])
 
 
 def _check(value: Any, schema: Schema, place: _Place, errors: list[str]) -> None:
     if value is None:
         return
     wanted = schema.type
-    if isinstance(value, _PYTHON_TYPES.get(wanted, ())) and not isinstance(value, bool):
-        return
     if wanted == "object" or (not wanted and schema.properties is not None):
         if isinstance(value, dict):
             _check_map(value, schema, place, errors)
         else:
-            errors.append(f"{place}: expected map, got &{{{_plain(value)}}}")
+            errors.append(f"{_spelled(place)}: expected map, got &{{{_plain(value)}}}")
     elif wanted == "array":
         if isinstance(value, list):
             _check_list(value, schema, place, errors)
         else:
-            errors.append(f"{place}: expected list, got &{{{_plain(value)}}}")
+            errors.append(f"{_spelled(place)}: expected list, got &{{{_plain(value)}}}")
     elif wanted and schema.name != _QUANTITY:
         _check_scalar(value, wanted, place, errors)
 
@@ -70,36 +65,32 @@ def _check_map(value: JSONObject, schema: Schema, place: _Place, errors: list[st
     other = schema.additional or elements.ANY
     for key, inner in value.items():
         declared = properties.get(key)
-        if declared is None and not elements.allows(schema, key):
-            errors.append(f"{place}.{key}: field not declared in schema")
-        else:
-            _check(inner, declared or other, _Place(place, "." + key), errors)
+        if declared is None:
+            if not elements.allows(schema, key):
+                errors.append(f"{_spelled(place)}.{key}: field not declared in schema")
+                continue
+            declared = other
+        if inner.__class__ is not str or declared.type != "string":
+            _check(inner, declared, (place, "f:" + key), errors)
 
 
 def _check_list(value: list[Any], schema: Schema, place: _Place, errors: list[str]) -> None:
     inner = schema.items or elements.ANY
     if not elements.piecewise_list(schema):
         for position, item in enumerate(value):
-            _check(item, inner, _Place(place, f"[{position}]"), errors)
+            _check(item, inner, (place, f"i:{position}"), errors)
         return
     for position, item in enumerate(value):
         if reason := _nameless(item, schema):
-            errors.append(f"{place}: element {position}: {reason}")
+            errors.append(f"{_spelled(place)}: element {position}: {reason}")
             return
     seen: set[str] = set()
     for element, item in elements.items(schema, value):
         if element in seen:
-            errors.append(f"{place}: duplicate entries for key {spell(element)}")
+            errors.append(f"{_spelled(place)}: duplicate entries for key {spell(element)}")
             return
         seen.add(element)
-        _check(item, inner, _Item(place, element), errors)
-
-
-class _Item(_Place):
-    """A list item, named by its path element."""
-
-    def __str__(self) -> str:
-        return str(self.outer) + spell(self.text)
+        _check(item, inner, (place, element), errors)
 
 
 def _nameless(item: Any, schema: Schema) -> str:
@@ -107,7 +98,7 @@ def _nameless(item: Any, schema: Schema) -> str:
     if schema.list_type == "set":
         if item is None:
             return "associative list without keys has an element that's an explicit null"
-        if isinstance(item, dict | list):
+        if isinstance(item, elements.CONTAINER):
             return "associative list without keys has an element that's a map type"
         return ""
     if not isinstance(item, dict):
@@ -121,13 +112,13 @@ def _nameless(item: Any, schema: Schema) -> str:
 
 def _check_scalar(value: Any, wanted: str, place: _Place, errors: list[str]) -> None:
     if wanted in ("integer", "number"):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            errors.append(f"{place}: expected numeric (int or float), got {_type(value)}")
+        if value.__class__ not in (int, float):
+            errors.append(f"{_spelled(place)}: expected numeric (int or float), got {_type(value)}")
     elif wanted == "string":
         if not isinstance(value, str):
-            errors.append(f"{place}: expected string, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
+            errors.append(f"{_spelled(place)}: expected string, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
     elif wanted == "boolean" and not isinstance(value, bool):
-        errors.append(f"{place}: expected boolean, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
+        errors.append(f"{_spelled(place)}: expected boolean, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
 
 
 def _type(value: Any) -> str:

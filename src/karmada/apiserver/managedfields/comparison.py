@@ -61,7 +61,7 @@ def everything(value: Any, schema: Schema) -> Fields:
         other = schema.additional or elements.ANY
         for key in sorted(value):
             inner = value[key]
-            if isinstance(inner, dict | list) and inner:
+            if inner and isinstance(inner, elements.CONTAINER):
                 below["f:" + key] = everything(inner, properties.get(key, other))
             else:
                 below["f:" + key] = EMPTY
@@ -99,7 +99,7 @@ def _differ(old: Any, new: Any, schema: Schema) -> _Change:
 
 def _container(value: Any, other: Any) -> Any:
     """Null beside a container is an empty one."""
-    if value is None and isinstance(other, dict | list):
+    if value is None and isinstance(other, elements.CONTAINER):
         return type(other)()
     return value
 

@@ -10,6 +10,7 @@ import orjson
 
 from karmada.apiserver.schema.model import MISSING, Schema
 
+CONTAINER: Final = (dict, list)
 ANY: Final = Schema(preserve_unknown=True)
 """A value without a schema."""
 

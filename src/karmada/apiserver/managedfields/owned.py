@@ -28,7 +28,11 @@ def owned_by(config: JSONObject, schema: Schema) -> Fields:
 def _map(value: JSONObject, schema: Schema) -> Fields:
     claimed: Fields = {}
     for key in sorted(value):
-        _claim(claimed, key, value[key], *elements.child(schema, key))
+        inner = value[key]
+        if isinstance(inner, elements.CONTAINER):
+            _claim(claimed, key, inner, *elements.child(schema, key))
+        else:
+            claimed["f:" + key] = EMPTY
     return claimed
 
 
