@@ -87,7 +87,7 @@ class MemoryStorage:
 
     def _commit(self, change: Change) -> None:
         self._revision = change.revision
-        self._log.append(change._replace(context=None))
+        self._log.append(change)
         if len(self._log) > self._limit:
             self._compacted = self._log.popleft().revision
         if self._listener is not None:

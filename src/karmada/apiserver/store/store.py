@@ -205,7 +205,7 @@ class ObjectStore:
     ) -> AsyncIterator[Events]:
         """The events with after < revision <= until, which only the storage still knows."""
         prefix, recall = prefix_of(kind), self._contents.recall
-        while changes := await self._storage.history(after, until):
+        while after < until and (changes := await self._storage.history(after, until)):
             own = (recall(change) for change in changes if change.key.startswith(prefix))
             if events := _seen(own, place, match):
                 yield events
