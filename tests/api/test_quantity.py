@@ -76,6 +76,16 @@ def test_sum_of_absurdly_different_magnitudes_is_refused() -> None:
     assert Quantity.parse("-1e2000000000") < Quantity.parse("1n")
 
 
+def test_a_number_without_digits_is_zero_only_where_kubernetes_lets_it() -> None:
+    assert not Quantity.parse("e3")
+    with pytest.raises(QuantityError, match="numeric part"):
+        Quantity.parse("e-12")
+
+
+def test_zero_is_a_whole_number_at_any_scale() -> None:
+    assert Quantity.parse("0e20").as_int64() == 0
+
+
 def test_zero_takes_the_format_of_what_is_added() -> None:
     assert str(ZERO + Quantity.parse("1Gi")) == "1Gi"
     assert (ZERO + Quantity.parse("1Gi")).format is Format.BINARY_SI

@@ -101,6 +101,9 @@ def test_struct_and_json_agree() -> None:
             'unable to parse requirement: values[0]: Invalid value: "abc": '
             "for 'Gt', 'Lt' operators, the value must be an integer",
         ),
+        ("a in (b,=)", "unable to parse requirement: found '=', expected: ',', or identifier"),
+        ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
+        ("a in (b c)", "unable to parse requirement: found 'c', expected: ',' or ')'"),
         ("=x", "found '=', expected: !, identifier, or 'end of string'"),
         ("a,", "found '', expected: identifier after ','"),
         ("a=b c", "found 'c', expected: ',' or 'end of string'"),
@@ -172,6 +175,7 @@ def test_validation_names_every_field() -> None:
         ("metadata.name!=a", False),
         ("metadata.name=a,status.phase!=Running", True),
         ("status.phase=", True),
+        ("=,metadata.name=a", True),
         (r"spec.x=1\,2\=3\\", True),
     ],
 )
