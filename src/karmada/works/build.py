@@ -4,7 +4,7 @@ For each target: copy the template, revise its replicas (the caller does, throug
 completions, apply overrides, stamp it. What fails for one cluster fails only that cluster.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -120,7 +120,7 @@ class WorkBuilder:
             annotations={
                 annotations.CONFLICT_RESOLUTION: self._conflicts,
                 **noted,
-                **_records(overridden.by_cluster_policies, overridden.by_policies),
+                **records(overridden.by_cluster_policies, overridden.by_policies),
             },
         )
         return Draft(
@@ -228,13 +228,14 @@ def manifest_of(work: Work, ordinal: int = 0) -> JSONObject:
     return parsed
 
 
-def _records(by_cluster_policies: list[AppliedRule], by_policies: list[AppliedRule]) -> dict[str, str]:
-    records: dict[str, str] = {}
+def records(by_cluster_policies: Sequence[AppliedRule], by_policies: Sequence[AppliedRule]) -> dict[str, str]:
+    """The annotations of a Work that tell which override rules took effect."""
+    noted: dict[str, str] = {}
     if by_cluster_policies:
-        records[annotations.APPLIED_CLUSTER_OVERRIDES] = record(by_cluster_policies)
+        noted[annotations.APPLIED_CLUSTER_OVERRIDES] = record(by_cluster_policies)
     if by_policies:
-        records[annotations.APPLIED_OVERRIDES] = record(by_policies)
-    return records
+        noted[annotations.APPLIED_OVERRIDES] = record(by_policies)
+    return noted
 
 
 def _suspended(spec: ResourceBindingSpec, cluster: str) -> bool:

@@ -1,0 +1,117 @@
+"""Namespace sync: every namespace of the control plane exists in every member, through one Work per cluster.
+
+The Works are owned by the Namespace, so they go with it. A namespace labelled `skip-auto-propagation` is left out;
+Works that exist already stay when the label comes later.
+"""
+
+import asyncio
+
+import msgspec
+import orjson
+
+from karmada.api import finalizers, labels, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import ObjectMeta, OwnerReference
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.context import Context
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.errors import ApiError
+from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.overrides.apply import apply_overrides
+from karmada.overrides.errors import OverrideError
+from karmada.works.build import Draft, records
+
+COMPONENT = "namespace-sync-controller"
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+
+
+class NamespaceController:
+    """See the module."""
+
+    def __init__(self, context: Context) -> None:
+        self._scope = context.scope
+        self._namespaces: Informer[JSONObject] = context.informers.resource(NAMESPACES)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
+        self._works: Informer[Work] = context.informers.of(Work)
+        self._commit = Committer(context.client.of(Work))
+        self.controller: Controller[str] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=1,
+            needs=(self._namespaces, self._clusters, self._overrides, self._works),
+            clock=context.clock,
+        )
+        self.controller.watch(self._namespaces, lambda change: [change.key.name])
+        self.controller.watch(self._clusters, self._new_cluster)
+        self.controller.watch(self._overrides, self._override_changed)
+
+    async def reconcile(self, name: str) -> Result:
+        """Write the Works of one namespace."""
+        item = self._namespaces.item(Key("", name))
+        if item is None:
+            return DONE
+        namespace = item.value
+        metadata = namespace["metadata"]
+        if metadata.get("deletionTimestamp") or not self._is_synced(name, metadata.get("labels") or {}):
+            return DONE
+        clusters = [c for c in self._clusters.values() if c.metadata.deletion_timestamp is None]
+        outcomes = await asyncio.gather(*(self._write(item.body, cluster) for cluster in clusters))
+        errors = [outcome for outcome in outcomes if outcome is not None]
+        return Retry(str(errors[0])) if errors else DONE
+
+    def _is_synced(self, name: str, marks: dict[str, str]) -> bool:
+        if name == "default" or names.is_reserved_namespace(name) or self._scope.skips_namespace(name):
+            return False
+        return marks.get(labels.SKIP_AUTO_PROPAGATION, "").lower() != "true"
+
+    async def _write(self, body: bytes, cluster: Cluster) -> Exception | None:
+        namespace: JSONObject = orjson.loads(body)
+        metadata = namespace["metadata"]
+        owner = OwnerReference(
+            api_version="v1",
+            kind="Namespace",
+            name=metadata["name"],
+            uid=metadata["uid"],
+            controller=True,
+            block_owner_deletion=True,
+        )
+        try:
+            overridden = apply_overrides(namespace, cluster, self._overrides.values(), ())
+            work = ObjectMeta(
+                name=names.work_name("Namespace", metadata["name"], ""),
+                namespace=names.execution_space(cluster.metadata.name),
+                finalizers=(finalizers.WORK,),
+                annotations=records(overridden.by_cluster_policies, ()),
+                owner_references=(owner,),
+            )
+            draft = Draft(work, overridden.resource, suspend_dispatching=None, preserve_resources_on_deletion=None)
+            seen = self._works.get(work.name, work.namespace)
+            await self._commit.ensure(work.name, work.namespace, lambda w: _owned(draft.merged(w), owner), seen)
+        except (ApiError, OverrideError) as error:
+            return error
+        return None
+
+    def _new_cluster(self, change: Change[Cluster]) -> list[str]:
+        return [item.key.name for item in self._namespaces.all_items()] if change.old is None and change.new else []
+
+    def _override_changed(self, change: Change[ClusterOverridePolicy]) -> list[str]:
+        if change.initial:
+            return []
+        states = [item.value for item in (change.old, change.new) if item is not None]
+        selectors = [selector for policy in states for selector in policy.spec.resource_selectors]
+        chosen = [s for s in selectors if (s.api_version, s.kind) == ("v1", "Namespace")]
+        if any(not policy.spec.resource_selectors for policy in states) or any(not s.name for s in chosen):
+            return [item.key.name for item in self._namespaces.all_items()]
+        return [selector.name for selector in chosen]
+
+
+def _owned(work: Work, owner: OwnerReference) -> Work:
+    others = tuple(ref for ref in work.metadata.owner_references if ref.uid != owner.uid)
+    return msgspec.structs.replace(
+        work, metadata=msgspec.structs.replace(work.metadata, owner_references=(*others, owner))
+    )
