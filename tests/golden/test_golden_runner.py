@@ -121,6 +121,14 @@ def test_command_line_ends_with_the_counts(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.splitlines()[-1].endswith(" passed, 0 failed")
 
 
+@pytest.mark.parametrize("content", ["not json", "[1]"])
+def test_a_file_without_cases_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    file = tmp_path / "broken.jsonl"
+    file.write_text(content)
+    assert main([str(file)]) == 2
+    assert f"{file}, line 1" in capsys.readouterr().err
+
+
 def test_command_line_fails_when_nothing_was_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tripling").mkdir()
     assert main([str(tmp_path)]) == 2

@@ -71,6 +71,11 @@ SELECTOR_REQUIRED = "SelectorRequired"
 INVALID_SELECTOR = "InvalidSelector"
 AMBIGUOUS_SELECTOR = "AmbiguousSelector"
 FAILED_UPDATE_STATUS = "FailedUpdateStatus"
+FAILED_GET_RESOURCE_METRIC = "FailedGetResourceMetric"
+FAILED_GET_CONTAINER_RESOURCE_METRIC = "FailedGetContainerResourceMetric"
+FAILED_GET_PODS_METRIC = "FailedGetPodsMetric"
+FAILED_GET_OBJECT_METRIC = "FailedGetObjectMetric"
+FAILED_GET_EXTERNAL_METRIC = "FailedGetExternalMetric"
 
 # CronFederatedHPA
 START_RULE_FAILED = "StartRuleFailed"

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from karmada.testing.golden.run import Report, run
+from karmada.testing.golden.run import CaseFileError, Report, run
 from karmada.testing.golden.topics import TOPICS
 
 DEFAULT = Path("../shared/golden")
@@ -22,7 +22,11 @@ def main(arguments: list[str]) -> int:
     if not options.path.exists():
         print(f"no recorded cases at {options.path}", file=sys.stderr)
         return 2
-    report = run(options.path, TOPICS, options.case)
+    try:
+        report = run(options.path, TOPICS, options.case)
+    except CaseFileError as error:
+        print(error, file=sys.stderr)
+        return 2
     show(report)
     if not report.has_run:
         return 2

@@ -16,6 +16,12 @@ from karmada.testing.golden.compare import shorten
 
 EXCUSED_SHARE = 100
 """One in this many cases of a topic may be excused."""
+_NEAR = 3
+"""Folders above a file that may name its topic; what is further up is where the cases happen to be kept."""
+
+
+class CaseFileError(ValueError):
+    """A file that holds no recorded cases; the message names it and the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ def case_files(path: Path) -> list[Path]:
 def topic_of(file: Path, records: Iterable[Record], topics: Sequence[Topic]) -> Topic | None:
     """By the nearest folder that is named like a topic, else by the operations in the file."""
     by_name = {topic.name: topic for topic in topics}
-    for folder in file.resolve().parents:
+    for folder in list(file.resolve().parents)[:_NEAR]:
         if folder.name in by_name:
             return by_name[folder.name]
     operations = {record.get("op", "") for record in records}
@@ -78,9 +84,16 @@ def topic_of(file: Path, records: Iterable[Record], topics: Sequence[Topic]) -> 
 
 
 def _records(file: Path) -> Iterator[Record]:
-    for line in file.read_bytes().splitlines():
-        if line.strip():
-            yield orjson.loads(line)
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise CaseFileError(f"{file}, line {number}: not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise CaseFileError(f"{file}, line {number}: a case must be an object")
+        yield record
 
 
 def _run_records(topic: Topic, file: Path, records: list[Record], report: Report, only: str) -> None:
