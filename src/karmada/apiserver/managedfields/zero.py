@@ -12,6 +12,7 @@ from karmada.apiserver.managedfields.fieldset import EMPTY
 from karmada.apiserver.schema.model import Schema
 
 _ZERO_OF_TYPE = {"string": "", "integer": 0, "number": 0, "boolean": False}
+_ZERO_OF_CODE = {"q": "0", "i": 0}
 
 
 def zero_object(schema: Schema) -> dict[str, Any]:
@@ -31,4 +32,6 @@ def _zero(schema: Schema) -> dict[str, Any]:
             found[field] = _zero(inner) if inner.properties is not None else None
         elif code == "s":
             found[field] = _ZERO_OF_TYPE.get(inner.type)
+        elif code in _ZERO_OF_CODE:
+            found[field] = _ZERO_OF_CODE[code]
     return found
