@@ -20,6 +20,13 @@ def format_value(value: Any) -> str:
     return str(value)
 
 
+def escape_html(json: str) -> str:
+    """JSON text as Go's encoder writes it, safe inside HTML."""
+    for character in "<>&\u2028\u2029":
+        json = json.replace(character, f"\\u{ord(character):04x}")
+    return json
+
+
 def type_name(value: Any) -> str:
     """The Go type that decoded JSON has, for messages about a wrong one."""
     match value:

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from karmada.api.go_text import format_float, type_name
+from karmada.api.go_text import escape_html, format_float, type_name
 from karmada.api.jsonpath_parser import (
     Field,
     Filter,
@@ -99,9 +99,7 @@ def print_value(value: Any) -> str:
         case float():
             return format_float(value)
         case dict() | list():
-            text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-            # Go's encoder keeps JSON safe inside HTML.
-            return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+            return escape_html(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
     return str(value)
 
 
