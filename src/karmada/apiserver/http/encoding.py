@@ -35,15 +35,12 @@ class DateHeader:
         return self._line
 
 
-def head(
-    status: int, content_type: str, headers: Headers, date: bytes, framing: bytes, keep_alive: bool
-) -> bytes:
+def head(status: int, content_type: str, headers: Headers, date: bytes, framing: bytes, keep_alive: bool) -> bytes:
     """Status line and headers; `framing` is the line that says how the body ends (may be empty)."""
     line = _LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
     lines = []
     for name, value in headers.items():
-        for single in (value,) if isinstance(value, str) else value:
-            lines.append(f"{name}: {single}\r\n")
+        lines += [f"{name}: {single}\r\n" for single in ((value,) if isinstance(value, str) else value)]
     if content_type:
         lines.append(f"Content-Type: {content_type}\r\n")
     more = "".join(lines).encode("utf-8", "surrogateescape")
