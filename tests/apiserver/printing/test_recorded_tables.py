@@ -30,6 +30,7 @@ DEFAULTED: dict[str, Any] = {
     },
     "podphase-terminating": {"metadata": {"deletionTimestamp": CREATED}},
     "job": {"spec": {"completions": 1, "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "<uid:1>"}}}},
+    "cronjob": {"spec": {"suspend": False}},
     "replicaset": {"spec": {"replicas": 1}},
     "horizontalpodautoscaler": {"spec": {"minReplicas": 1}},
     "persistentvolumeclaim": {"spec": {"volumeMode": "Filesystem"}, "status": {"phase": "Pending"}},

@@ -147,3 +147,12 @@ def test_rows_carry_what_was_asked_for() -> None:
 
 def test_headers_can_be_left_out() -> None:
     assert table(builtin("configmaps"), [], now=NOW, headers=False)["columnDefinitions"] is None
+
+
+def test_flow_schemas_are_listed_by_precedence() -> None:
+    found = [
+        {"metadata": {**META, "name": name}, "spec": {"matchingPrecedence": precedence}}
+        for name, precedence in (("a", 900), ("b", 10), ("c", 10))
+    ]
+    rows = table(builtin("flowschemas"), found, now=NOW)["rows"]
+    assert [row["cells"][0] for row in rows] == ["b", "c", "a"]

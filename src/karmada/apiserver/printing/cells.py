@@ -89,6 +89,6 @@ def condition(obj: JSONObject, kind: str) -> JSONObject | None:
     return next((item for item in found if item.get("type") == kind), None)
 
 
-def text(value: Any) -> str:
+def text(value: bool | None) -> str:
     """A boolean as table cells spell it."""
-    return "True" if value else "False"
+    return UNSET if value is None else str(value)

@@ -36,8 +36,8 @@ def _admission_binding(obj: JSONObject, now: float) -> list[Any]:
     reference = spec.get("paramRef")
     shown = cells.UNSET
     if reference:
-        parts = filter(None, (reference.get("namespace"), reference.get("name")))
-        shown = "/".join(parts) if reference.get("name") else cells.selector(reference.get("selector"))
+        name = f"{reference.get('namespace') or '*'}/{reference.get('name')}"
+        shown = name if reference.get("name") else cells.selector(reference.get("selector"))
     return [cells.name_of(obj), spec.get("policyName", ""), shown, cells.age(obj, now)]
 
 
@@ -80,7 +80,7 @@ def _signing_request(obj: JSONObject, now: float) -> list[Any]:
     return [
         cells.name_of(obj),
         cells.age(obj, now),
-        spec.get("signerName", ""),
+        spec.get("signerName") or cells.NONE,
         spec.get("username", ""),
         cells.NONE if wanted is None else duration.human(wanted),
         state,
@@ -97,6 +97,10 @@ def _flow_schema(obj: JSONObject, now: float) -> list[Any]:
         cells.age(obj, now),
         (cells.condition(obj, "Dangling") or {}).get("status", "?"),
     ]
+
+
+def _precedence(obj: JSONObject) -> tuple[int, str]:
+    return cells.count(cells.part(obj, "spec"), "matchingPrecedence"), cells.name_of(obj)
 
 
 def _priority_level(obj: JSONObject, now: float) -> list[Any]:
@@ -154,7 +158,9 @@ PRINTERS: Printers = {
         columns("Name", "Age", "SignerName", "Requestor", "RequestedDuration", "Condition"), _signing_request
     ),
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): Printer(
-        columns("Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"), _flow_schema
+        columns("Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"),
+        _flow_schema,
+        order=_precedence,
     ),
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): Printer(
         columns("Name", "Type", "NominalConcurrencyShares", "Queues", "HandSize", "QueueLengthLimit", "Age"),

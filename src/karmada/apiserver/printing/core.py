@@ -73,7 +73,9 @@ def _quota(obj: JSONObject, now: float) -> list[Any]:
 
 def _component(obj: JSONObject, now: float) -> list[Any]:
     conditions: list[JSONObject] = obj.get("conditions") or []
-    healthy = next((item for item in conditions if item.get("type") == "Healthy"), {})
+    healthy = next((item for item in conditions if item.get("type") == "Healthy"), None)
+    if healthy is None:
+        return [cells.name_of(obj), "Unknown", "", ""]
     status = "Healthy" if healthy.get("status") == "True" else "Unhealthy"
     return [cells.name_of(obj), status, healthy.get("message", ""), healthy.get("error", "")]
 

@@ -15,11 +15,15 @@ def _unconditional(obj: JSONObject) -> list[JSONObject]:
 
 
 class Printer(NamedTuple):
-    """How one kind is printed. `conditions` are those of the row, e.g. that the object is completed."""
+    """How one kind is printed.
+
+    `conditions` are those of the row, e.g. that the object is completed; `order` sorts rows other than by name.
+    """
 
     columns: tuple[Column, ...]
     row: Row
     conditions: Callable[[JSONObject], list[JSONObject]] = _unconditional
+    order: Callable[[JSONObject], Any] | None = None
 
 
 Printers = dict[tuple[str, str], Printer]

@@ -61,7 +61,7 @@ def table(
     printer = printer_of(resource)
     definitions = [_definition(column) for column in printer.columns] if headers else None
     rows: list[JSONObject] = []
-    for obj in objects:
+    for obj in sorted(objects, key=printer.order) if printer.order else objects:
         row: JSONObject = {"cells": printer.row(obj, now)}
         conditions = printer.conditions(obj)
         if conditions:
