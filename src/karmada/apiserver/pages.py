@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import orjson
 
 from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
 from karmada.apiserver.requests.model import Answer
 
 _TEXT = "text/plain; charset=utf-8"
@@ -32,8 +33,8 @@ class ServerPages:
     """Answers for every path that names no resource."""
 
     def __init__(self, catalog: Catalog, ready: Callable[[], dict[str, bool]]) -> None:
-        self._catalog = catalog
         self._ready = ready
+        self._discovery = Discovery(catalog.types, lambda: catalog.version)
 
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
@@ -43,7 +44,7 @@ class ServerPages:
             return self._health("/" + head, check, params)
         if path == "/version":
             return Answer(200, orjson.dumps(KUBERNETES_VERSION))
-        return self._discovery(path)
+        return self._documents(path, accept)
 
     def _health(self, page: str, check: str, params: Mapping[str, str]) -> Answer:
         checks = self._ready()
@@ -58,35 +59,10 @@ class ServerPages:
         lines.append(f"{page[1:]} check {'passed' if healthy else 'failed'}")
         return Answer(200 if healthy else 500, ("\n".join(lines) + "\n").encode(), _TEXT)
 
-    def _discovery(self, path: str) -> Answer | None:
-        types = self._catalog.types()
-        if path == "/api":
-            return _json({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
-        if path == "/apis":
-            groups: dict[str, list[str]] = {}
-            for t in types:
-                if t.group and t.version not in groups.setdefault(t.group, []):
-                    groups[t.group].append(t.version)
-            return _json({"kind": "APIGroupList", "apiVersion": "v1", "groups": [
-                {"name": g, "versions": [{"groupVersion": f"{g}/{v}", "version": v} for v in vs],
-                 "preferredVersion": {"groupVersion": f"{g}/{vs[0]}", "version": vs[0]}} for g, vs in groups.items()]})
-        parts = path.strip("/").split("/")
-        if parts[0] == "api" and len(parts) == 2:
-            group, version = "", parts[1]
-        elif parts[0] == "apis" and len(parts) == 3:
-            group, version = parts[1:]
-        else:
-            return None
-        found = [t for t in types if t.group == group and t.version == version]
-        if not found:
-            return None
-        resources = []
-        for t in found:
-            resources.append({"name": t.plural, "singularName": t.singular, "namespaced": t.namespaced, "kind": t.kind, "verbs": list(t.verbs), "shortNames": list(t.short_names), "categories": list(t.categories)})
-            for s in t.subresources:
-                resources.append({"name": f"{t.plural}/{s.name}", "singularName": "", "namespaced": t.namespaced, "kind": s.kind, "verbs": list(s.verbs)})
-        return _json({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}".strip("/"), "resources": resources})
-
-
-def _json(body: object) -> Answer:
-    return Answer(200, orjson.dumps(body))
+    def _documents(self, path: str, accept: str) -> Answer | None:
+        for version in AGGREGATED_VERSIONS if "as=APIGroupDiscoveryList" in accept else ():
+            if f"v={version}" in accept and path in ("/api", "/apis"):
+                body = self._discovery.get(path, version)
+                return Answer(200, body, aggregated_media_type(version)) if body is not None else None
+        body = self._discovery.get(path)
+        return Answer(200, body) if body is not None else None

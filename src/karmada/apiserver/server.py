@@ -1,43 +1,66 @@
 """`ApiServer`: the parts wired together, usable in a test's own process or behind HTTPS.
 
-    async with ApiServer(ApiServerOptions()) as server:
-        transport = server.direct(user)
+    async with ApiServer() as server:
+        transport = server.direct(ADMIN)
+
+In memory it starts in milliseconds: schemas, keys and certificates are made when first needed.
 """
 
-import asyncio
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 
 import orjson
 
-from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin
-from karmada.apiserver.auth.model import Attributes, Authorizer, Decision, UserInfo
+from karmada.apiserver.admission.defaults import (
+    DefaultIngressClass,
+    DefaultStorageClass,
+    PodPriority,
+    PodTolerations,
+    StorageInUse,
+)
+from karmada.apiserver.admission.escalation import EscalationCheck
+from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
+from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
+from karmada.apiserver.admission.webhooks import MutatingWebhooks, ValidatingWebhooks, Webhooks
+from karmada.apiserver.auth.identity import Identity
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.bootstrap import bootstrap
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.controllers.certificates import CertificateController
+from karmada.apiserver.controllers.cluster_roles import ClusterRoleAggregation
+from karmada.apiserver.controllers.custom_resources import CustomResources
+from karmada.apiserver.controllers.expiry import Expiry
+from karmada.apiserver.controllers.garbage import GarbageCollector
+from karmada.apiserver.controllers.namespaces import NamespaceController
+from karmada.apiserver.controllers.service_accounts import ServiceAccounts
 from karmada.apiserver.direct import DirectTransport
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.outgoing import HttpCaller
 from karmada.apiserver.pages import ServerPages
+from karmada.apiserver.requests.conforming import conform
 from karmada.apiserver.requests.door import Door
 from karmada.apiserver.requests.http_door import HttpDoor
-from karmada.apiserver.requests.model import Context
-from karmada.apiserver.requests.pipeline import Pipeline
+from karmada.apiserver.requests.model import Call, Context
+from karmada.apiserver.requests.pipeline import Pipeline, Special, Verb
+from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
+from karmada.apiserver.requests.subresources.connect import Connect, Connector
+from karmada.apiserver.requests.subresources.finalize import finalize
+from karmada.apiserver.requests.subresources.pods import bind, evict
+from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
+from karmada.apiserver.requests.subresources.scale import scale
+from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.store import Index, Kind, ObjectStore
 
-ADMIN = UserInfo("kubernetes-admin", ("system:masters", "system:authenticated"))
+ADMIN = UserInfo("system:admin", ("system:masters", "system:authenticated"))
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
-_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-
-
-class _AllowAll:
-    def authorize(self, user: UserInfo, attributes: Attributes) -> Decision:
-        return Decision(True)
 
 
 @dataclass(slots=True)
@@ -45,8 +68,17 @@ class ApiServerOptions:
     """What an API server is made of."""
 
     storage: Storage = field(default_factory=MemoryStorage)
-    admission: list[AdmissionPlugin] = field(default_factory=list)
-    authorizer: Authorizer = field(default_factory=_AllowAll)
+    folder: Path | None = None
+    """Where keys and certificates are kept; None keeps them in memory."""
+    admission: Sequence[AdmissionPlugin] = ()
+    """Plugins beside Kubernetes' own: they change objects before mutating webhooks and judge after validating ones."""
+    connectors: dict[str, Connector] = field(default_factory=dict)
+    """Who answers log, exec, attach, portforward and proxy, by plural (`pods`) or with subresource (`pods/log`)."""
+    controllers: bool = True
+    """Whether this server runs the inherited controllers; one of several on the same storage does."""
+    client_ca: bytes = b""
+    anonymous: bool = True
+    issuer: str = ""
     now: Callable[[], float] = time.time
 
 
@@ -54,54 +86,115 @@ class ApiServer:
     """One API server."""
 
     def __init__(self, options: ApiServerOptions | None = None) -> None:
-        self.options = options or ApiServerOptions()
+        self.options = options = options or ApiServerOptions()
         self.catalog = Catalog(builtin_types())
-        self.store = ObjectStore(self.options.storage, self._index)
-        self.context = Context(
+        self.store = ObjectStore(options.storage, self._index)
+        self.identity = Identity(
             self.store,
-            self.catalog,
-            AdmissionChain(self.options.admission),
-            self.options.now,
-            lambda: str(uuid.uuid4()),
-            lambda: "".join(random.choices(_SUFFIX, k=5)),
+            options.folder,
+            client_ca=options.client_ca,
+            anonymous=options.anonymous,
+            issuer=options.issuer,
+            clock=options.now,
         )
-        self.pipeline = Pipeline(self.context, {})
-        self.door = Door(self.pipeline, self.options.authorizer, ServerPages(self.catalog, lambda: {"ping": True}))
+        self._caller = HttpCaller()
+        self.context = Context(
+            self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix
+        )
+        self.pipeline = Pipeline(self.context, self._specials())
+        self._ready = False
+        self.door = Door(self.pipeline, self.identity.rbac, ServerPages(self.catalog, self._checks))
+        self.custom_resources = CustomResources(self.context, lambda crd: None)
+        self._controllers = [
+            NamespaceController(self.context),
+            GarbageCollector(self.context),
+            ServiceAccounts(self.context, self.identity, lambda: self.identity.authority.certificate_pem),
+            ClusterRoleAggregation(self.context),
+            CertificateController(self.context, self.identity),
+            Expiry(self.context),
+        ]
         self._http: HttpServer | None = None
 
     async def __aenter__(self) -> "ApiServer":
         await self.store.start()
-        await self._bootstrap()
+        self.identity.follower.start()
+        self.custom_resources.load()
+        await bootstrap(self.context)
+        if self.options.controllers:
+            self.custom_resources.start()
+            for controller in self._controllers:
+                controller.start()
+        self._ready = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        self._ready = False
         if self._http is not None:
             await self._http.stop()
+        if self.options.controllers:
+            for controller in reversed(self._controllers):
+                await controller.stop()
+            await self.custom_resources.stop()
+        await self._caller.close()
         await self.store.stop()
 
     def direct(self, user: UserInfo = ADMIN, agent: str = "karmada") -> DirectTransport:
         """A transport into this server, as a user."""
         return DirectTransport(self.door, user, agent)
 
-    async def listen(self, host: str = "127.0.0.1", port: int = 0) -> int:
-        """Serve HTTP; returns the port."""
-
-        async def authenticate(request: HttpRequest) -> UserInfo:
-            return ADMIN
-
-        self._http = HttpServer(HttpDoor(self.door, authenticate))
+    async def listen(self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), tls: bool = True) -> int:
+        """Serve HTTP(S) on an address, with a certificate for `hosts`; returns the port."""
+        if self._http is None:
+            context = self.identity.tls(hosts) if tls else None
+            self._http = HttpServer(HttpDoor(self.door, self.identity.user_of), tls=context)
         return await self._http.listen(host, port)
 
-    async def _bootstrap(self) -> None:
-        from karmada.machinery.transport import GroupVersionResource, Request, Verb
+    def _plugins(self) -> list[AdmissionPlugin]:
+        """In the order in which they change objects; refusals come in the same order."""
+        store = self.store
+        hooks = Webhooks(store, self.catalog, self._caller, _uid, self._canonical, _always)
+        return [
+            NamespaceLifecycle(store),
+            TerminatingDefinitions(store),
+            PodPriority(store),
+            PodTolerations(store),
+            DefaultStorageClass(store),
+            StorageInUse(),
+            CertificateRules(self.identity.rbac),
+            DefaultIngressClass(store),
+            EscalationCheck(self.identity.rbac),
+            *self.options.admission,
+            MutatingWebhooks(hooks),
+            ValidatingWebhooks(hooks),
+        ]
 
-        transport = self.direct()
-        for name in _NAMESPACES:
-            if self.store.get(("", "namespaces"), "", name) is None:
-                body = {"metadata": {"name": name}}
-                await transport.send(Request(Verb.CREATE, GroupVersionResource("", "v1", "namespaces"), body=body))
+    def _canonical(self, request: AdmissionRequest, obj: JSONObject) -> JSONObject:
+        """An object that a webhook changed, decoded and defaulted like one from a client."""
+        if request.kind is not None:
+            return obj
+        served = self.catalog.find(request.type.group, request.type.version, request.type.plural)
+        assert served is not None
+        conform(Call("update", served, request.user), obj, "Ignore")
+        return obj
+
+    def _specials(self) -> dict[Special, Verb]:
+        connect = Connect(self.options.connectors)
+        return {
+            ("*", "*", "scale"): scale,
+            ("", "bindings", ""): bind,
+            ("", "pods", "binding"): bind,
+            ("", "pods", "eviction"): evict,
+            ("", "namespaces", "finalize"): finalize,
+            ("", "serviceaccounts", "token"): token_handler(self.identity),
+            ("certificates.k8s.io", "certificatesigningrequests", "approval"): approval,
+            **{("*", "*", name): connect for name in ("log", "exec", "attach", "portforward", "proxy")},
+            **review_handlers(self.identity, self.identity.rbac),
+        }
+
+    def _checks(self) -> dict[str, bool]:
+        return {"ping": True, "etcd": True, "poststarthook/bootstrap": self._ready}
 
     def _index(self, kind: Kind, body: bytes) -> Index:
         served = self.catalog.stored(kind)
@@ -113,12 +206,13 @@ class ApiServer:
         return Index(metadata.get("uid", ""), metadata.get("labels") or {}, owners, {})
 
 
-async def _serve() -> None:
-    async with ApiServer() as server:
-        port = await server.listen(port=18080)
-        print(port, flush=True)
-        await asyncio.Event().wait()
+def _uid() -> str:
+    return str(uuid.uuid4())
 
 
-if __name__ == "__main__":
-    asyncio.run(_serve())
+def _suffix() -> str:
+    return "".join(random.choices(_SUFFIX, k=5))
+
+
+async def _always(condition: JSONObject, request: AdmissionRequest) -> bool:
+    return True

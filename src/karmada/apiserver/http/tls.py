@@ -136,13 +136,13 @@ class TlsConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if len(data) <= _SLICE:
-            self._tls.send(data)
+            self._tls.sendall(data)
             self._flush(len(data))
             return
         view = memoryview(data)
         for start in range(0, len(data), _SLICE):
             part = view[start : start + _SLICE]
-            self._tls.send(part)
+            self._tls.sendall(part)
             self._flush(len(part))
 
     def close(self) -> None:

@@ -22,14 +22,13 @@ async def apply(context: Context, call: Call) -> Answer:
     metadata.check_namespace(call, meta)
     exists = context.store.get(call.served.key, call.namespace, call.name) is not None
     if not exists and not call.subresource:
-        obj = merged(context, call, options, config, None)
+        obj = applied(context, call, options, config, None)
         return await create_object(context, call, obj, options, managed=True)
     door = Door.STATUS if call.subresource == "status" else Door.MAIN
     change = Change(
         call,
         options,
-        lambda current: merged(context, call, options, config, current),
-        "PatchOptions",
+        lambda current: applied(context, call, options, config, current),
         door,
         managed=True,
     )
@@ -51,7 +50,7 @@ def configuration(context: Context, call: Call) -> JSONObject:
     return bodies.check_kind(context.catalog, call, body, call.served)
 
 
-def merged(
+def applied(
     context: Context, call: Call, options: WriteOptions, config: JSONObject, current: JSONObject | None
 ) -> JSONObject:
     """The object after the configuration is applied to it, decoded and defaulted."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from karmada.apiserver.auth.decisions import require
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
-from karmada.apiserver.failures import Failure, forbidden
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import JSON, View, negotiate
 from karmada.apiserver.requests.paths import ResourcePath
@@ -42,9 +42,7 @@ class Door:
 
     def authorize(self, user: UserInfo, attributes: Attributes) -> None:
         """Refuse what the user may not do."""
-        decision = self.authorizer.authorize(user, attributes)
-        if not decision.allowed:
-            raise denied(user, attributes, decision.reason)
+        require(self.authorizer, user, attributes)
 
     def call(
         self,
@@ -85,20 +83,3 @@ class Door:
         verb = {"GET": "get", "HEAD": "head", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
         self.authorize(user, Attributes(verb.get(method, method.lower()), path=path))
         return await self.pages.answer(method, path, params, accept)
-
-
-def denied(user: UserInfo, attributes: Attributes, reason: str) -> Failure:
-    """The refusal of the authoriser, in the reference's words."""
-    suffix = f": {reason}" if reason else ""
-    if not attributes.is_resource:
-        message = f'forbidden: User "{user.name}" cannot {attributes.verb} path "{attributes.path}"{suffix}'
-        return Failure(403, "Forbidden", message, {})
-    resource = attributes.resource
-    if attributes.subresource:
-        resource = f"{resource}/{attributes.subresource}"
-    where = f'in the namespace "{attributes.namespace}"' if attributes.namespace else "at the cluster scope"
-    why = (
-        f'User "{user.name}" cannot {attributes.verb} resource "{resource}" '
-        f'in API group "{attributes.group}" {where}{suffix}'
-    )
-    return forbidden(attributes.group, attributes.resource, attributes.name, why)

@@ -21,15 +21,13 @@ async def wait_for(context: Context, version: int, params: Mapping[str, str]) ->
         return
     own = duration(params.get("timeout", ""))
     limit = _PATIENCE if own is None else min(own, _PATIENCE)
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + limit
-    while version > context.store.revision:
-        remaining = deadline - loop.time()
-        if remaining <= 0:
-            if own is not None and own <= _PATIENCE:
-                raise DeadlinePassed
-            raise too_large(version, context.store.revision)
-        await asyncio.sleep(min(remaining, 0.05))
+    try:
+        async with asyncio.timeout(limit):
+            await context.store.reached(version)
+    except TimeoutError:
+        if own is not None and own <= _PATIENCE:
+            raise DeadlinePassed from None
+        raise too_large(version, context.store.revision) from None
 
 
 def too_large(version: int, current: int) -> Failure:

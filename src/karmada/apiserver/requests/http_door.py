@@ -1,6 +1,6 @@
 """The HTTP front door: authenticate, authorise, route, run, and write the answer."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from urllib.parse import parse_qsl
 
 import orjson
@@ -15,7 +15,7 @@ from karmada.apiserver.requests.model import Answer, Call, Streamed, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
 from karmada.apiserver.requests.watch import lines
 
-Authenticate = Callable[[HttpRequest], Awaitable[UserInfo]]
+Authenticate = Callable[[HttpRequest], UserInfo]
 _NOT_FOUND = HttpResponse(404, b"404 page not found\n", "text/plain; charset=utf-8")
 
 
@@ -30,7 +30,7 @@ class HttpDoor:
         """Answer one request; every refusal is a Status."""
         call: Call | None = None
         try:
-            user = await self._authenticate(request)
+            user = self._authenticate(request)
             params = dict(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
             path = paths.parse(request.path)
             if path is None:

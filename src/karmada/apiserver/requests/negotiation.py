@@ -32,7 +32,7 @@ class View(NamedTuple):
 
 
 JSON = View()
-_VERSIONS = {Form.TABLE: ("v1", "v1beta1"), Form.METADATA: ("v1", "v1beta1"), Form.METADATA_LIST: ("v1", "v1beta1")}
+_FORMS = {form.value: form for form in Form if form is not Form.OBJECT}
 
 
 def negotiate(accept: str, collection: bool) -> View:
@@ -62,11 +62,11 @@ def _transformation(options: dict[str, str], yaml: bool) -> View | None:
     name = options.get("as", "")
     if not name:
         return View(yaml=yaml) if yaml else JSON
-    if options.get("g") != "meta.k8s.io" or name not in Form:
-        return None
-    form = Form(name)
+    form = _FORMS.get(name)
     version = options.get("v", "")
-    return View(form, version, yaml) if version in _VERSIONS[form] else None
+    if form is None or options.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
+        return None
+    return View(form, version, yaml)
 
 
 def _by_quality(accept: str) -> list[str]:

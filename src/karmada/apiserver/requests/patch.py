@@ -13,6 +13,7 @@ from karmada.apiserver.requests.update import Change, Door, modify
 from karmada.apiserver.resources import JSONObject
 from karmada.machinery.transport import PatchType
 
+_TYPES = {kind.value: kind for kind in PatchType}
 _TRIES = 6
 _MAX_OPERATIONS = 10_000
 
@@ -37,16 +38,16 @@ async def patch(context: Context, call: Call) -> Answer:
         return new
 
     door = Door.STATUS if call.subresource == "status" else Door.MAIN
-    return await modify(context, Change(call, options, build, "PatchOptions", door, tries=_TRIES))
+    return await modify(context, Change(call, options, build, door, tries=_TRIES))
 
 
-def patch_type(call: Call) -> PatchType:
-    """The type of a patch by its content type; custom kinds know no strategic merge."""
+def patch_type(call: Call, scale: bool = False) -> PatchType:
+    """The type of a patch by its content type; custom kinds know no strategic merge, but Scales do."""
     media = call.content_type.split(";", 1)[0].strip()
-    if media not in PatchType:
+    kind = _TYPES.get(media)
+    if kind is None:
         raise Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-    kind = PatchType(media)
-    if kind is PatchType.STRATEGIC and call.served.type.custom:
+    if kind is PatchType.STRATEGIC and call.served.type.custom and not scale:
         accepted = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
         message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
         raise Failure(415, "UnsupportedMediaType", message)

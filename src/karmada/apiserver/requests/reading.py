@@ -4,6 +4,7 @@ The common case, the stored version as plain JSON, hands out the stored bytes un
 """
 
 import time
+import time
 from collections.abc import Sequence
 
 import orjson

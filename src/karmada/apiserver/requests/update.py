@@ -42,12 +42,14 @@ class Change:
     options: WriteOptions
     build: Callable[[JSONObject], Awaitable[JSONObject] | JSONObject]
     """The new object from the current one, which it may change."""
-    kind: str
-    """Kind of the options object: UpdateOptions or PatchOptions."""
     door: Door = Door.MAIN
     managed: bool = False
     """`build` keeps managedFields itself (apply)."""
     tries: int = _TRIES
+    view: Callable[[JSONObject], JSONObject] | None = None
+    """What admission sees instead of the object, where the subresource has a kind of its own."""
+    view_kind: tuple[str, str, str] | None = None
+    """Group, version and kind of the view."""
 
 
 async def update(context: Context, call: Call) -> Answer:
@@ -63,13 +65,13 @@ async def update(context: Context, call: Call) -> Answer:
             raise not_found(call.served.type.group, call.served.type.plural, call.name)
         return await create_object(context, call, obj, options)
     if not meta.get("resourceVersion") and not call.served.type.strategy.unconditional_update:
-        text = "Invalid value: 0x0: must be specified for an update"
+        text = "Invalid value: 0: must be specified for an update"
         error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
-        raise invalid(call.served.type.group, call.served.kind, call.name, [error])
+        raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
     encoded = orjson.dumps(obj)
     first = [obj]
     change = Change(
-        call, options, lambda current: first.pop() if first else orjson.loads(encoded), "UpdateOptions", door
+        call, options, lambda current: first.pop() if first else orjson.loads(encoded), door
     )
     return await modify(context, change)
 
@@ -129,21 +131,23 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     _prepare(change, new, old)
     if not change.managed:
         ownership.track(context, call, new, old, change.options.field_manager)
+    view = change.view
     request = AdmissionRequest(
         Operation.UPDATE,
         served.type,
         call.namespace,
         call.name,
         call.subresource,
-        new,
-        old,
+        new if view is None else view(new),
+        old if view is None else view(old),
         call.user,
-        admission_options(change.options, change.kind),
+        admission_options(change.options, "UpdateOptions"),
         change.options.dry_run,
-        warnings=call.warnings,
+        change.view_kind,
+        call.warnings,
     )
     await context.admission.mutate(request)
-    if request.object is not None and request.object is not new:
+    if view is None and request.object is not None and request.object is not new:
         new = request.object
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
@@ -159,7 +163,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         return item.body
     stored = await conforming.for_storage(context, served, new)
     value = stored.served.encode(stored.obj)
-    if old["metadata"].get("deletionTimestamp") and not meta.get("finalizers") and not pending_grace(old):
+    if _is_finished(new):
         await context.store.delete(served.key, call.namespace, call.name, value, item.revision)
         return value.at(item.revision)
     written = await context.store.update(
@@ -168,9 +172,12 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     return written.body
 
 
-def pending_grace(obj: JSONObject) -> bool:
-    """Whether a deletion still waits for its grace period to be cut to zero."""
-    return bool(obj["metadata"].get("deletionGracePeriodSeconds"))
+def _is_finished(obj: JSONObject) -> bool:
+    """Whether a deletion waits for nothing any more: no finalizer, no grace period."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"):
+        return False
+    return obj.get("kind") != "Namespace" or not (obj.get("spec") or {}).get("finalizers")
 
 
 def _prepare(change: Change, new: JSONObject, old: JSONObject) -> None:

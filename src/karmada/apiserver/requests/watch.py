@@ -24,7 +24,6 @@ from karmada.apiserver.store import StoreEvent, TooSlow, Watcher
 from karmada.machinery.transport import EventType
 
 _DEFAULT_SECONDS = (1800, 3600)
-_BOOKMARK_SECONDS = 60.0
 
 
 class Watch(NamedTuple):
@@ -33,7 +32,6 @@ class Watch(NamedTuple):
     call: Call
     watcher: Watcher
     seconds: float
-    bookmarks: bool
 
 
 async def open_watch(context: Context, call: Call) -> Watch:
@@ -62,7 +60,7 @@ async def open_watch(context: Context, call: Call) -> Watch:
         )
     except Compacted as error:
         raise gone(f"too old resource version: {after} ({error.oldest})") from None
-    return Watch(call, watcher, _seconds(options), options.bookmarks)
+    return Watch(call, watcher, _seconds(options))
 
 
 def _seconds(options: ListOptions) -> float:
@@ -70,18 +68,10 @@ def _seconds(options: ListOptions) -> float:
 
 
 async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEvent]]:
-    """The events of a watch until its time is over; silence is broken by bookmarks where they are wanted.
-
-    Raises `Failure` for what clients see as an error event.
-    """
+    """The events of a watch until its time is over; raises `Failure` for what clients see as an error event."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + watch.seconds
     with watch.watcher as watcher:
-        if watch.bookmarks:
-            timer = _bookmarks(context, watcher)
-            task = loop.create_task(timer)
-        else:
-            task = None
         ending = loop.call_at(deadline, watcher.close)
         try:
             async for events in watcher:
@@ -92,14 +82,6 @@ async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEve
             raise Failure(410, "Expired", f"too old resource version: {error}") from None
         finally:
             ending.cancel()
-            if task is not None:
-                task.cancel()
-
-
-async def _bookmarks(context: Context, watcher: Watcher) -> None:
-    while True:
-        await asyncio.sleep(_BOOKMARK_SECONDS)
-        watcher.bookmark(context.store.revision)
 
 
 async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:

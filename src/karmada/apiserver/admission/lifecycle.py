@@ -1,0 +1,81 @@
+"""Namespaces and what may be in them: nothing is created where there is no namespace or where one is ending."""
+
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.failures import Failure, forbidden, not_found
+from karmada.apiserver.store import ObjectStore
+
+_NAMESPACES = ("", "namespaces")
+PROTECTED = frozenset({"default", "kube-system", "kube-public"})
+_REVIEWS = frozenset({"localsubjectaccessreviews"})
+
+
+class NamespaceLifecycle:
+    """Refuses writes into absent or terminating namespaces, and the deletion of the built-in ones."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Creations in a namespace, and deletions of namespaces."""
+        if request.operation is Operation.CREATE:
+            return request.type.namespaced and request.type.plural not in _REVIEWS
+        return request.operation is Operation.DELETE and request.type.stored_as == _NAMESPACES
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Refuse before anything else is done."""
+        type_ = request.type
+        if request.operation is Operation.DELETE:
+            if request.name in PROTECTED:
+                raise forbidden("", "namespaces", request.name, "this namespace may not be deleted")
+            return
+        if request.subresource:
+            return
+        item = self._store.get(_NAMESPACES, "", request.namespace)
+        if item is None:
+            raise not_found("", "namespaces", request.namespace)
+        if b'"deletionTimestamp":' not in item.body:
+            return
+        why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
+        failure = forbidden(type_.group, type_.plural, request.name, why)
+        assert failure.details is not None
+        failure.details["causes"] = [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {request.namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ]
+        raise failure
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """All is said in `mutate`."""
+
+
+class TerminatingDefinitions:
+    """Refuses new objects of a CRD that is being deleted."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Creations of custom objects."""
+        return request.type.custom and request.operation is Operation.CREATE
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Nothing to change."""
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Refuse when the definition is marked for deletion."""
+        type_ = request.type
+        item = self._store.get(_DEFINITIONS, "", f"{type_.plural}.{type_.group}")
+        if item is not None and b'"deletionTimestamp":' in item.body:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(type_.group, type_.plural, request.name, why)
+
+
+_DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+def refusal(request: AdmissionRequest, why: str) -> Failure:
+    """The 403 of an admission plugin."""
+    return forbidden(request.type.group, request.type.plural, request.name, why)

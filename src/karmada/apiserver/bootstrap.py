@@ -1,0 +1,50 @@
+"""What every cluster has from the start: namespaces, default roles, the kubernetes service, priority classes."""
+
+import orjson
+
+from karmada.apiserver.auth import defaults
+from karmada.apiserver.auth.rbac import GROUP as RBAC
+from karmada.apiserver.controllers.writing import Writer
+from karmada.apiserver.requests.model import Context
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.store import Kind
+
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_PRIORITIES = (
+    ("system-cluster-critical", 2000000000, "Used for system critical pods that must run in the cluster."),
+    ("system-node-critical", 2000001000, "Used for system critical pods that must not be moved from their node."),
+)
+
+
+async def bootstrap(context: Context) -> None:
+    """Create what is missing; existing objects stay as they are, default roles are brought up to date."""
+    writer = Writer(context, "apiserver", masters=True)
+    for name in NAMESPACES:
+        await _ensure(context, writer, ("", "namespaces"), "", {"metadata": {"name": name}})
+    for name, value, text in _PRIORITIES:
+        body: JSONObject = {"metadata": {"name": name}, "value": value, "description": text}
+        await _ensure(context, writer, ("scheduling.k8s.io", "priorityclasses"), "", body)
+    await _roles(context, writer)
+
+
+async def _ensure(context: Context, writer: Writer, kind: Kind, namespace: str, obj: JSONObject) -> None:
+    if context.store.get(kind, namespace, obj["metadata"]["name"]) is None:
+        await writer.create(kind, namespace, obj)
+
+
+async def _roles(context: Context, writer: Writer) -> None:
+    def lookup(resource: str, namespace: str, name: str) -> JSONObject | None:
+        item = context.store.get((RBAC, resource), namespace, name)
+        if item is None:
+            return None
+        found: JSONObject = orjson.loads(item.body)
+        return found
+
+    for write in defaults.plan(lookup):
+        metadata = write.obj["metadata"]
+        namespace = metadata.get("namespace", "")
+        kind = (RBAC, write.resource)
+        if write.old is None:
+            await writer.create(kind, namespace, write.obj)
+        else:
+            await writer.replace(kind, namespace, write.obj)

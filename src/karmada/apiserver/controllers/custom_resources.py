@@ -1,0 +1,168 @@
+"""Custom resources come and go with their definitions.
+
+A definition is registered in the catalog in the same step in which its write becomes visible, so the very next
+request is served. Its status (names accepted, established) is written right after. Deleting a definition deletes its
+objects first; until they are gone it stays, marked as terminating.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+
+from karmada.apiserver.catalog import Catalog, Key
+from karmada.apiserver.controllers.worker import Worker
+from karmada.apiserver.controllers.writing import Writer
+from karmada.apiserver.crds import Names, crd_status, resource_types_of
+from karmada.apiserver.crds.status import is_established, terminating
+from karmada.apiserver.requests.model import Context
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Converter, Relabel, Served
+from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.machinery.transport import EventType
+
+KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_DELETED_MARK = b'"deletionTimestamp":'
+
+
+class _Registered(NamedTuple):
+    spec: bytes
+    keys: list[Key]
+
+
+class CustomResources:
+    """Serves what CustomResourceDefinitions define."""
+
+    def __init__(self, context: Context, converter: Callable[[JSONObject], Converter | None]) -> None:
+        self._context = context
+        self._store = context.store
+        self._catalog: Catalog = context.catalog
+        self._converter = converter
+        self._writer = Writer(context, "customresourcedefinition-controller")
+        self._worker: Worker[str] = Worker("custom-resources", self._process)
+        self._registered: dict[str, _Registered] = {}
+        self._ending: dict[Kind, str] = {}
+
+    def load(self) -> None:
+        """Register what the store holds; before anything is served."""
+        self._store.subscribe(self._changed)
+        for item in self._store.list(KIND).items:
+            self._consider(item)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._worker.start()
+
+    async def stop(self) -> None:
+        """Stop working."""
+        await self._worker.stop()
+
+    def _changed(self, kind: Kind, event: StoreEvent) -> None:
+        if kind == KIND:
+            if event.type is EventType.DELETED:
+                self._withdraw(event.item.name)
+                self._recheck_names(event.item.name)
+            else:
+                self._consider(event.item)
+        elif kind in self._ending and event.type is EventType.DELETED:
+            self._worker.add(self._ending[kind])
+
+    def _consider(self, item: Item) -> None:
+        crd: JSONObject = orjson.loads(item.body)
+        spec = crd["spec"]
+        kind = (spec["group"], spec["names"]["plural"])
+        if _DELETED_MARK in item.body:
+            self._ending[kind] = item.name
+        self._worker.add(item.name)
+        status = crd_status(crd, self._names_beside(crd), "")
+        if is_established({"status": status}):
+            self._register(item.name, crd)
+
+    def _register(self, name: str, crd: JSONObject) -> None:
+        spec = orjson.dumps(crd["spec"])
+        known = self._registered.get(name)
+        if known is not None and known.spec == spec:
+            return
+        types = resource_types_of(crd)
+        group = crd["spec"]["group"]
+        converter = self._converter(crd) or Relabel(group)
+        served = [Served(type_, converter) for type_ in types]
+        keys = [(type_.group, type_.version, type_.plural) for type_ in types]
+        self._registered[name] = _Registered(spec, keys)
+        self._catalog.replace(known.keys if known else (), served)
+
+    def _withdraw(self, name: str) -> None:
+        known = self._registered.pop(name, None)
+        self._ending = {kind: other for kind, other in self._ending.items() if other != name}
+        if known is not None:
+            self._catalog.replace(known.keys, ())
+
+    def _names_beside(self, crd: JSONObject) -> Names:
+        group, name = crd["spec"]["group"], crd["metadata"]["name"]
+        others = [
+            orjson.loads(item.body)
+            for item in self._store.list(KIND).items
+            if item.name != name and item.name.partition(".")[2] == group
+        ]
+        return Names.of(others)
+
+    def _recheck_names(self, name: str) -> None:
+        group = name.partition(".")[2]
+        for item in self._store.list(KIND).items:
+            if item.name.partition(".")[2] == group:
+                self._worker.add(item.name)
+
+    async def _process(self, name: str) -> None:
+        item = self._store.get(KIND, "", name)
+        if item is None:
+            return
+        crd: JSONObject = orjson.loads(item.body)
+        if "deletionTimestamp" in crd["metadata"]:
+            await self._end(name, crd)
+            return
+        now = rfc3339(self._context.now())
+        if crd_status(crd, self._names_beside(crd), now) != crd.get("status"):
+
+            def edit(current: JSONObject) -> None:
+                current["status"] = crd_status(current, self._names_beside(current), now)
+
+            await self._writer.change(KIND, "", name, edit, "status")
+        if is_established(crd) and FINALIZER not in (crd["metadata"].get("finalizers") or ()):
+            await self._writer.change(KIND, "", name, _add_finalizer)
+
+    async def _end(self, name: str, crd: JSONObject) -> None:
+        """Delete all objects, then let the definition go."""
+        if FINALIZER not in (crd["metadata"].get("finalizers") or ()):
+            return
+        kind = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
+        for item in self._store.list(kind).items:
+            if _DELETED_MARK not in item.body:
+                await self._writer.delete(kind, item.namespace, item.name, item.index.uid)
+        left = len(self._store.list(kind).items)
+        now = rfc3339(self._context.now())
+        if left:
+            reason, message = "InstanceDeletionInProgress", f"CustomResource deletion is in progress; {left} remain"
+            await self._tell(name, reason, message, now)
+            return
+        reason, message = "InstanceDeletionCompleted", "removed all instances"
+        await self._tell(name, reason, message, now)
+        await self._writer.change(KIND, "", name, _drop_finalizer)
+
+    async def _tell(self, name: str, reason: str, message: str, now: str) -> None:
+        def edit(current: JSONObject) -> None:
+            current["status"] = terminating(current, reason, message, now)
+
+        await self._writer.change(KIND, "", name, edit, "status")
+
+
+def _add_finalizer(crd: JSONObject) -> None:
+    finalizers = crd["metadata"].get("finalizers") or []
+    if FINALIZER not in finalizers and "deletionTimestamp" not in crd["metadata"]:
+        crd["metadata"]["finalizers"] = [*finalizers, FINALIZER]
+
+
+def _drop_finalizer(crd: JSONObject) -> None:
+    finalizers = crd["metadata"].get("finalizers") or []
+    crd["metadata"]["finalizers"] = [item for item in finalizers if item != FINALIZER]

@@ -1,0 +1,168 @@
+"""The garbage collector: dependents go when their last owner is gone, on the store's index of owners.
+
+Nothing is polled: the deletion of an owner, a dependent that names an absent owner, and an object marked with one of
+the two propagation finalizers are events. Owners are judged by uid from memory, so an answer is never stale.
+"""
+
+from typing import NamedTuple
+
+import orjson
+
+from karmada.apiserver.controllers.worker import Worker
+from karmada.apiserver.controllers.writing import Writer
+from karmada.apiserver.requests.model import Context
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.machinery.transport import EventType
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_FOREGROUND_MARK = b'"foregroundDeletion"'
+_ORPHAN_MARK = b'"orphan"'
+_DELETED_MARK = b'"deletionTimestamp":'
+
+
+class Key(NamedTuple):
+    """An object at its place; `uid` tells it from a later one of the same name."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+
+
+class GarbageCollector:
+    """Deletes, orphans and waits for dependents."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._store = context.store
+        self._writer = Writer(context, "generic-garbage-collector")
+        self._worker: Worker[Key] = Worker("garbage-collector", self._process)
+
+    def start(self) -> None:
+        """Look at everything once, then follow events."""
+        self._store.subscribe(self._changed)
+        for served in self._context.catalog.storage_resources():
+            for item in self._store.list(served.key).items:
+                self._consider(served.key, item)
+        self._worker.start()
+
+    async def stop(self) -> None:
+        """Stop working."""
+        await self._worker.stop()
+
+    def _changed(self, kind: Kind, event: StoreEvent) -> None:
+        item = event.item
+        if event.type is not EventType.DELETED:
+            self._consider(kind, item)
+            return
+        for dependent_kind, dependent in self._store.owned_by(item.index.uid):
+            self._add(dependent_kind, dependent)
+        for owner in item.index.owners:
+            self._revisit(owner)
+
+    def _consider(self, kind: Kind, item: Item) -> None:
+        body = item.body
+        if _DELETED_MARK in body and (_FOREGROUND_MARK in body or _ORPHAN_MARK in body):
+            self._add(kind, item)
+        elif item.index.owners and any(self._store.by_uid(owner) is None for owner in item.index.owners):
+            self._add(kind, item)
+
+    def _revisit(self, uid: str) -> None:
+        found = self._store.by_uid(uid)
+        if found is not None and _FOREGROUND_MARK in found[1].body:
+            self._add(*found)
+
+    def _add(self, kind: Kind, item: Item) -> None:
+        self._worker.add(Key(kind, item.namespace, item.name, item.index.uid))
+
+    async def _process(self, key: Key) -> None:
+        item = self._store.get(key.kind, key.namespace, key.name)
+        if item is None or item.index.uid != key.uid:
+            return
+        obj: JSONObject = orjson.loads(item.body)
+        metadata = obj["metadata"]
+        finalizers = metadata.get("finalizers") or []
+        if "deletionTimestamp" in metadata:
+            if ORPHAN in finalizers:
+                await self._orphan(key)
+            elif FOREGROUND in finalizers:
+                await self._delete_dependents(key)
+            return
+        if item.index.owners:
+            await self._judge(key, obj)
+
+    async def _orphan(self, key: Key) -> None:
+        """Cut the dependents loose, then let the owner go."""
+        for kind, dependent in self._store.owned_by(key.uid):
+            await self._drop_owners(Key(kind, dependent.namespace, dependent.name, dependent.index.uid), {key.uid})
+        await self._drop_finalizer(key, ORPHAN)
+
+    async def _delete_dependents(self, key: Key) -> None:
+        """Delete the dependents; the owner goes when none is left that blocks it."""
+        dependents = self._store.owned_by(key.uid)
+        blocking = [entry for entry in dependents if _blocks(entry[1], key.uid)]
+        if not blocking:
+            await self._drop_finalizer(key, FOREGROUND)
+            return
+        for kind, dependent in dependents:
+            if _DELETED_MARK not in dependent.body:
+                self._add(kind, dependent)
+
+    async def _judge(self, key: Key, obj: JSONObject) -> None:
+        """Delete a dependent without owners; forget owners that are gone while others stay."""
+        metadata = obj["metadata"]
+        solid: list[str] = []
+        waiting: list[str] = []
+        gone: list[str] = []
+        for reference in metadata["ownerReferences"]:
+            found = self._store.by_uid(reference["uid"])
+            if found is None or not _is_at(found, reference, key.namespace):
+                gone.append(reference["uid"])
+            elif _DELETED_MARK in found[1].body and _FOREGROUND_MARK in found[1].body:
+                waiting.append(reference["uid"])
+            else:
+                solid.append(reference["uid"])
+        if solid:
+            if gone or waiting:
+                await self._drop_owners(key, {*gone, *waiting})
+            return
+        finalizers = metadata.get("finalizers") or []
+        if waiting and self._store.owned_by(key.uid):
+            policy = "Foreground"
+        elif ORPHAN in finalizers:
+            policy = "Orphan"
+        elif FOREGROUND in finalizers:
+            policy = "Foreground"
+        else:
+            policy = "Background"
+        await self._writer.delete(key.kind, key.namespace, key.name, key.uid, policy)
+
+    async def _drop_owners(self, key: Key, uids: set[str]) -> None:
+        def edit(obj: JSONObject) -> None:
+            metadata = obj["metadata"]
+            owners = metadata.get("ownerReferences") or []
+            metadata["ownerReferences"] = [owner for owner in owners if owner["uid"] not in uids]
+
+        await self._writer.change(key.kind, key.namespace, key.name, edit)
+
+    async def _drop_finalizer(self, key: Key, finalizer: str) -> None:
+        def edit(obj: JSONObject) -> None:
+            metadata = obj["metadata"]
+            finalizers = metadata.get("finalizers") or []
+            metadata["finalizers"] = [other for other in finalizers if other != finalizer]
+
+        await self._writer.change(key.kind, key.namespace, key.name, edit)
+
+
+def _blocks(item: Item, owner: str) -> bool:
+    references = orjson.loads(item.body)["metadata"].get("ownerReferences") or ()
+    return any(ref["uid"] == owner and ref.get("blockOwnerDeletion") for ref in references)
+
+
+def _is_at(found: tuple[Kind, Item], reference: JSONObject, namespace: str) -> bool:
+    """Whether an owner is where the reference says: same group and name, in the dependent's namespace if in any."""
+    kind, item = found
+    group = reference["apiVersion"].rpartition("/")[0]
+    return kind[0] == group and item.name == reference["name"] and item.namespace in ("", namespace)

@@ -1,0 +1,172 @@
+"""Namespaces that end: their content is deleted kind by kind, then their own finalizer, then they are gone.
+
+How far it has come is told in the namespace's conditions. A namespace is looked at again whenever something in it
+changes, so nothing waits for a timer.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+import orjson
+
+from karmada.apiserver.controllers.worker import Worker
+from karmada.apiserver.controllers.writing import Writer
+from karmada.apiserver.requests.model import Context
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.machinery.transport import EventType
+
+_KIND: Kind = ("", "namespaces")
+FINALIZER = "kubernetes"
+_DELETED_MARK = b'"deletionTimestamp":'
+
+
+class Remaining(NamedTuple):
+    """What is still in a namespace."""
+
+    resources: Counter[str]
+    finalizers: Counter[str]
+    failures: list[str]
+
+
+class NamespaceController:
+    """Empties and removes namespaces marked for deletion."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._store = context.store
+        self._writer = Writer(context, "namespace-controller")
+        self._worker: Worker[str] = Worker("namespaces", self._process)
+        self._ending: set[str] = set()
+
+    def start(self) -> None:
+        """Look at everything once, then follow events."""
+        self._store.subscribe(self._changed)
+        for item in self._store.list(_KIND).items:
+            self._consider(item)
+        self._worker.start()
+
+    async def stop(self) -> None:
+        """Stop working."""
+        await self._worker.stop()
+
+    def _changed(self, kind: Kind, event: StoreEvent) -> None:
+        item = event.item
+        if kind == _KIND:
+            if event.type is EventType.DELETED:
+                self._ending.discard(item.name)
+            else:
+                self._consider(item)
+        elif item.namespace in self._ending:
+            self._worker.add(item.namespace)
+
+    def _consider(self, item: Item) -> None:
+        if _DELETED_MARK in item.body:
+            self._ending.add(item.name)
+            self._worker.add(item.name)
+
+    async def _process(self, name: str) -> None:
+        item = self._store.get(_KIND, "", name)
+        if item is None or _DELETED_MARK not in item.body:
+            return
+        if FINALIZER in ((orjson.loads(item.body).get("spec") or {}).get("finalizers") or ()):
+            remaining = await self._empty(name)
+            await self._tell(name, remaining)
+            if remaining.resources or remaining.failures:
+                return
+        await self._finalize(name)
+
+    async def _empty(self, namespace: str) -> Remaining:
+        resources: Counter[str] = Counter()
+        finalizers: Counter[str] = Counter()
+        failures: list[str] = []
+        for served in self._context.catalog.storage_resources():
+            if not served.type.namespaced or "delete" not in served.type.verbs:
+                continue
+            for item in self._store.list(served.key, namespace).items:
+                if _DELETED_MARK not in item.body:
+                    try:
+                        await self._writer.delete(served.key, namespace, item.name, item.index.uid)
+                    except Exception as error:
+                        failures.append(str(error))
+                left = self._store.get(served.key, namespace, item.name)
+                if left is None:
+                    continue
+                group = served.type.group
+                resources[f"{served.type.plural}.{group}"] += 1
+                for finalizer in orjson.loads(left.body)["metadata"].get("finalizers") or ():
+                    finalizers[finalizer] += 1
+        return Remaining(resources, finalizers, failures)
+
+    async def _tell(self, name: str, remaining: Remaining) -> None:
+        conditions = _conditions(remaining)
+        now = rfc3339(self._context.now())
+
+        def edit(obj: JSONObject) -> None:
+            status = obj.setdefault("status", {})
+            old = {condition["type"]: condition for condition in status.get("conditions") or ()}
+            status["conditions"] = [_transition(old.get(condition["type"]), condition, now) for condition in conditions]
+
+        await self._writer.change(_KIND, "", name, edit, "status")
+
+    async def _finalize(self, name: str) -> None:
+        def edit(obj: JSONObject) -> None:
+            spec = obj.setdefault("spec", {})
+            spec["finalizers"] = [item for item in spec.get("finalizers") or () if item != FINALIZER]
+            if not spec["finalizers"]:
+                del spec["finalizers"]
+
+        await self._writer.change(_KIND, "", name, edit, "finalize")
+
+
+def _transition(old: JSONObject | None, new: JSONObject, now: str) -> JSONObject:
+    changed = old is None or old.get("status") != new["status"]
+    time = now if changed or old is None else old.get("lastTransitionTime", now)
+    return {"type": new["type"], "status": new["status"], "lastTransitionTime": time, **_words(new)}
+
+
+def _words(condition: JSONObject) -> JSONObject:
+    return {"reason": condition["reason"], "message": condition["message"]}
+
+
+def _conditions(remaining: Remaining) -> list[JSONObject]:
+    def condition(kind: str, failed: bool, bad: tuple[str, str], good: tuple[str, str]) -> JSONObject:
+        reason, message = bad if failed else good
+        return {"type": kind, "status": "True" if failed else "False", "reason": reason, "message": message}
+
+    left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(remaining.resources.items()))
+    held = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(remaining.finalizers.items()))
+    failed = "; ".join(remaining.failures)
+    return [
+        condition(
+            "NamespaceDeletionDiscoveryFailure",
+            False,
+            ("", ""),
+            ("ResourcesDiscovered", "All resources successfully discovered"),
+        ),
+        condition(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            False,
+            ("", ""),
+            ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+        ),
+        condition(
+            "NamespaceDeletionContentFailure",
+            bool(remaining.failures),
+            ("ContentDeletionFailed", f"Failed to delete all resource types, {len(remaining.failures)} remaining: {failed}"),
+            ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+        ),
+        condition(
+            "NamespaceContentRemaining",
+            bool(remaining.resources),
+            ("SomeResourcesRemain", f"Some resources are remaining: {left}"),
+            ("ContentRemoved", "All content successfully removed"),
+        ),
+        condition(
+            "NamespaceFinalizersRemaining",
+            bool(remaining.finalizers),
+            ("SomeFinalizersRemain", f"Some content in the namespace has finalizers remaining: {held}"),
+            ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+        ),
+    ]

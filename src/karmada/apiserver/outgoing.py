@@ -1,0 +1,203 @@
+"""Outgoing HTTPS requests of the server itself: admission and conversion webhooks, aggregated API servers.
+
+One small HTTP/1.1 client on asyncio streams, with kept-alive connections per address. Failures are `CallFailed` with
+the words clients of the reference know.
+"""
+
+import asyncio
+import errno
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+_IDLE_LIMIT = 4
+_BODY_LIMIT = 16 << 20
+
+
+class CallFailed(Exception):
+    """No usable answer; the text says why, as the reference's HTTP client would."""
+
+
+class Response(NamedTuple):
+    """A whole answer; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Target(NamedTuple):
+    """Where to connect and how to trust it. `address` is the host and port to dial, `host` the name to verify."""
+
+    host: str
+    port: int
+    path: str
+    tls: bool = True
+    authorities: bytes = b""
+    """PEM; empty means the system's authorities."""
+    address: tuple[str, int] | None = None
+    certificate: tuple[str, str] | None = None
+    """Files of the client certificate and key."""
+    insecure: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Where connections can be shared."""
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(slots=True)
+class _Connection:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+class HttpCaller:
+    """Sends requests; connections are kept for reuse until `close`."""
+
+    def __init__(self) -> None:
+        self._idle: dict[Target, list[_Connection]] = {}
+
+    async def request(
+        self, method: str, target: Target, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Response:
+        """Send one request and read its whole answer; raises `CallFailed`."""
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._exchange(method, target, headers, body)
+        except TimeoutError:
+            raise CallFailed("context deadline exceeded") from None
+        except ssl.SSLCertVerificationError as error:
+            raise CallFailed(f"tls: failed to verify certificate: {_certificate_problem(error)}") from None
+        except (OSError, asyncio.IncompleteReadError) as error:
+            raise CallFailed(_connection_problem(target, error)) from None
+
+    async def close(self) -> None:
+        """Drop all idle connections."""
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.writer.close()
+        self._idle.clear()
+
+    async def _exchange(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Response:
+        key = target._replace(path="")
+        reused = self._idle.get(key)
+        while reused:
+            connection = reused.pop()
+            try:
+                return await self._send(connection, key, method, target, headers, body)
+            except (OSError, asyncio.IncompleteReadError):
+                connection.writer.close()
+        connection = await self._connect(target)
+        try:
+            return await self._send(connection, key, method, target, headers, body)
+        except BaseException:
+            connection.writer.close()
+            raise
+
+    async def _connect(self, target: Target) -> _Connection:
+        host, port = target.address or (target.host, target.port)
+        context = _context(target.authorities, target.certificate, target.insecure) if target.tls else None
+        name = target.host if context is not None else None
+        reader, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=name)
+        return _Connection(reader, writer)
+
+    async def _send(
+        self,
+        connection: _Connection,
+        key: Target,
+        method: str,
+        target: Target,
+        headers: Mapping[str, str],
+        body: bytes,
+    ) -> Response:
+        lines = [f"{method} {target.path or '/'} HTTP/1.1", f"Host: {target.origin}", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        connection.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        await connection.writer.drain()
+        response = await _read(connection.reader, method)
+        idle = self._idle.setdefault(key, [])
+        if response.headers.get("connection", "").lower() != "close" and len(idle) < _IDLE_LIMIT:
+            idle.append(connection)
+        else:
+            connection.writer.close()
+        return response
+
+
+async def _read(reader: asyncio.StreamReader, method: str) -> Response:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    status = int(head[0].split(" ", 2)[1])
+    headers = {}
+    for line in head[1:]:
+        name, _, value = line.partition(":")
+        if name:
+            headers[name.strip().lower()] = value.strip()
+    if method == "HEAD" or status in (204, 304):
+        return Response(status, headers, b"")
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        return Response(status, headers, await _chunked(reader))
+    if "content-length" in headers:
+        length = int(headers["content-length"])
+        if length > _BODY_LIMIT:
+            raise CallFailed("the answer is too large")
+        return Response(status, headers, await reader.readexactly(length))
+    headers["connection"] = "close"
+    return Response(status, headers, await reader.read(_BODY_LIMIT))
+
+
+async def _chunked(reader: asyncio.StreamReader) -> bytes:
+    parts: list[bytes] = []
+    total = 0
+    while True:
+        size = int((await reader.readline()).split(b";")[0], 16)
+        if size == 0:
+            while (await reader.readline()).strip():
+                pass
+            return b"".join(parts)
+        total += size
+        if total > _BODY_LIMIT:
+            raise CallFailed("the answer is too large")
+        parts.append(await reader.readexactly(size))
+        await reader.readline()
+
+
+@lru_cache(maxsize=256)
+def _context(authorities: bytes, certificate: tuple[str, str] | None, insecure: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=authorities.decode("ascii") if authorities else None)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if certificate is not None:
+        context.load_cert_chain(*certificate)
+    return context
+
+
+def _certificate_problem(error: ssl.SSLCertVerificationError) -> str:
+    if error.verify_code in (18, 19, 20, 21):
+        return "x509: certificate signed by unknown authority"
+    if error.verify_code == 10:
+        return "x509: certificate has expired or is not yet valid"
+    return f"x509: {error.verify_message}"
+
+
+def _connection_problem(target: Target, error: Exception) -> str:
+    host, port = target.address or (target.host, target.port)
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {error.reason or error}"
+    if isinstance(error, ConnectionRefusedError) or getattr(error, "errno", None) == errno.ECONNREFUSED:
+        return f"dial tcp {host}:{port}: connect: connection refused"
+    if isinstance(error, asyncio.IncompleteReadError | ConnectionResetError):
+        return "EOF"
+    return f"dial tcp: lookup {host}: no such host" if isinstance(error, OSError) and error.errno in (-2, -3) else str(error)
+
+
+def target_of(url: str, authorities: bytes) -> Target:
+    """The target of a URL."""
+    parts = urlsplit(url)
+    tls = parts.scheme != "http"
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    return Target(parts.hostname or "", parts.port or (443 if tls else 80), path, tls, authorities)

@@ -1,0 +1,67 @@
+"""CertificateSigningRequests: approval, and the rules of who may approve and sign."""
+
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.auth import csr
+from karmada.apiserver.auth.model import Authorizer
+from karmada.apiserver.requests import conforming, metadata, patch, reading
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.failures import not_found
+
+KIND = (csr.GROUP, csr.PLURAL)
+
+
+async def approval(context: Context, call: Call) -> Answer:
+    """Read or change the conditions of a request."""
+    if call.verb == "get":
+        item = context.store.get(call.served.key, call.namespace, call.name)
+        if item is None:
+            raise not_found(*KIND, call.name)
+        return await reading.one(call, item.body)
+    options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
+    if call.verb == "update":
+        wanted = conforming.decode(context, call, options.field_validation)
+        metadata.check_name(call, metadata.ensure(wanted))
+    else:
+        kind = patch.patch_type(call)
+        document = patch.patch_body(call, kind)
+
+    def build(current: JSONObject) -> JSONObject:
+        new = wanted if call.verb == "update" else patch.patched(call, kind, document, current)
+        if call.verb == "patch":
+            conforming.conform(call, new, options.field_validation)
+        version = metadata.ensure(new).get("resourceVersion") or ""
+        status = {**(current.get("status") or {}), "conditions": (new.get("status") or {}).get("conditions") or []}
+        if not status["conditions"]:
+            del status["conditions"]
+        return {**current, "metadata": {**current["metadata"], "resourceVersion": version}, "status": status}
+
+    return await modify(context, Change(call, options, build, Door.OTHER))
+
+
+class CertificateRules:
+    """The admission plugin of certificate signing requests."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Writes of signing requests."""
+        return request.type.stored_as == KIND and request.operation is not Operation.DELETE
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """A new request is its requester's."""
+        if request.operation is Operation.CREATE and request.object is not None:
+            csr.prepare(request.object, request.user)
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Check subject and permission."""
+        if request.object is None:
+            return
+        if request.operation is Operation.CREATE:
+            csr.check_subject(request.object)
+        elif request.old is not None:
+            door = csr.Door(request.subresource)
+            csr.check_permission(self._authorizer, request.user, door, request.object, request.old)

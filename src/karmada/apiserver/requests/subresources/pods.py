@@ -1,0 +1,187 @@
+"""Subresources of pods that change them: binding to a node, eviction, ephemeral containers, resize."""
+
+import orjson
+
+from karmada.api import label_selector
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.failures import Failure, bad_request, conflict, not_found
+from karmada.apiserver.requests import bodies
+from karmada.apiserver.requests.delete import delete_object
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.requests.update import Change, Door, changed
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
+from karmada.apiserver.store import Kind
+
+_BUDGETS: Kind = ("policy", "poddisruptionbudgets")
+_TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+async def bind(context: Context, call: Call) -> Answer:
+    """`pods/binding`: put the pod on a node."""
+    options = write_options(dict(call.params), "CreateOptions")
+    body = _body(call, "Binding")
+    name = call.name or (body.get("metadata") or {}).get("name") or ""
+    target = body.get("target") or {}
+    if target.get("kind") not in (None, "", "Node"):
+        raise bad_request("a pod can only be bound to a Node")
+    node = target.get("name") or ""
+    await _admit(context, call, body, ("", "v1", "Binding"), options)
+    where = Call("update", _pods(context), call.user, call.namespace, name, agent=call.agent)
+
+    def build(pod: JSONObject) -> JSONObject:
+        spec = pod.setdefault("spec", {})
+        if "deletionTimestamp" in pod["metadata"]:
+            raise conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
+        if spec.get("nodeName"):
+            why = f"pod {name} is already assigned to node \"{spec['nodeName']}\""
+            raise conflict("", "pods/binding", name, why)
+        spec["nodeName"] = node
+        annotations = (body.get("metadata") or {}).get("annotations")
+        if annotations:
+            pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **annotations}
+        status = pod.setdefault("status", {})
+        conditions = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
+        scheduled = {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": rfc3339(context.now()),
+        }
+        status["conditions"] = [*conditions, {**scheduled, "observedGeneration": pod["metadata"].get("generation")}]
+        if status["conditions"][-1]["observedGeneration"] is None:
+            del status["conditions"][-1]["observedGeneration"]
+        return pod
+
+    await changed(context, Change(where, options, build, Door.OTHER, managed=True))
+    return _success()
+
+
+def _pods(context: Context) -> Served:
+    served = context.catalog.find("", "v1", "pods")
+    assert served is not None
+    return served
+
+
+async def evict(context: Context, call: Call) -> Answer:
+    """`pods/eviction`: delete the pod unless a disruption budget forbids it."""
+    write = write_options(dict(call.params), "CreateOptions")
+    body = _body(call, "Eviction")
+    meta = body.get("metadata") or {}
+    if meta.get("name") and meta["name"] != call.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    options = delete_options({}, body.get("deleteOptions"))
+    if write.dry_run:
+        options = options._replace(dry_run=True)
+    item = context.store.get(call.served.key, call.namespace, call.name)
+    if item is None:
+        raise not_found("", "pods", call.name)
+    pod: JSONObject = orjson.loads(item.body)
+    await _admit(context, call, body, ("policy", "v1", "Eviction"), write)
+    if not _is_free(pod):
+        await _charge(context, call, pod, options.dry_run)
+    target = Call("delete", call.served, call.user, call.namespace, call.name, agent=call.agent, warnings=call.warnings)
+    await delete_object(context, target, options)
+    return _success()
+
+
+def _is_free(pod: JSONObject) -> bool:
+    """Pods that are done, waiting or ending anyway do not count against budgets."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase in ("Succeeded", "Failed", "Pending") or "deletionTimestamp" in pod["metadata"]
+
+
+async def _charge(context: Context, call: Call, pod: JSONObject, dry_run: bool) -> None:
+    labels = pod["metadata"].get("labels") or {}
+    budgets = []
+    for item in context.store.list(_BUDGETS, call.namespace).items:
+        budget = orjson.loads(item.body)
+        selector = (budget.get("spec") or {}).get("selector")
+        if selector is not None and label_selector.from_json(selector).matches(labels):
+            budgets.append(budget)
+    if not budgets:
+        return
+    if len(budgets) > 1:
+        raise Failure(
+            500,
+            "InternalError",
+            "Internal error occurred: This pod has more than one PodDisruptionBudget, "
+            "which the eviction subresource does not support.",
+        )
+    await _take(context, call, budgets[0]["metadata"]["name"], dry_run)
+
+
+async def _take(context: Context, call: Call, name: str, dry_run: bool) -> None:
+    """Take one disruption from a budget's status."""
+    served = context.catalog.find("policy", "v1", "poddisruptionbudgets")
+    assert served is not None
+
+    def build(budget: JSONObject) -> JSONObject:
+        status = budget.setdefault("status", {})
+        generation = budget["metadata"].get("generation", 0)
+        if status.get("observedGeneration", 0) < generation:
+            raise _refused(f"The disruption budget {name} is still being processed by the server.", 10, [])
+        allowed = status.get("disruptionsAllowed", 0)
+        if allowed <= 0:
+            healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+            text = f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+            raise _refused(_TOO_MANY, 0, [{"reason": "DisruptionBudget", "message": text}])
+        status["disruptionsAllowed"] = allowed - 1
+        disrupted = status.setdefault("disruptedPods", {})
+        disrupted[call.name] = rfc3339(context.now())
+        return budget
+
+    target = Call("update", served, call.user, call.namespace, name, "status", agent=call.agent)
+    await changed(context, Change(target, WriteOptions(dry_run=dry_run), build, Door.STATUS))
+
+
+def _refused(message: str, retry: int, causes: list[JSONObject]) -> Failure:
+    details: JSONObject = {}
+    if causes:
+        details["causes"] = causes
+    if retry:
+        details["retryAfterSeconds"] = retry
+    headers = {"Retry-After": str(retry)} if retry else {}
+    return Failure(429, "TooManyRequests", message, details, headers)
+
+
+def _body(call: Call, kind: str) -> JSONObject:
+    body, _ = bodies.tree(call, kind)
+    if not isinstance(body, dict):
+        raise bad_request(f"the body must be a {kind}")
+    if body.get("kind", kind) != kind:
+        head = f'{body["kind"]} in version "v1" cannot be handled as a {kind}'
+        raise bad_request(f'{head}: no kind "{body["kind"]}" is registered')
+    return body
+
+
+async def _admit(
+    context: Context, call: Call, body: JSONObject, kind: tuple[str, str, str], options: WriteOptions
+) -> None:
+    group, version, name = kind
+    body = {"kind": name, "apiVersion": f"{group}/{version}" if group else version, **body}
+    metadata = {"name": call.name, "namespace": call.namespace, **(body.get("metadata") or {})}
+    body["metadata"] = metadata
+    request = AdmissionRequest(
+        Operation.CREATE,
+        call.served.type,
+        call.namespace,
+        call.name,
+        call.subresource,
+        body,
+        None,
+        call.user,
+        {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+        options.dry_run,
+        kind,
+        call.warnings,
+    )
+    await context.admission.mutate(request)
+    await context.admission.validate(request)
+
+
+def _success() -> Answer:
+    body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return Answer(201, orjson.dumps(body))

@@ -1,0 +1,57 @@
+"""Reviews and tokens: resources that are only ever created and never stored."""
+
+import orjson
+
+from karmada.apiserver.auth.identity import Identity
+from karmada.apiserver.auth.model import Authorizer
+from karmada.apiserver.auth.reviews import REVIEWS, Review, ReviewContext
+from karmada.apiserver.requests import bodies, conforming, metadata, ownership
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.pipeline import Special, Verb
+from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.resources import JSONObject
+
+
+def review_handlers(identity: Identity, authorizer: Authorizer) -> dict[Special, Verb]:
+    """A handler for each kind of review."""
+
+    def handler(review: Review) -> Verb:
+        async def answer(context: Context, call: Call) -> Answer:
+            options = write_options(dict(call.params), "CreateOptions")
+            obj = conforming.decode(context, call, options.field_validation)
+            meta = metadata.ensure(obj)
+            if review.namespaced and not meta.get("namespace"):
+                meta["namespace"] = call.namespace
+            if review.tracked:
+                ownership.track(context, call, obj, None, options.field_manager)
+            tokens = identity.tokens
+            asked = ReviewContext(
+                call.user,
+                call.namespace,
+                identity.rbac,
+                authorizer,
+                identity.authenticator,
+                tokens.audiences,
+                rfc3339(context.now()),
+            )
+            return Answer(201, orjson.dumps(review.answer(obj, asked)))
+
+        return answer
+
+    return {(review.group, review.plural, ""): handler(review) for review in REVIEWS}
+
+
+def token_handler(identity: Identity) -> Verb:
+    """`serviceaccounts/token`."""
+
+    async def answer(context: Context, call: Call) -> Answer:
+        from karmada.apiserver.auth.token_request import TokenRequestContext, create_token
+
+        write_options(dict(call.params), "CreateOptions")
+        body, _ = bodies.tree(call, "TokenRequest")
+        obj: JSONObject = body if isinstance(body, dict) else {}
+        asked = TokenRequestContext(identity.tokens, identity.objects, context.now())
+        return Answer(201, orjson.dumps(create_token(call.namespace, call.name, obj, asked)))
+
+    return answer

@@ -1,0 +1,151 @@
+"""The scale subresource: the replicas of an object as a Scale, for built-in and custom kinds."""
+
+from collections.abc import Callable
+
+import orjson
+
+from karmada.apiserver.failures import bad_request, internal, invalid, not_found
+from karmada.apiserver.managedfields import scale_config
+from karmada.apiserver.requests import bodies, metadata, patch, reading
+from karmada.apiserver.requests.apply import applied
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import WriteOptions, write_options
+from karmada.apiserver.requests.update import Change, Door, changed
+from karmada.apiserver.resources import FieldError, JSONObject, ScalePaths
+from karmada.apiserver.served import dig
+from karmada.machinery.transport import PatchType
+
+KIND = ("autoscaling", "v1", "Scale")
+_BUILTIN = ScalePaths(".spec.replicas", ".status.replicas", "")
+
+
+async def scale(context: Context, call: Call) -> Answer:
+    """Read or change the Scale of an object."""
+    item = context.store.get(call.served.key, call.namespace, call.name)
+    if item is None:
+        raise not_found(call.served.type.group, call.served.type.plural, call.name)
+    if call.verb == "get":
+        return _answer(call, await reading.decoded(call.served, item.body))
+    if call.verb == "patch" and patch.patch_type(call) is PatchType.APPLY:
+        return await _apply(context, call)
+    options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
+    kind = patch.patch_type(call, scale=True) if call.verb == "patch" else None
+    document = patch.patch_body(call, kind) if kind is not None else _body(call)
+
+    def build(current: JSONObject) -> JSONObject:
+        wanted = patch.patched(call, kind, document, scale_of(call, current)) if kind is not None else document
+        _check(call, wanted)
+        meta = metadata.ensure(wanted)
+        for field in ("resourceVersion", "uid"):
+            if meta.get(field):
+                current["metadata"][field] = meta[field]
+            else:
+                current["metadata"].pop(field, None)
+        _set(current, paths_of(call).spec, (wanted.get("spec") or {}).get("replicas") or 0)
+        return current
+
+    return _answer(call, orjson.loads(await changed(context, _change(call, options, build))))
+
+
+def _change(
+    call: Call, options: WriteOptions, build: Callable[[JSONObject], JSONObject], managed: bool = False
+) -> Change:
+    return Change(
+        call, options, build, Door.MAIN, managed, view=lambda obj: scale_of(call, obj), view_kind=KIND
+    )
+
+
+async def _apply(context: Context, call: Call) -> Answer:
+    options = write_options(dict(call.params), "PatchOptions", apply=True)
+    wanted = _body(call)
+    _check(call, wanted)
+    replicas = (wanted.get("spec") or {}).get("replicas") or 0
+
+    def build(current: JSONObject) -> JSONObject:
+        config = scale_config(current, replicas, paths_of(call).spec)
+        return applied(context, call, options, config, current)
+
+    return _answer(call, orjson.loads(await changed(context, _change(call, options, build, managed=True))))
+
+
+def _body(call: Call) -> JSONObject:
+    body = call.body
+    if isinstance(body, bytes):
+        from karmada.api import yaml
+
+        body = yaml.load(body) if "yaml" in call.content_type else bodies.tree(call, "Scale")[0]
+    if not isinstance(body, dict):
+        raise bad_request("the body must be a Scale")
+    if body.get("kind", "Scale") != "Scale":
+        group, version, _ = KIND
+        head = f'{body["kind"]} in version "{version}" cannot be handled as a Scale'
+        raise bad_request(f"{head}: no kind \"{body['kind']}\" is registered for version \"{group}/{version}\"")
+    return body
+
+
+def _check(call: Call, wanted: JSONObject) -> None:
+    meta = metadata.ensure(wanted)
+    metadata.check_name(call, meta)
+    if meta.get("namespace") and meta["namespace"] != call.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    replicas = (wanted.get("spec") or {}).get("replicas") or 0
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        kind = "string" if isinstance(replicas, str) else "number"
+        text = f"json: cannot unmarshal {kind} into Go struct field ScaleSpec.spec.replicas of type int32"
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {text}')
+    if replicas < 0 and call.served.type.custom:
+        text = f"Invalid value: {replicas}: should be a non-negative integer"
+        path = paths_of(call).spec
+        raise invalid(call.served.type.group, call.served.kind, call.name, [FieldError("FieldValueInvalid", path, text)])
+    if replicas < 0:
+        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        error = FieldError("FieldValueInvalid", "spec.replicas", text)
+        raise invalid("autoscaling", "Scale", call.name, [error])
+
+
+def paths_of(call: Call) -> ScalePaths:
+    """Where the kind keeps its replicas and selector."""
+    return call.served.type.scale or _BUILTIN
+
+
+def scale_of(call: Call, obj: JSONObject) -> JSONObject:
+    """The Scale of an object."""
+    paths = paths_of(call)
+    source = obj["metadata"]
+    meta = {key: source[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in source}
+    spec: JSONObject = {}
+    replicas = dig(obj, paths.spec)
+    if replicas:
+        spec["replicas"] = replicas
+    status: JSONObject = {"replicas": dig(obj, paths.status) or 0}
+    selector = _selector(obj, paths)
+    if selector:
+        status["selector"] = selector
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta, "spec": spec, "status": status}
+
+
+def _selector(obj: JSONObject, paths: ScalePaths) -> str:
+    if paths is not _BUILTIN:
+        return str(dig(obj, paths.selector) or "") if paths.selector else ""
+    from karmada.api import label_selector
+
+    selector = dig(obj, "spec.selector")
+    if obj.get("kind") == "ReplicationController":
+        selector = {"matchLabels": selector or {}}
+    return str(label_selector.from_json(selector)) if selector else ""
+
+
+def _set(obj: JSONObject, path: str, value: int) -> None:
+    *outer, last = path.strip(".").split(".")
+    target = obj
+    for key in outer:
+        target = target.setdefault(key, {})
+    target[last] = value
+
+
+def _answer(call: Call, obj: JSONObject) -> Answer:
+    body = scale_of(call, obj)
+    if call.served.type.custom and call.served.type.scale is not None and dig(obj, call.served.type.scale.spec) is None:
+        path = call.served.type.scale.spec
+        raise internal(f'the spec replicas field "{path}" does not exist')
+    return Answer(200, orjson.dumps(body))
