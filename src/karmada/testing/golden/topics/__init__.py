@@ -1,10 +1,11 @@
 """The topics that can be run, one module each. Add yours to the list."""
 
 from karmada.testing.golden.case import Topic
-from karmada.testing.golden.topics import cronfederatedhpa, detector, naming, override, quantity
+from karmada.testing.golden.topics import cronfederatedhpa, dependencies, detector, naming, override, quantity
 
 TOPICS: list[Topic] = [
     cronfederatedhpa.TOPIC,
+    dependencies.TOPIC,
     detector.TOPIC,
     naming.TOPIC,
     override.TOPIC,
