@@ -35,11 +35,16 @@ class Attached(NamedTuple):
 
 
 def merge_snapshots(existing: Iterable[BindingSnapshot], new: Iterable[BindingSnapshot]) -> tuple[BindingSnapshot, ...]:
-    """Existing requirers with their news, then the new ones, each once."""
-    merged = {(snapshot.namespace, snapshot.name): snapshot for snapshot in existing}
+    """Existing requirers with their news, then the new ones."""
+    merged = list(existing)
     for snapshot in new:
-        merged[snapshot.namespace, snapshot.name] = snapshot
-    return tuple(merged.values())
+        which = (snapshot.namespace, snapshot.name)
+        place = next((i for i, known in enumerate(merged) if (known.namespace, known.name) == which), None)
+        if place is None:
+            merged.append(snapshot)
+        else:
+            merged[place] = snapshot
+    return tuple(merged)
 
 
 def delete_snapshot(existing: Iterable[BindingSnapshot], namespace: str, name: str) -> tuple[BindingSnapshot, ...]:
