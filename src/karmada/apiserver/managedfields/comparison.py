@@ -17,6 +17,7 @@ NEVER_OWNED = frozenset(
     ("name", "namespace", "creationTimestamp", "resourceVersion", "uid", "generation", "selfLink", "managedFields")
 )
 """Metadata nobody owns: it names the object or belongs to the server."""
+_NAMING = frozenset(("apiVersion", "kind"))
 
 
 class Comparison(NamedTuple):
@@ -34,19 +35,20 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
     """How two objects differ, apart from fields never owned and those below the members of `reset`."""
     changed: Fields = {}
     removed: Fields = {}
+    skip = {element[2:] for element, below in reset.items() if not below} | _NAMING
     for key, value in new.items():
         if key == "metadata":
             _record("f:metadata", _differ_map(_owned(old.get(key)), _owned(value), elements.METADATA), changed, removed)
-        elif key == "apiVersion" or key == "kind" or "f:" + key in reset:
+        elif key in skip:
             continue
         elif key not in old:
             changed["f:" + key] = everything(value, elements.child(schema, key)[0])
         elif old[key] != value:
             _record("f:" + key, _differ(old[key], value, elements.child(schema, key)[0]), changed, removed)
     for key in old:
-        if key not in new and key not in ("metadata", "apiVersion", "kind") and "f:" + key not in reset:
+        if key not in new and key != "metadata" and key not in skip:
             removed["f:" + key] = everything(old[key], elements.child(schema, key)[0])
-    if "f:metadata" in reset:
+    if reset and (changed or removed):
         return Comparison(without(changed, reset), without(removed, reset))
     return Comparison(changed, removed)
 

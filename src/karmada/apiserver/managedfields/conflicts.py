@@ -1,7 +1,8 @@
 """What stands in the way of an apply: fields that other managers own with other values."""
 
-import json
 from typing import NamedTuple
+
+import orjson
 
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields.entries import Entry, identity
@@ -17,7 +18,7 @@ class Conflict(NamedTuple):
     @property
     def owner(self) -> str:
         """The other manager as messages name it: updaters with their version, a subresource where there is one."""
-        manager = json.dumps(self.entry.get("manager", ""), ensure_ascii=False)
+        manager = orjson.dumps(self.entry.get("manager", "")).decode()
         if subresource := self.entry.get("subresource"):
             manager += f' with subresource "{subresource}"'
         return manager if self.entry["operation"] == "Apply" else f"{manager} using {self.entry['apiVersion']}"

@@ -9,6 +9,8 @@ _OBJECT_DOOR: dict[tuple[str, str], Fields] = {
     ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": EMPTY},
 }
 _STATUS_DOOR: dict[tuple[str, str], Fields] = {
+    ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": {"f:conditions": EMPTY}},
+    ("apiextensions.k8s.io", "customresourcedefinitions"): {"f:spec": EMPTY, "f:metadata": EMPTY},
     ("apps", "deployments"): {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
     ("", "pods"): {"f:spec": EMPTY, "f:metadata": {"f:deletionTimestamp": EMPTY, "f:ownerReferences": EMPTY}},
 }
