@@ -1,0 +1,93 @@
+"""Connections to one server, kept open and reused, newest first. Each use has the connection for itself."""
+
+import asyncio
+import os
+import ssl
+from urllib.parse import urlsplit
+
+from karmada.machinery.errors import Unavailable
+from karmada.machinery.http.connection import Connection
+from karmada.machinery.http.proxy import proxy_for, tunnel
+from karmada.machinery.http.target import Target
+
+IDLE = 60.0
+"""Seconds after which an unused connection is not trusted to be open any more."""
+
+
+class Pool:
+    """Idle connections, by the TLS context they were made with: a new certificate means new connections."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._url = urlsplit(target.server)
+        if self._url.scheme not in ("http", "https") or not self._url.hostname:
+            raise ValueError(f"the server must be http(s)://host[:port], not {target.server!r}")
+        self.host = self._url.hostname
+        self.port = self._url.port or (443 if self._url.scheme == "https" else 80)
+        self.secure = self._url.scheme == "https"
+        self._idle: dict[ssl.SSLContext | None, list[Connection]] = {}
+        self._closed = False
+
+    def reuse(self, context: ssl.SSLContext | None) -> Connection | None:
+        """An idle connection, if there is one."""
+        idle = self._idle.get(context, [])
+        now = asyncio.get_running_loop().time()
+        while idle:
+            connection = idle.pop()
+            if connection.usable and now - connection.idle_since < IDLE:
+                return connection
+            connection.close()
+        return None
+
+    async def open(self, context: ssl.SSLContext | None) -> Connection:
+        """A new connection. Failing to make one has had no effect on the server."""
+        if self._closed:
+            raise Unavailable("the transport is closed")
+        try:
+            return await self._connect(context)
+        except ssl.SSLCertVerificationError as error:
+            raise Unavailable(f"{self._target.server} cannot be trusted: {error.verify_message}") from error
+        except (OSError, ssl.SSLError) as error:
+            raise Unavailable(f"no connection to {self._target.server}: {error}") from error
+
+    def give_back(self, context: ssl.SSLContext | None, connection: Connection) -> None:
+        """Keep a connection for the next request if it can take one."""
+        if self._closed or not connection.usable:
+            connection.close()
+            return
+        connection.idle_since = asyncio.get_running_loop().time()
+        if context not in self._idle:
+            self._drop_all()
+        self._idle.setdefault(context, []).append(connection)
+
+    def close(self) -> None:
+        """Close what is idle; what is in use is closed when it is given back."""
+        self._closed = True
+        self._drop_all()
+
+    def _drop_all(self) -> None:
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.close()
+        self._idle.clear()
+
+    async def _connect(self, context: ssl.SSLContext | None) -> Connection:
+        loop = asyncio.get_running_loop()
+        name = (self._target.server_name or self.host) if context is not None else None
+        proxy = proxy_for(self._url, self._target.proxy, os.environ)
+        if proxy is None:
+            _, connection = await loop.create_connection(
+                Connection, self.host, self.port, ssl=context, server_hostname=name
+            )
+            return connection
+        raw = await tunnel(proxy, self.host, self.port)
+        connection = Connection()
+        if context is None:
+            raw.set_protocol(connection)
+            connection.connection_made(raw)
+            return connection
+        secured = await loop.start_tls(raw, connection, context, server_hostname=name)
+        if secured is None:
+            raise Unavailable("the connection broke during the TLS handshake")
+        connection.connection_made(secured)
+        return connection

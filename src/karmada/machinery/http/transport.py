@@ -1,0 +1,186 @@
+"""The `http` transport: API requests over connections that are kept, with deadlines and retries that cannot do harm.
+
+What is repeated, and why that is safe:
+- a request for which no connection could be made: the server never saw it;
+- a read whose connection broke: reads change nothing;
+- a request answered with 429 and Retry-After: the server refused it before doing anything (evictions excepted: there
+  it is an answer);
+- a read answered with 503 and Retry-After;
+- a request answered with 401, once, when fresher credentials can be had.
+A write whose connection broke after it was sent is not repeated: whether it happened is for the caller to find out.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Callable
+
+import orjson
+
+from karmada.machinery.errors import ApiError, Timeout, TooManyRequests, Unauthorized, Unavailable, from_status
+from karmada.machinery.http.connection import Connection, ConnectionBroken, Head
+from karmada.machinery.http.credentials import Credentials, CredentialSource
+from karmada.machinery.http.paths import Wire, to_wire
+from karmada.machinery.http.pool import Pool
+from karmada.machinery.http.streaming import events
+from karmada.machinery.http.target import NOTHING, Target
+from karmada.machinery.http.tls import TLSSettings
+from karmada.machinery.transport import Request, WatchStream
+
+IN_FLIGHT = 64
+ATTEMPTS = 5
+RAW_TIMEOUT = 30.0
+
+
+class _Refused(Exception):
+    """An answer that is no success; carries what decides about a retry."""
+
+    def __init__(self, error: ApiError, retry_after: float | None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.retry_after = retry_after
+
+
+class HttpTransport:
+    """Implements `machinery.transport.Transport` over HTTP."""
+
+    def __init__(self, target: Target, *, agent: str = "karmada", warn: Callable[[str], None] | None = None) -> None:
+        self._pool = Pool(target)
+        self._tls = TLSSettings(target)
+        self._credentials = CredentialSource(target)
+        self._warn = warn
+        self._in_flight = asyncio.Semaphore(IN_FLIGHT)
+        host = f"[{self._pool.host}]" if ":" in self._pool.host else self._pool.host
+        self._base = target.server[target.server.index("://") + 3 :].partition("/")[2]
+        self._common = f"Host: {host}:{self._pool.port}\r\nUser-Agent: {agent}\r\n".encode()
+
+    async def send(self, request: Request) -> bytes:
+        """Answer every verb but watch."""
+        wire = to_wire(request)
+        evicting = request.subresource == "eviction"
+        return await self._answer(wire, request.accept, request.timeout, retry_busy=not evicting)
+
+    async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
+        """Request a path that is no resource."""
+        wire = Wire(method, path, "application/json" if body else "", body or b"")
+        return await self._answer(wire, accept, RAW_TIMEOUT, retry_busy=True)
+
+    @contextlib.asynccontextmanager
+    async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
+        """Open a watch on a connection of its own; leaving the context closes it."""
+        try:
+            async with asyncio.timeout(request.timeout):
+                connection, _ = await self._opened(to_wire(request), request.accept)
+        except TimeoutError:
+            raise Timeout(f"the server did not start the watch within {request.timeout:g} s") from None
+        stream = events(connection)
+        try:
+            yield stream
+        finally:
+            await stream.aclose()
+            connection.close()
+
+    async def close(self) -> None:
+        """Close all connections that are not in use; those in use close when they are done."""
+        self._pool.close()
+
+    async def _answer(self, wire: Wire, accept: str, timeout: float, *, retry_busy: bool) -> bytes:
+        try:
+            async with asyncio.timeout(timeout), self._in_flight:
+                return await self._persist(wire, accept, retry_busy)
+        except TimeoutError:
+            raise Timeout(f"no answer to {wire.method} {_plain(wire.path)} within {timeout:g} s") from None
+
+    async def _persist(self, wire: Wire, accept: str, retry_busy: bool) -> bytes:
+        reading = wire.method == "GET"
+        renewed = False
+        for attempt in range(1, ATTEMPTS + 1):
+            credentials = await self._credentials.current()
+            try:
+                return await self._exchange(wire, accept, credentials)
+            except _Refused as refused:
+                error = refused.error
+                if isinstance(error, Unauthorized) and not renewed and self._credentials.refused(credentials):
+                    renewed = True
+                    continue
+                busy = retry_busy and isinstance(error, TooManyRequests)
+                safe = busy or (reading and isinstance(error, Unavailable))
+                if refused.retry_after is None or not safe or attempt == ATTEMPTS:
+                    raise error from None
+                await asyncio.sleep(refused.retry_after)
+            except ConnectionBroken:
+                if not reading or attempt == ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _exchange(self, wire: Wire, accept: str, credentials: Credentials) -> bytes:
+        context = self._context(credentials)
+        connection = self._pool.reuse(context) or await self._pool.open(context)
+        try:
+            head, body = await connection.exchange(self._encoded(wire, accept, credentials))
+        finally:
+            self._pool.give_back(context, connection)
+        self._tell(head)
+        if head.status >= 300:
+            raise _refusal(head, body)
+        return body
+
+    async def _opened(self, wire: Wire, accept: str) -> tuple[Connection, Head]:
+        for renewed in (False, True):
+            credentials = await self._credentials.current()
+            connection = await self._pool.open(self._context(credentials))
+            try:
+                head = await connection.open(self._encoded(wire, accept, credentials))
+                self._tell(head)
+                if head.status == 200:
+                    return connection, head
+                body = b""
+                while data := await connection.read():
+                    body += data
+            except BaseException:
+                connection.close()
+                raise
+            connection.close()
+            error = _refusal(head, body).error
+            if not isinstance(error, Unauthorized) or renewed or not self._credentials.refused(credentials):
+                raise error
+        raise AssertionError("the second attempt returns or raises")
+
+    def _context(self, credentials: Credentials) -> ssl.SSLContext | None:
+        if not self._pool.secure:
+            return None
+        try:
+            return self._tls.context(credentials.certificate or NOTHING, credentials.key)
+        except (OSError, ssl.SSLError) as error:
+            raise Unauthorized(f"the certificates cannot be used: {error}") from error
+
+    def _encoded(self, wire: Wire, accept: str, credentials: Credentials) -> bytes:
+        prefix = f"/{self._base}" if self._base else ""
+        lines = f"{wire.method} {prefix}{wire.path} HTTP/1.1\r\nAccept: {accept or 'application/json'}\r\n"
+        if wire.body:
+            lines += f"Content-Type: {wire.content_type}\r\nContent-Length: {len(wire.body)}\r\n"
+        elif wire.method in ("POST", "PUT", "PATCH"):
+            lines += "Content-Length: 0\r\n"
+        return lines.encode() + self._common + credentials.headers + b"\r\n" + wire.body
+
+    def _tell(self, head: Head) -> None:
+        if self._warn is not None:
+            for warning in head.warnings:
+                self._warn(warning.decode("utf-8", "replace"))
+
+
+def _refusal(head: Head, body: bytes) -> _Refused:
+    given = head.headers.get(b"retry-after", b"")
+    retry_after = float(given) if given.isdigit() else None
+    try:
+        status = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        status = None
+    if not isinstance(status, dict) or status.get("kind") != "Status":
+        text = body[:1000].decode("utf-8", "replace").strip()
+        status = {"message": f"the server answered {head.status}: {text}" if text else ""}
+    return _Refused(from_status(head.status, status, retry_after or 1.0), retry_after)
+
+
+def _plain(path: str) -> str:
+    return path.partition("?")[0]
