@@ -17,7 +17,7 @@ async def apply(context: Context, call: Call) -> Answer:
     """Apply the configuration in the body; creates the object when there is none."""
     options = write_options(dict(call.params), "PatchOptions", apply=True)
     config = configuration(context, call)
-    meta = metadata.ensure(config)
+    meta = dict(metadata.ensure(config))  # checks fill it in; the configuration stays as it was sent
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
     exists = context.store.get(call.served.key, call.namespace, call.name) is not None
@@ -66,5 +66,7 @@ def applied(
         rfc3339(context.now()),
         managedfields.reset_fields(served.type, call.subresource),
     )
+    if served.type.namespaced:
+        obj["metadata"].setdefault("namespace", call.namespace)
     conforming.conform(call, obj, options.field_validation)
     return obj
