@@ -1,0 +1,274 @@
+"""Dependencies distributor: what a resource refers to (ConfigMaps, Secrets, ...) goes wherever the resource goes.
+
+The dependencies of a binding are recorded in an annotation, by which a dependency that appears or changes later finds
+the bindings that wait for it. A dependency that does not exist is waited for, never an error.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import orjson
+
+from karmada.api import annotations, events, finalizers, labels
+from karmada.api.codec import DecodeError, decode, encode
+from karmada.api.config.v1alpha1 import DependentObjectReference
+from karmada.api.label_selector import matches
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.controllers.bindings import BindingKey, without_finalizer
+from karmada.controllers.context import Context
+from karmada.controllers.templates import Templates
+from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.committer import Absent, Committer
+from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.discovery import ApiResource, UnknownKind
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import JSONObject
+from karmada.machinery.workqueue.queue import Priority
+from karmada.policies.dependencies import Attached, AttachedToAnother, attach, dependency_label, detach
+
+COMPONENT = "dependencies-distributor"
+NEEDS = "needs"
+DEPENDED_BY = "depended-by"
+_ANY = "*"
+
+
+def needs(item: Item[ResourceBinding]) -> Iterable[str]:
+    """Index function of bindings: the objects they depend on."""
+    return {_slot(d.api_version, d.kind, d.namespace, d.name or _ANY) for d in _recorded(item.value)}
+
+
+def depended_by(item: Item[ResourceBinding]) -> Iterable[str]:
+    """Index function of bindings: who requires them."""
+    marks = item.value.metadata.labels
+    return [f"{key}={value}" for key, value in marks.items() if key.startswith(labels.DEPENDED_BY_PREFIX)]
+
+
+class DependenciesDistributor:
+    """See the module."""
+
+    def __init__(self, context: Context, templates: Templates) -> None:
+        self._context = context
+        self._templates = templates
+        self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self._bindings.add_index(NEEDS, needs)
+        self._bindings.add_index(DEPENDED_BY, depended_by)
+        self._commit = Committer(context.client.of(ResourceBinding))
+        self._recorder = context.recorder(COMPONENT)
+        self.controller: Controller[BindingKey] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=context.concurrency.dependencies,
+            needs=(self._bindings,),
+            lane=lambda key: key.namespace,
+            clock=context.clock,
+        )
+        self.controller.watch(self._bindings, _concerned)
+        templates.add_handler(self._templates_changed)
+
+    async def reconcile(self, key: BindingKey) -> Result:
+        """Bring the dependencies of one binding where the binding goes."""
+        binding = self._bindings.get(key.name, key.namespace)
+        if binding is None:
+            return DONE
+        if binding.metadata.deletion_timestamp is not None or not binding.spec.propagate_deps:
+            return await self._let_go(binding)
+        item = await self._templates.get(binding.spec.resource)
+        if item is None:
+            return DONE
+        template = item.value
+        if not self._context.interpreter.enabled(kind_of(template), Operation.DEPENDENCIES):
+            return DONE
+        dependencies = await self._dependencies(template)
+        recorded = await self._commit.commit(binding, lambda b: _recording(b, dependencies))
+        if isinstance(recorded, Absent):
+            return DONE
+        return await self._distribute(recorded.value, dependencies)
+
+    async def _dependencies(self, template: JSONObject) -> list[DependentObjectReference]:
+        about = ObjectReference.to(template)
+        try:
+            found = sorted(await self._context.interpreter.dependencies(template), key=_order)
+        except InterpretError as error:
+            text = f"Get dependencies failed: {error}"
+            self._recorder.event(about, events.WARNING, events.GET_DEPENDENCIES.failed, text)
+            raise
+        text = f"Get dependencies([{' '.join(_told(d) for d in found)}]) succeed."
+        self._recorder.event(about, events.NORMAL, events.GET_DEPENDENCIES.succeeded, text)
+        return found
+
+    async def _distribute(self, binding: ResourceBinding, dependencies: list[DependentObjectReference]) -> Result:
+        about = ObjectReference.to(binding)
+        outcomes = await asyncio.gather(
+            *(self._attach_all(dependency, binding) for dependency in dependencies),
+            *(self._detach(orphan, binding) for orphan in self._attached(binding) if not _wanted(orphan, dependencies)),
+        )
+        errors = [outcome for outcome in outcomes if outcome is not None]
+        if errors:
+            text = "; ".join(str(error) for error in errors)
+            self._recorder.event(about, events.WARNING, events.SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES.failed, text)
+            return Retry(text)
+        text = "Sync schedule results to dependencies succeed."
+        self._recorder.event(about, events.NORMAL, events.SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES.succeeded, text)
+        return DONE
+
+    async def _attach_all(self, dependency: DependentObjectReference, binding: ResourceBinding) -> Exception | None:
+        try:
+            for found in await self._objects(dependency):
+                await self._attach(found, binding)
+        except (ApiError, AttachedToAnother) as error:
+            return error
+        return None
+
+    async def _objects(self, dependency: DependentObjectReference) -> list[JSONObject]:
+        """The objects a dependency means; none when they do not exist yet."""
+        try:
+            served = await self._templates.resource(dependency.api_version, dependency.kind)
+        except UnknownKind:
+            return []
+        if dependency.name:
+            item = await self._templates.item(served, Key(dependency.namespace, dependency.name))
+            return [item.value] if item is not None else []
+        informer = self._templates.cached(served.type)
+        if informer is None or dependency.label_selector is None:
+            return []
+        await informer.synced()
+        trees = informer.values(dependency.namespace)
+        selector = dependency.label_selector
+        return [tree for tree in trees if matches(selector, tree["metadata"].get("labels") or {})]
+
+    async def _attach(self, dependency: JSONObject, binding: ResourceBinding) -> None:
+        draft = attach(dependency, binding, None, self._find).binding.metadata
+        complaint = ""
+
+        def decide(current: ResourceBinding | None) -> ResourceBinding:
+            nonlocal complaint
+            outcome = attach(dependency, binding, current, self._find)
+            complaint = outcome.complaint
+            return outcome.binding
+
+        seen = self._bindings.get(draft.name, draft.namespace)
+        outcome = await self._commit.ensure(draft.name, draft.namespace, decide, seen)
+        if complaint and not isinstance(outcome, Absent):
+            about = ObjectReference.to(outcome.value)
+            self._recorder.event(about, events.WARNING, events.DEPENDENCY_POLICY_CONFLICT, complaint)
+
+    async def _detach(self, attached: ResourceBinding, binding: ResourceBinding) -> Exception | None:
+        def decide(current: ResourceBinding) -> ResourceBinding:
+            outcome: Attached = detach(current, binding, self._find)
+            return outcome.binding
+
+        try:
+            await self._commit.commit(attached, decide)
+        except ApiError as error:
+            return error
+        return None
+
+    async def _let_go(self, binding: ResourceBinding) -> Result:
+        """Nothing requires the dependencies any more on behalf of this binding."""
+        if finalizers.BINDING_DEPENDENCIES not in binding.metadata.finalizers:
+            return DONE
+        outcomes = await asyncio.gather(*(self._detach(attached, binding) for attached in self._attached(binding)))
+        errors = [outcome for outcome in outcomes if outcome is not None]
+        if errors:
+            return Retry(errors[0])
+        await self._commit.commit(binding, _released)
+        return DONE
+
+    def _attached(self, binding: ResourceBinding) -> list[ResourceBinding]:
+        key, value = dependency_label(binding)
+        return self._bindings.indexed(DEPENDED_BY, f"{key}={value}")
+
+    def _find(self, namespace: str, name: str) -> ResourceBinding:
+        found = self._bindings.get(name, namespace)
+        if found is None:
+            raise NotFound(f'resourcebindings.work.karmada.io "{name}" not found')
+        return found
+
+    def _templates_changed(self, resource: ApiResource, changes: list[Change[JSONObject]]) -> None:
+        """Wake the bindings that depend on an object which appeared, changed or went."""
+        if not self._bindings.has_synced:
+            return
+        for change in changes:
+            if change.initial:
+                continue
+            head = (resource.api_version, resource.kind, change.key.namespace)
+            for slot in (_slot(*head, change.key.name), _slot(*head, _ANY)):
+                for binding in self._bindings.indexed(NEEDS, slot):
+                    metadata = binding.metadata
+                    self.controller.enqueue(BindingKey(metadata.namespace, metadata.name), Priority.NORMAL)
+
+
+def _concerned(change: Change[ResourceBinding]) -> list[BindingKey]:
+    if change.new is None:
+        return []
+    binding = change.new.value
+    if change.old is None:
+        concerned = binding.spec.propagate_deps and bool(binding.spec.clusters)
+    else:
+        before, after = change.old.value, binding
+        moved = before.metadata.generation != after.metadata.generation
+        leaving = before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+        concerned = (moved or leaving) and (before.spec.propagate_deps or after.spec.propagate_deps)
+    return [BindingKey(*change.key)] if concerned else []
+
+
+def _recorded(binding: ResourceBinding) -> tuple[DependentObjectReference, ...]:
+    text = binding.metadata.annotations.get(annotations.DEPENDENCIES)
+    if not text:
+        return ()
+    try:
+        return decode(text, tuple[DependentObjectReference, ...])
+    except DecodeError:
+        return ()
+
+
+def _recording(binding: ResourceBinding, dependencies: list[DependentObjectReference]) -> ResourceBinding:
+    metadata = binding.metadata
+    return msgspec.structs.replace(
+        binding,
+        metadata=msgspec.structs.replace(
+            metadata,
+            annotations={**metadata.annotations, annotations.DEPENDENCIES: encode(dependencies).decode()},
+            finalizers=tuple(dict.fromkeys((*metadata.finalizers, finalizers.BINDING_DEPENDENCIES))),
+        ),
+    )
+
+
+def _released(binding: ResourceBinding) -> ResourceBinding:
+    metadata = without_finalizer(binding.metadata, finalizers.BINDING_DEPENDENCIES)
+    noted = {key: value for key, value in metadata.annotations.items() if key != annotations.DEPENDENCIES}
+    return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(metadata, annotations=noted))
+
+
+def _wanted(attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> bool:
+    """Whether an attached binding is still for one of the dependencies. A selector keeps what it may mean."""
+    resource = attached.spec.resource
+    for dependency in dependencies:
+        if (dependency.api_version, dependency.kind) != (resource.api_version, resource.kind):
+            continue
+        if dependency.namespace == resource.namespace and dependency.name in ("", resource.name):
+            return True
+    return False
+
+
+def _slot(api_version: str, kind: str, namespace: str, name: str) -> str:
+    return f"{api_version}|{kind}|{namespace}|{name}"
+
+
+def _order(dependency: DependentObjectReference) -> tuple[str, str, str, str]:
+    return dependency.api_version, dependency.kind, dependency.namespace, dependency.name
+
+
+def _told(dependency: DependentObjectReference) -> str:
+    selector: Any = "nil"
+    if dependency.label_selector is not None:
+        selector = orjson.dumps(msgspec.to_builtins(dependency.label_selector)).decode()
+    return (
+        f"{{APIVersion:{dependency.api_version} Kind:{dependency.kind} Namespace:{dependency.namespace} "
+        f"Name:{dependency.name} LabelSelector:{selector}}}"
+    )
