@@ -50,6 +50,10 @@ class InterpretError(Exception):
     """A rule failed on this resource; the message says which rule and why."""
 
 
+class Unavailable(InterpretError):
+    """A customisation that has a rule but cannot be asked; the level below answers in its place."""
+
+
 class NoRule(InterpretError):
     """No level has a rule for this kind and operation; callers ask `enabled` first."""
 

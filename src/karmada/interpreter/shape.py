@@ -1,57 +1,113 @@
 """Typed views of trees: decode only the part of a resource a rule reads, and fail clearly when it has another shape.
 
-A view is a msgspec Struct whose fields all have defaults; null counts as absent, as in Kubernetes.
+A view is a struct whose fields all have defaults. Null counts as absent, as in Kubernetes; objects that use it cost a
+second, slower pass.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from karmada.interpreter.model import InterpretError
+from karmada.api.codec import DecodeError, decode, from_tree
+from karmada.api.work.v1alpha2 import AggregatedStatusItem
+from karmada.interpreter.model import InterpretError, JSONObject
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class View(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True, omit_defaults=True):
+class View(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     """Base of views."""
 
 
-def view(tree: Any, type_: type[T], what: str) -> T:
-    """A tree as a view; `what` names it in errors."""
-    if tree is None:
-        return type_()
+class Metadata(View, frozen=True, kw_only=True):
+    """The part of an object's metadata that rules read."""
+
+    name: str = ""
+    namespace: str = ""
+    generation: int = 0
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+def view(tree: Any, type_: type[T]) -> T:
+    """A tree as a view."""
     try:
         return msgspec.convert(tree, type_)
-    except msgspec.ValidationError as error:
-        raise InterpretError(f"{what} does not have the shape of its kind: {error}") from error
+    except msgspec.ValidationError:
+        pass
+    try:
+        return from_tree(tree, type_)
+    except DecodeError as error:
+        kind = tree.get("kind") if isinstance(tree, dict) else None
+        raise InterpretError(f"{kind or 'value'} does not have the shape of its kind: {error}") from error
 
 
-def whole(number: Any, what: str) -> int:
-    """An integer field; absent counts as 0."""
-    if number is None:
-        return 0
-    if isinstance(number, bool) or not isinstance(number, int):
-        raise InterpretError(f"{what} is {number!r}, not a whole number")
-    return number
+def statuses(items: Sequence[AggregatedStatusItem], type_: type[T]) -> list[T]:
+    """The statuses of the members that report one."""
+    return [found for item in items if (found := status_of(item, type_)) is not None]
 
 
-def child(tree: Any, *path: str) -> Any:
-    """The value at a path; None when a step is absent or no object."""
-    for step in path:
-        if not isinstance(tree, dict):
+def status_of(item: AggregatedStatusItem, type_: type[T]) -> T | None:
+    """A member's status as a view; None when it reports none."""
+    if not memoryview(item.status):
+        return None
+    try:
+        return decode(item.status, type_)
+    except DecodeError as error:
+        raise InterpretError(f"status of {item.cluster_name} does not have the shape of its kind: {error}") from error
+
+
+def mapping(tree: JSONObject, *path: str) -> JSONObject | None:
+    """The object at a path; None when a step is absent, an error when something else is there."""
+    node: Any = tree
+    for index, step in enumerate(path):
+        node = node.get(step)
+        if node is None:
             return None
-        tree = tree.get(step)
-    return tree
+        if not isinstance(node, dict):
+            raise InterpretError(f"{'.'.join(path[: index + 1])} is {type(node).__name__}, not an object")
+    return node if isinstance(node, dict) else None
 
 
-def section(tree: Any, *path: str) -> dict[str, Any]:
-    """The object at a path, empty when absent; an error when something else is there."""
-    found: dict[str, Any] = tree
-    for step in path:
-        inner = found.get(step)
+def ensure(tree: JSONObject, *path: str) -> JSONObject:
+    """The object at a path, made where it is absent."""
+    node = tree
+    for index, step in enumerate(path):
+        inner = node.get(step)
         if inner is None:
-            return {}
-        if not isinstance(inner, dict):
-            raise InterpretError(f"{'.'.join(path)} is {type(inner).__name__}, not an object")
-        found = inner
-    return found
+            inner = node[step] = {}
+        elif not isinstance(inner, dict):
+            raise InterpretError(f"{'.'.join(path[: index + 1])} is {type(inner).__name__}, not an object")
+        node = inner
+    return node
+
+
+def text(tree: JSONObject, field: str) -> str:
+    """A text field; absent counts as empty."""
+    value = tree.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InterpretError(f"{field} is {type(value).__name__}, not text")
+    return value
+
+
+def whole(tree: JSONObject, field: str) -> int | None:
+    """A whole number; None when absent."""
+    value = tree.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InterpretError(f"{field} is {value!r}, not a whole number")
+    return value
+
+
+def objects(tree: JSONObject, field: str) -> list[JSONObject] | None:
+    """A list of objects; None when absent."""
+    value = tree.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise InterpretError(f"{field} is not a list of objects")
+    return value

@@ -1,0 +1,43 @@
+"""HorizontalPodAutoscaler."""
+
+from collections.abc import Sequence
+
+from karmada.api.work.v1alpha2 import AggregatedStatusItem
+from karmada.interpreter.model import JSONObject, KindRules
+from karmada.interpreter.native.settings import Settings
+from karmada.interpreter.shape import Metadata, View, mapping, statuses, view
+
+
+class Status(View, frozen=True, kw_only=True):
+    """Replicas there are and should be."""
+
+    current_replicas: int = 0
+    desired_replicas: int = 0
+
+
+class HorizontalPodAutoscaler(View, frozen=True, kw_only=True):
+    """A HorizontalPodAutoscaler."""
+
+    metadata: Metadata = Metadata()
+    status: Status = Status()
+
+
+def rules(_: Settings) -> KindRules:
+    return KindRules(reflect=reflect, aggregate=aggregate)
+
+
+def reflect(observed: JSONObject) -> JSONObject | None:
+    status = mapping(observed, "status")
+    return None if status is None else _status([view(status, Status)])
+
+
+def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
+    view(template, HorizontalPodAutoscaler)
+    template["status"] = _status(statuses(items, Status))
+    return template
+
+
+def _status(members: Sequence[Status]) -> JSONObject:
+    current = sum(member.current_replicas for member in members)
+    status = {"currentReplicas": current} if current else {}
+    return {**status, "desiredReplicas": sum(member.desired_replicas for member in members)}

@@ -1,0 +1,67 @@
+"""What Deployments, ReplicaSets and StatefulSets share: replicas of one pod template."""
+
+from karmada.api.config.v1alpha1 import DependentObjectReference
+from karmada.interpreter.model import JSONObject, ReplicaNeeds
+from karmada.interpreter.pods.references import pod_dependencies
+from karmada.interpreter.pods.requirements import replica_requirements
+from karmada.interpreter.pods.template import PodTemplate
+from karmada.interpreter.shape import Metadata, View, mapping, view
+
+
+class WorkloadSpec(View, frozen=True, kw_only=True):
+    """Replicas of a pod template."""
+
+    replicas: int | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class WorkloadStatus(View, frozen=True, kw_only=True):
+    """How far the replicas are."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+
+
+class Workload(View, frozen=True, kw_only=True):
+    """A workload."""
+
+    metadata: Metadata = Metadata()
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
+def workload_needs(resource: JSONObject, with_priority: bool) -> ReplicaNeeds:
+    """Replicas and what one needs."""
+    spec = view(resource, Workload).spec
+    return ReplicaNeeds(spec.replicas or 0, replica_requirements(spec.template.spec, with_priority=with_priority))
+
+
+def workload_dependencies(resource: JSONObject) -> tuple[DependentObjectReference, ...]:
+    """What the pod template refers to."""
+    found = view(resource, Workload)
+    return pod_dependencies(found.spec.template.spec, found.metadata.namespace)
+
+
+def revise(resource: JSONObject, field: str, replicas: int) -> JSONObject:
+    """Set a number in the spec that the resource already has."""
+    spec = mapping(resource, "spec")
+    if spec is not None and field in spec:
+        spec[field] = replicas
+    return resource
+
+
+def revise_replicas(resource: JSONObject, replicas: int) -> JSONObject:
+    """Set the replicas, if the resource has any."""
+    return revise(resource, "replicas", replicas)
+
+
+def is_updated(workload: Workload) -> bool:
+    """All replicas run the latest template and are available."""
+    status = workload.status
+    return (
+        status.observed_generation == workload.metadata.generation
+        and status.updated_replicas >= (workload.spec.replicas or 0)
+        and status.available_replicas >= status.updated_replicas
+    )

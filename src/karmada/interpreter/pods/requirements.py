@@ -1,0 +1,89 @@
+"""What one pod asks for: nodes it can run on and amounts of resources.
+
+Amounts: containers together, but at least as much as any init container, plus the overhead. A container that has a
+limit and no request asks for the limit. The spelling is that of the reference: binary suffixes for bytes.
+"""
+
+from collections.abc import Iterable
+
+from karmada.api.quantity import Format, Quantity, QuantityError
+from karmada.api.work.v1alpha2 import ComponentReplicaRequirements, NodeClaim, ReplicaRequirements
+from karmada.interpreter.model import InterpretError
+from karmada.interpreter.pods.template import Amounts, Container, PodSpec
+
+_CPU = "cpu"
+_BINARY = ("memory", "ephemeral-storage")
+_HUGE_PAGES = "hugepages-"
+
+
+def replica_requirements(pod: PodSpec, *, with_priority: bool) -> ReplicaRequirements | None:
+    """What one pod asks for; None when that is nothing."""
+    claim, amounts = node_claim(pod), resource_request(pod)
+    if claim is None and not amounts:
+        return None
+    return ReplicaRequirements(
+        node_claim=claim,
+        resource_request=amounts,
+        priority_class_name=pod.priority_class_name if with_priority else "",
+    )
+
+
+def component_requirements(pod: PodSpec, *, with_priority: bool) -> ComponentReplicaRequirements | None:
+    """The same for one part of a workload."""
+    found = replica_requirements(pod, with_priority=with_priority)
+    if found is None:
+        return None
+    return ComponentReplicaRequirements(
+        node_claim=found.node_claim,
+        resource_request=found.resource_request,
+        priority_class_name=found.priority_class_name,
+    )
+
+
+def node_claim(pod: PodSpec) -> NodeClaim | None:
+    """The nodes a pod can run on; None when it says nothing about them."""
+    hard = pod.affinity.node_affinity.required if pod.affinity and pod.affinity.node_affinity else None
+    if hard is None and not pod.node_selector and not pod.tolerations:
+        return None
+    return NodeClaim(hard_node_affinity=hard, node_selector=pod.node_selector, tolerations=pod.tolerations)
+
+
+def resource_request(pod: PodSpec) -> dict[str, int | str]:
+    """The amounts a pod asks for, without zeros."""
+    total = _sum(_effective(container) for container in pod.containers)
+    for container in pod.init_containers:
+        for name, amount in _effective(container).items():
+            total[name] = max(total.get(name, 0), amount)
+    total = _sum((total, _units(pod.overhead)))
+    return {name: _spell(name, amount) for name, amount in sorted(total.items()) if amount}
+
+
+def _effective(container: Container) -> dict[str, int]:
+    return _units({**container.resources.limits, **container.resources.requests})
+
+
+def _units(amounts: Amounts) -> dict[str, int]:
+    """Thousandths of CPUs, and whole units of anything else."""
+    units = {}
+    for name, text in amounts.items():
+        try:
+            amount = Quantity.parse(text)
+        except QuantityError as error:
+            raise InterpretError(f"{name}: {error}") from error
+        units[name] = amount.milli_value() if name == _CPU else amount.value()
+    return units
+
+
+def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, amount in part.items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _spell(name: str, amount: int) -> str:
+    if name == _CPU:
+        return str(Quantity.milli(amount))
+    binary = name in _BINARY or name.startswith(_HUGE_PAGES)
+    return str(Quantity(amount, 0, Format.BINARY_SI if binary else Format.DECIMAL_SI))

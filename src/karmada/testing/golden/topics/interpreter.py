@@ -1,0 +1,167 @@
+"""Topics `native`, `thirdparty` and `lua`, the folders of `interpreter`: what each level of the interpreter answers.
+
+The reference converts a resource to the Go type of its kind and back when it aggregates a status or retains a pod. That
+adds empty objects and respells quantities; we leave what we do not change alone. Both are the same resource to
+Kubernetes, so native objects are compared without empty parts and with quantities in their canonical spelling.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from karmada.api import feature_gates
+from karmada.api.codec import from_tree, to_tree
+from karmada.api.config.v1alpha1 import DependentObjectReference
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.api.work.v1alpha2 import AggregatedStatusItem
+from karmada.interpreter.facade import LayeredInterpreter, native_interpreter
+from karmada.interpreter.model import InterpretError, Operation, ReplicaNeeds, kind_of
+from karmada.testing.golden.case import Case, Excuse, Failed, Topic
+from karmada.testing.golden.case import Operation as Run
+from karmada.testing.golden.compare import first_difference
+from karmada.works.prune import prune
+
+T = TypeVar("T")
+Outcome = dict[str, Any]
+Ask = Callable[[LayeredInterpreter, Outcome], Awaitable[Outcome]]
+_AMOUNTS = ("requests", "limits", "overhead", "capacity")
+
+
+async def _replicas(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    needs: ReplicaNeeds = await interpreter.replicas(given["object"])
+    requirements = to_tree(needs.requirements) if needs.requirements else None
+    return {"replicas": needs.replicas, "requirements": requirements}
+
+
+async def _components(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    parts = [to_tree(part) for part in await interpreter.components(given["object"])]
+    return {"components": sorted(parts, key=lambda part: str(part["name"]))}
+
+
+async def _revise(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"object": await interpreter.revise(given["object"], given["replica"])}
+
+
+async def _retain(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"object": await interpreter.retain(given["desired"], given["observed"])}
+
+
+async def _aggregate(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"object": await interpreter.aggregate(given["object"], _items(given))}
+
+
+async def _reflect(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"status": await interpreter.reflect(given.get("object") or given["observed"])}
+
+
+async def _health(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"healthy": await interpreter.healthy(given["object"])}
+
+
+async def _dependencies(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"dependencies": _sorted(await interpreter.dependencies(given["object"]))}
+
+
+async def _enabled(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
+    return {"enabled": interpreter.enabled(kind_of(given["object"]), Operation(given["operation"]))}
+
+
+ASK: dict[str, Ask] = {
+    "GetReplicas": _replicas,
+    "GetComponents": _components,
+    "ReviseReplica": _revise,
+    "Retain": _retain,
+    "AggregateStatus": _aggregate,
+    "ReflectStatus": _reflect,
+    "InterpretHealth": _health,
+    "GetDependencies": _dependencies,
+    "HookEnabled": _enabled,
+}
+
+
+def _items(given: Outcome) -> list[AggregatedStatusItem]:
+    return [from_tree(item, AggregatedStatusItem) for item in given.get("statusItems") or ()]
+
+
+def _sorted(dependencies: Sequence[DependentObjectReference]) -> list[Outcome]:
+    trees = [to_tree(dependency) for dependency in dependencies]
+    return sorted(
+        trees, key=lambda tree: [tree.get(field, "") for field in ("apiVersion", "kind", "namespace", "name")]
+    )
+
+
+def run(ask: Coroutine[Any, Any, T]) -> T:
+    """Run a call that never waits."""
+    return asyncio.run(ask)
+
+
+def _native(ask: Ask) -> Run:
+    def operation(given: Outcome) -> Outcome:
+        gates = feature_gates.DEFAULTS.with_overrides(given.get("featureGates") or {})
+
+        async def call() -> Outcome:
+            return await ask(native_interpreter(gates), given)
+
+        try:
+            return run(call())
+        except InterpretError as error:
+            raise Failed(str(error)) from error
+
+    return operation
+
+
+def _prune(given: Outcome) -> Outcome:
+    prune(given["object"])
+    return {"object": given["object"]}
+
+
+def _bare(value: Any) -> Any:
+    """Without empty parts, amounts spelled canonically."""
+    if isinstance(value, list):
+        return [_bare(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    parts = {key: _amounts(part) if key in _AMOUNTS else _bare(part) for key, part in value.items()}
+    return {key: part for key, part in parts.items() if part is not None and part not in ({}, [])}
+
+
+def _amounts(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: _canonical(amount) for name, amount in value.items()}
+
+
+def _canonical(amount: Any) -> Any:
+    try:
+        return str(Quantity.parse(amount))
+    except (QuantityError, TypeError):
+        return amount
+
+
+def _compare_native(expected: Any, actual: Any) -> str | None:
+    """Errors that name what is missing are texts of the interpreter; those of conversions come from Go libraries."""
+    if "error" in expected and "error" in actual:
+        return first_difference(expected, actual) if expected["error"].endswith("not found") else None
+    return first_difference(_bare(expected), _bare(actual))
+
+
+def _has_adjacent_tokens(case: Case) -> bool:
+    if case.operation != "native.Prune" or case.input["object"].get("kind") != "ServiceAccount":
+        return False
+    account = case.input["object"]
+    token = f"{account['metadata'].get('name', '')}-token-"
+    generated = [str(secret.get("name", "")).startswith(token) for secret in account.get("secrets") or ()]
+    return any(one and other for one, other in pairwise(generated))
+
+
+def _operations(name: str, wrap: Callable[[Ask], Run]) -> dict[str, Run]:
+    return {f"{name}.{operation}": wrap(ask) for operation, ask in ASK.items()}
+
+
+NATIVE = Topic(
+    "native",
+    {**_operations("native", _native), "native.Prune": _prune},
+    excuses=[Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens)],
+    compare=_compare_native,
+)
