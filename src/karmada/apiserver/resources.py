@@ -28,6 +28,10 @@ def _keep(obj: JSONObject, old: JSONObject) -> None:
     return None
 
 
+def _no_warnings(obj: JSONObject) -> list[str]:
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """Rules of a kind beyond its schema. Functions change the given tree in place; `old` is never changed."""
@@ -51,6 +55,8 @@ class Strategy:
     """Whether an update without resourceVersion is allowed."""
     create_on_update: bool = False
     """Whether PUT creates an absent object."""
+    warnings: Callable[[JSONObject], list[str]] = _no_warnings
+    """What clients should hear about an object that is valid, on create and update."""
     selectable: tuple[str, ...] = ()
     """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
 

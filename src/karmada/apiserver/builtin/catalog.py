@@ -3,10 +3,14 @@
 One line per resource. Schemas are undecoded until used (see `definitions`); rules are in `strategies`.
 """
 
+from dataclasses import replace
 from functools import cache
 
 from karmada.apiserver.builtin.definitions import definition
-from karmada.apiserver.resources import ALL_VERBS, ResourceType, Strategy, Subresource
+from karmada.apiserver.builtin.strategies import strategy_of
+from karmada.apiserver.resources import ALL_VERBS, JSONObject, ResourceType, Strategy, Subresource
+from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.model import Schema
 
 _READ_WRITE = ("get", "patch", "update")
 _CONNECT = ("create", "get")
@@ -75,6 +79,7 @@ class _Group:
             more.append(Subresource("status", _READ_WRITE, kind))
         if scale:
             more.append(Subresource("scale", _READ_WRITE, "Scale", "autoscaling", "v1"))
+        schema = definition(definition_name(self.group, self.version, kind))
         self.types.append(
             ResourceType(
                 group=self.group,
@@ -82,14 +87,14 @@ class _Group:
                 plural=plural,
                 kind=kind,
                 namespaced=scope == "Namespaced",
-                schema=definition(definition_name(self.group, self.version, kind)),
+                schema=schema,
                 singular=kind.lower(),
                 list_kind=kind + "List",
                 short_names=tuple(short.split()),
                 categories=tuple(categories.split()),
                 verbs=verbs,
                 subresources=tuple(sorted(more)),
-                strategy=_strategy(self.group, self.version, kind),
+                strategy=_strategy((self.group, self.version, kind), scope == "Namespaced", schema, status),
                 storage_version=storage_version,
                 has_status=status,
                 stored_in=stored_in,
@@ -98,8 +103,19 @@ class _Group:
         )
 
 
-def _strategy(group: str, version: str, kind: str) -> Strategy:
-    return Strategy()
+def _strategy(type_: tuple[str, str, str], namespaced: bool, schema: Schema, status: bool) -> Strategy:
+    """The rules of a kind; where the status has a door of its own, a new object starts with an empty one."""
+    found = strategy_of(*type_, namespaced)
+    if not status or type_[2] == "Node":
+        return found
+
+    def prepare_create(obj: JSONObject) -> None:
+        assert schema.properties is not None
+        obj["status"] = {}
+        decode(schema.properties["status"], obj["status"])
+        found.prepare_create(obj)
+
+    return replace(found, prepare_create=prepare_create)
 
 
 @cache

@@ -7,7 +7,6 @@ from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from karmada.apiserver.crds.dump import dump_versions
 from karmada.apiserver.crds.structural import validate_structure
-from karmada.apiserver.schema.metadata import validate_metadata
 
 JSONObject = dict[str, Any]
 _SIMPLE_PATH = re.compile(r"(\.[^.\[\]]+)+(\[[^\]]*\])?.*")
@@ -18,14 +17,14 @@ _PER_VERSION = ("schema", "subresources", "additionalPrinterColumns", "selectabl
 
 
 def validate_crd(crd: JSONObject, old: JSONObject | None) -> list[FieldError]:
-    """What is wrong with a definition, or with an update of `old`."""
+    """What is wrong with a definition beyond its metadata, or with an update of `old`."""
     spec = crd.get("spec") or {}
     names = spec.get("names") or {}
-    errors = validate_metadata(crd, old, namespaced=False)
+    errors: list[FieldError] = []
     name = (crd.get("metadata") or {}).get("name") or ""
     wanted = f"{names.get('plural') or ''}.{spec.get('group') or ''}"
     if name != wanted:
-        errors.insert(0, invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+        errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
     errors += _spec(spec)
     errors += _stored(crd)
     if old is not None:

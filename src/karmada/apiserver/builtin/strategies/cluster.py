@@ -1,0 +1,174 @@
+"""Rules of Namespaces, Nodes, Events, Leases, priority and runtime classes."""
+
+from karmada.api import name_rules
+from karmada.api.field_errors import forbidden, invalid, required
+from karmada.apiserver.builtin.strategies.common import (
+    Errors,
+    JSONObject,
+    cidr,
+    dns_label,
+    immutable,
+    one_of,
+    positive,
+    qualified_name,
+    strategy,
+    unsupported,
+)
+
+_NAME_LABEL = "kubernetes.io/metadata.name"
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_HIGHEST_USER_PRIORITY = 1_000_000_000
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+
+def _create_namespace(obj: JSONObject) -> None:
+    finalizers = obj["spec"].get("finalizers") or []
+    obj["spec"]["finalizers"] = finalizers if "kubernetes" in finalizers else [*finalizers, "kubernetes"]
+    obj["status"] = {"phase": "Active"}
+    _label_namespace(obj)
+
+
+def _label_namespace(obj: JSONObject) -> None:
+    metadata = obj["metadata"]
+    metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata.get("name") or ""}
+
+
+def _update_namespace(obj: JSONObject, old: JSONObject) -> None:
+    obj["spec"] = {**obj["spec"], **({"finalizers": f} if (f := old["spec"].get("finalizers")) else {})}
+    _label_namespace(obj)
+
+
+def _validate_namespace(obj: JSONObject, old: JSONObject | None) -> Errors:
+    errors: Errors = []
+    for finalizer in obj["spec"].get("finalizers") or ():
+        problems = qualified_name("spec.finalizers", finalizer)
+        if not problems and "/" not in finalizer and finalizer != "kubernetes":
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            problems = [invalid("spec.finalizers", finalizer, text)]
+        errors += problems
+    return errors
+
+
+def _default_node(obj: JSONObject) -> None:
+    spec = obj["spec"]
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    elif spec.get("podCIDRs") and not spec.get("podCIDR"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
+    status = obj["status"]
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = {**status["capacity"]}
+
+
+def _validate_node(obj: JSONObject, old: JSONObject | None) -> Errors:
+    errors: Errors = []
+    spec = obj["spec"]
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(spec.get("taints") or ()):
+        place = f"metadata.taints[{index}]"
+        errors += qualified_name(f"{place}.key", taint.get("key") or "")
+        effect = taint.get("effect") or ""
+        if not effect:
+            errors.append(required(f"{place}.effect"))
+        elif effect not in _EFFECTS:
+            errors.append(unsupported(f"{place}.effect", effect, _EFFECTS))
+        key = (taint.get("key") or "", effect)
+        if key in seen:
+            shown = {"key": key[0], "effect": effect}
+            errors.append(invalid(place, shown, "taints must be unique by key and effect pair"))
+        seen.add(key)
+    for index, network in enumerate(spec.get("podCIDRs") or ()):
+        errors += cidr(f"spec.podCIDRs[{index}]", network)
+    if old is not None:
+        before = old["spec"]
+        if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
+            errors.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
+        if before.get("providerID") and spec.get("providerID") != before["providerID"]:
+            text = 'node updates may not change providerID except from "" to valid'
+            errors.append(forbidden("spec.providerID", text))
+    return errors
+
+
+def _validate_event(obj: JSONObject, old: JSONObject | None) -> Errors:
+    involved = obj.get("involvedObject")
+    if involved is None:
+        return []
+    namespace = obj["metadata"].get("namespace") or ""
+    wanted = involved.get("namespace") or ""
+    if (wanted or "default") != namespace:
+        return [invalid("involvedObject.namespace", wanted, "does not match event.namespace")]
+    return []
+
+
+def _validate_lease(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    errors = positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
+    transitions = spec.get("leaseTransitions")
+    if transitions is not None and transitions < 0:
+        errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
+    if spec.get("holderIdentity") == "":
+        errors.append(invalid("spec.holderIdentity", "", "must not be empty"))
+    return errors
+
+
+def _default_priority_class(obj: JSONObject) -> None:
+    obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _validate_priority_class(obj: JSONObject, old: JSONObject | None) -> Errors:
+    name = obj["metadata"].get("name") or ""
+    value = obj.get("value") or 0
+    errors: Errors = []
+    if name.startswith("system-"):
+        if _SYSTEM_PRIORITIES.get(name) != value:
+            why = f"{name} is not a known system priority class"
+            if name in _SYSTEM_PRIORITIES:
+                why = f"value of {name} PriorityClass must be {_SYSTEM_PRIORITIES[name]}"
+            text = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            errors.append(forbidden("metadata.name", text))
+    elif value > _HIGHEST_USER_PRIORITY:
+        text = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
+        errors.append(forbidden("value", text))
+    errors += one_of("preemptionPolicy", obj["preemptionPolicy"], ("Never", "PreemptLowerPriority"))
+    if old is not None:
+        if value != old.get("value"):
+            errors.append(forbidden("Value", "may not be changed in an update."))
+        errors += immutable("preemptionPolicy", obj["preemptionPolicy"], old.get("preemptionPolicy"))
+    return errors
+
+
+def _validate_runtime_class(obj: JSONObject, old: JSONObject | None) -> Errors:
+    handler = obj.get("handler") or ""
+    errors = dns_label("handler", handler) if handler else [required("handler")]
+    if old is not None:
+        errors += immutable("handler", handler, old.get("handler"))
+    return errors
+
+
+_EVENT_FIELDS = (
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+)
+
+NAMESPACE = strategy(
+    validate=_validate_namespace,
+    name=name_rules.dns_label,
+    namespaced=False,
+    prepare_create=_create_namespace,
+    prepare_update=_update_namespace,
+    selectable=("status.phase",),
+)
+NODE = strategy(_default_node, _validate_node, namespaced=False, selectable=("spec.unschedulable",))
+EVENT = strategy(validate=_validate_event, create_on_update=True, selectable=_EVENT_FIELDS)
+LEASE = strategy(validate=_validate_lease, create_on_update=True, unconditional_update=False)
+PRIORITY_CLASS = strategy(_default_priority_class, _validate_priority_class, namespaced=False, generation=True)
+RUNTIME_CLASS = strategy(validate=_validate_runtime_class, namespaced=False)

@@ -1,0 +1,255 @@
+"""Pieces that the rules of many kinds share: how a strategy is put together, and checks of common values."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from karmada.api import label_selector, name_rules
+from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
+from karmada.api.quantity import Quantity
+from karmada.apiserver.resources import Strategy
+from karmada.apiserver.schema.metadata import NameRule, validate_metadata
+
+JSONObject = dict[str, Any]
+Errors = list[FieldError]
+Validate = Callable[[JSONObject, JSONObject | None], Errors]
+Change = Callable[[JSONObject], None]
+Update = Callable[[JSONObject, JSONObject], None]
+
+IMMUTABLE = "field is immutable"
+
+
+def nothing(obj: JSONObject) -> None:
+    """Change nothing."""
+
+
+def keep(obj: JSONObject, old: JSONObject) -> None:
+    """Take nothing over from the old object."""
+
+
+def valid(obj: JSONObject, old: JSONObject | None) -> Errors:
+    """No complaints."""
+    return []
+
+
+def strategy(
+    default: Change = nothing,
+    validate: Validate = valid,
+    *,
+    name: NameRule = name_rules.dns_subdomain,
+    namespaced: bool = True,
+    generation: bool = False,
+    prepare_create: Change = nothing,
+    prepare_update: Update = keep,
+    prepare_status: Update = keep,
+    validate_status: Validate = valid,
+    unconditional_update: bool = True,
+    create_on_update: bool = False,
+    graceful_seconds: Callable[[JSONObject], int] | None = None,
+    selectable: tuple[str, ...] = (),
+    warnings: Callable[[JSONObject], list[str]] | None = None,
+) -> Strategy:
+    """A strategy whose validation starts with the metadata; `name` is the rule for names of the kind."""
+
+    def with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
+        return validate_metadata(obj, old, name, namespaced) + validate(obj, old)
+
+    def status_with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
+        return validate_metadata(obj, old, name, namespaced) + validate_status(obj, old)
+
+    return Strategy(
+        default=default,
+        prepare_create=prepare_create,
+        prepare_update=prepare_update,
+        prepare_status=prepare_status,
+        validate=with_metadata,
+        validate_status=status_with_metadata,
+        generation=generation,
+        graceful_seconds=graceful_seconds,
+        unconditional_update=unconditional_update,
+        create_on_update=create_on_update,
+        selectable=selectable,
+        warnings=warnings or _no_warnings,
+    )
+
+
+def _no_warnings(obj: JSONObject) -> list[str]:
+    return []
+
+
+def unsupported(field: str, value: Any, choices: Iterable[str]) -> FieldError:
+    """A value that is none of the choices, which are listed in the given order."""
+    listed = ", ".join(quoted(choice) for choice in choices)
+    text = f"Unsupported value: {quoted(value)}: supported values: {listed}"
+    return FieldError("FieldValueNotSupported", field, text)
+
+
+def one_of(field: str, value: Any, choices: Iterable[str]) -> Errors:
+    """The value must be one of the choices, listed in alphabetical order."""
+    return [] if value in choices else [unsupported(field, value, sorted(choices))]
+
+
+def non_negative(field: str, value: Any) -> Errors:
+    """A number of zero or more, where there is one."""
+    return [invalid(field, value, "must be greater than or equal to 0")] if value is not None and value < 0 else []
+
+
+def positive(field: str, value: Any) -> Errors:
+    """A number above zero, where there is one."""
+    return [invalid(field, value, "must be greater than 0")] if value is not None and value <= 0 else []
+
+
+def immutable(field: str, new: Any, old: Any) -> Errors:
+    """The value must be the old one."""
+    return [] if new == old else [invalid(field, new, IMMUTABLE)]
+
+
+def port_number(field: str, value: Any) -> Errors:
+    """A port number."""
+    return [] if 1 <= value <= 65535 else [invalid(field, value, "must be between 1 and 65535, inclusive")]
+
+
+_PORT_NAME = re.compile(r"[-a-z0-9]+")
+
+
+def port_name(field: str, value: str) -> Errors:
+    """The name of a port: an IANA service name."""
+    problems = []
+    if len(value) > 15:
+        problems.append("must be no more than 15 characters")
+    if not _PORT_NAME.fullmatch(value):
+        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", value):
+        problems.append("must contain at least one letter (a-z)")
+    if "--" in value:
+        problems.append("must not contain consecutive hyphens")
+    if value[:1] == "-" or value[-1:] == "-":
+        problems.append("must not begin or end with a hyphen")
+    return [invalid(field, value, problem) for problem in problems]
+
+
+def port_or_name(field: str, value: Any) -> Errors:
+    """A port number or the name of one."""
+    return port_name(field, value) if isinstance(value, str) else port_number(field, value)
+
+
+_PERCENT = re.compile(r"[0-9]+%")
+_PERCENT_RULE = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+
+
+def count_or_percent(field: str, value: Any) -> Errors:
+    """A count of zero or more, or a percentage."""
+    if isinstance(value, str):
+        return [] if _PERCENT.fullmatch(value) else [invalid(field, value, _PERCENT_RULE)]
+    return non_negative(field, value)
+
+
+def at_most_all(field: str, value: Any) -> Errors:
+    """Percentages may not exceed 100 %."""
+    wrong = isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100
+    return [invalid(field, value, "must not be greater than 100%")] if wrong else []
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a count or percentage is nothing."""
+    return value in (0, "0%", None)
+
+
+def selector(field: str, value: Any) -> Errors:
+    """A LabelSelector."""
+    return list(label_selector.validate(value, field))
+
+
+def matches(value: Any, labels: dict[str, str] | None) -> bool:
+    """Whether a valid LabelSelector selects labels; an absent one selects nothing."""
+    return label_selector.from_json(value).matches(labels or {})
+
+
+def template_selector(value: Any, labels: Any, path: str, labels_path: str, kind: str) -> Errors:
+    """The selector of a workload: present, not empty, and selecting its own template."""
+    if value is None:
+        return [required(path), _no_match(labels, labels_path)]
+    if not value.get("matchLabels") and not value.get("matchExpressions"):
+        return [invalid(path, value, f"empty selector is invalid for {kind}")]
+    errors = selector(path, value)
+    if errors:
+        return [*errors, invalid(path, value, "invalid label selector")]
+    return [] if matches(value, labels) else [_no_match(labels, labels_path)]
+
+
+def _no_match(labels: Any, path: str) -> FieldError:
+    return invalid(path, labels or None, "`selector` does not match template `labels`")
+
+
+def qualified_name(field: str, value: str) -> Errors:
+    """`name` or `prefix/name`."""
+    return [invalid(field, value, problem) for problem in name_rules.label_key(value)]
+
+
+def dns_label(field: str, value: str) -> Errors:
+    """One part of a DNS name."""
+    return [invalid(field, value, problem) for problem in name_rules.dns_label(value)]
+
+
+def dns_subdomain(field: str, value: str) -> Errors:
+    """A DNS name."""
+    return [invalid(field, value, problem) for problem in name_rules.dns_subdomain(value)]
+
+
+def ip_address(field: str, value: str) -> Errors:
+    """An IP address."""
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return [invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+    return []
+
+
+def cidr(field: str, value: str) -> Errors:
+    """A network in CIDR notation."""
+    try:
+        if "/" not in value:
+            raise ValueError(value)
+        ipaddress.ip_interface(value)
+    except ValueError:
+        return [invalid(field, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+    return []
+
+
+_CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
+_CONFIG_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
+    "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+
+
+def config_key(field: str, value: str) -> Errors:
+    """A key of a ConfigMap or Secret."""
+    problems = []
+    if len(value) > 253:
+        problems.append("must be no more than 253 characters")
+    if not _CONFIG_KEY.fullmatch(value):
+        problems.append(_CONFIG_KEY_RULE)
+    elif value in (".", ".."):
+        problems.append(f"must not be '{value}'")
+    elif value.startswith(".."):
+        problems.append("must not start with '..'")
+    return [invalid(field, value, problem) for problem in problems]
+
+
+def quantity_of(value: Any) -> Quantity:
+    """A quantity that was decoded already."""
+    return Quantity.parse(value)
+
+
+def frozen_keys(obj: JSONObject, old: JSONObject | None, fields: tuple[str, ...]) -> Errors:
+    """What ConfigMaps and Secrets forbid once they are immutable."""
+    if old is None or not old.get("immutable"):
+        return []
+    text = "field is immutable when `immutable` is set"
+    errors = [] if obj.get("immutable") else [forbidden("immutable", text)]
+    return errors + [forbidden(field, text) for field in fields if obj.get(field) != old.get(field)]

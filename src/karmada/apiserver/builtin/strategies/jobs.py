@@ -1,0 +1,143 @@
+"""Rules of Jobs and CronJobs."""
+
+import re
+from zoneinfo import available_timezones
+
+from karmada.api.field_errors import FieldError, invalid, required
+from karmada.apiserver.builtin.strategies.common import (
+    Errors,
+    JSONObject,
+    immutable,
+    non_negative,
+    one_of,
+    selector,
+    strategy,
+    unsupported,
+)
+from karmada.apiserver.builtin.strategies.cron import schedule_problem
+from karmada.apiserver.builtin.strategies.pod_validation import template_errors
+from karmada.apiserver.builtin.strategies.pods import default_template
+
+_CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
+_MAX_INT32 = 2**31 - 1
+
+
+def _default_spec(spec: JSONObject) -> None:
+    """Defaults of a job; templates of cron jobs get only those of the pod template."""
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = spec["parallelism"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in spec else 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    spec.setdefault("manualSelector", False)
+
+
+def _default_job(obj: JSONObject) -> None:
+    default_template(obj["spec"]["template"])
+    _default_spec(obj["spec"])
+
+
+def _prepare_create(obj: JSONObject) -> None:
+    """Unless the user selects by hand, a job selects its pods by its own uid."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    if not spec.get("manualSelector"):
+        uid, name = metadata.get("uid") or "", metadata.get("name") or ""
+        own = {_CONTROLLER_UID: uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name}
+        template = spec["template"]["metadata"]
+        template["labels"] = {**(template.get("labels") or {}), **own}
+        wanted = spec.setdefault("selector", {})
+        wanted["matchLabels"] = {**(wanted.get("matchLabels") or {}), _CONTROLLER_UID: uid}
+    if not metadata.get("labels") and spec["template"]["metadata"].get("labels"):
+        metadata["labels"] = {**spec["template"]["metadata"]["labels"]}
+
+
+def _job_spec(spec: JSONObject, path: str) -> Errors:
+    errors: Errors = []
+    for field in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"):
+        errors += non_negative(f"{path}.{field}", spec.get(field))
+    if spec.get("completionMode") is not None:
+        errors += one_of(f"{path}.completionMode", spec["completionMode"], ("Indexed", "NonIndexed"))
+        if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
+            errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    errors += template_errors(spec["template"], f"{path}.template")
+    restart = spec["template"]["spec"].get("restartPolicy")
+    place = f"{path}.template.spec.restartPolicy"
+    if restart == "Always":
+        errors.append(required(place, 'valid values: "OnFailure", "Never"'))
+    elif restart not in ("OnFailure", "Never"):
+        errors.append(unsupported(place, restart, ("OnFailure", "Never")))
+    return errors
+
+
+def _validate_job(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    errors = _job_spec(spec, "spec")
+    if spec.get("selector") is None:
+        errors.append(required("spec.selector"))
+    else:
+        errors += selector("spec.selector", spec["selector"])
+    if old is not None:
+        before = old["spec"]
+        for field in ("completions", "selector", "template", "completionMode", "podFailurePolicy", "manualSelector"):
+            errors += immutable(f"spec.{field}", spec.get(field), before.get(field))
+    return errors
+
+
+def _default_cron_job(obj: JSONObject) -> None:
+    spec = obj["spec"]
+    spec.setdefault("concurrencyPolicy", "Allow")
+    spec.setdefault("suspend", False)
+    spec.setdefault("successfulJobsHistoryLimit", 3)
+    spec.setdefault("failedJobsHistoryLimit", 1)
+    default_template(spec["jobTemplate"]["spec"]["template"])
+
+
+def _validate_cron_job(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    schedule = spec.get("schedule") or ""
+    errors: Errors = []
+    if not schedule:
+        errors.append(required("spec.schedule"))
+    elif "TZ" in schedule:
+        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        errors.append(invalid("spec.schedule", schedule, text))
+    elif problem := schedule_problem(schedule):
+        errors.append(invalid("spec.schedule", schedule, problem))
+    policy = spec["concurrencyPolicy"]
+    if policy not in ("Allow", "Forbid", "Replace"):
+        errors.append(unsupported("spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace")))
+    errors += non_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
+    errors += _time_zone(spec.get("timeZone"))
+    for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
+        errors += non_negative(f"spec.{field}", spec.get(field))
+    errors += _job_spec(spec["jobTemplate"]["spec"], "spec.jobTemplate.spec")
+    name = obj["metadata"].get("name") or ""
+    if old is None and len(name) > 52:
+        errors.append(invalid("metadata.name", name, "must be no more than 52 characters"))
+    return errors
+
+
+def _time_zone(zone: str | None) -> list[FieldError]:
+    if zone is None:
+        return []
+    if not zone:
+        return [invalid("spec.timeZone", zone, "timeZone must be nil or non-empty string")]
+    if zone.lower() == "local":
+        return [
+            invalid(
+                "spec.timeZone",
+                zone,
+                "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
+            )
+        ]
+    if not re.fullmatch(r"[A-Za-z0-9+_/-]+", zone) or zone not in available_timezones():
+        return [invalid("spec.timeZone", zone, f"unknown time zone {zone}")]
+    return []
+
+
+JOB = strategy(
+    _default_job, _validate_job, generation=True, prepare_create=_prepare_create, selectable=("status.successful",)
+)
+CRON_JOB = strategy(_default_cron_job, _validate_cron_job, generation=True)

@@ -1,0 +1,141 @@
+"""Rules of Pods."""
+
+from karmada.api.field_errors import forbidden
+from karmada.api.quantity import Quantity
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immutable, strategy
+from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
+from karmada.apiserver.builtin.strategies.pods import default_pod
+
+_CHANGEABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def _prepare_create(pod: JSONObject) -> None:
+    spec = pod["spec"]
+    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    if spec.get("schedulingGates"):
+        pod["status"]["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": None,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+
+
+def quality_of_service(spec: JSONObject) -> str:
+    """Guaranteed, Burstable or BestEffort, by requests and limits of cpu and memory."""
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+    guaranteed = True
+    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+        resources = container.get("resources") or {}
+        for wanted, total in ((resources.get("requests"), requests), (resources.get("limits"), limits)):
+            for name in ("cpu", "memory"):
+                amount = Quantity.parse((wanted or {}).get(name, "0"))
+                if amount.unscaled:
+                    total[name] = total[name] + amount if name in total else amount
+        own = resources.get("limits") or {}
+        guaranteed = guaranteed and all(Quantity.parse(own.get(name, "0")).unscaled for name in ("cpu", "memory"))
+    if not requests and not limits:
+        return "BestEffort"
+    same = all(name in limits and limits[name] == amount for name, amount in requests.items())
+    return "Guaranteed" if guaranteed and same and len(requests) == len(limits) else "Burstable"
+
+
+def _validate(pod: JSONObject, old: JSONObject | None) -> Errors:
+    errors = spec_errors(pod["spec"], "spec")
+    if old is None:
+        return errors + _projected_tokens(pod["spec"])
+    return errors + _update(pod["spec"], old["spec"])
+
+
+def _projected_tokens(spec: JSONObject) -> Errors:
+    if spec.get("serviceAccountName"):
+        return []
+    errors: Errors = []
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        for at, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if "serviceAccountToken" in source:
+                place = f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken"
+                errors.append(forbidden(place, "must not be specified when serviceAccountName is not set"))
+    return errors
+
+
+def _update(spec: JSONObject, old: JSONObject) -> Errors:
+    """Nearly everything of a pod is fixed once it exists."""
+    errors: Errors = []
+    for field in ("containers", "initContainers"):
+        if len(spec.get(field) or ()) != len(old.get(field) or ()):
+            return [forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
+    new_rest, old_rest = _fixed_part(spec), _fixed_part(old)
+    if new_rest != old_rest:
+        errors.append(forbidden("spec", _CHANGEABLE))
+    kept = old.get("tolerations") or []
+    new = spec.get("tolerations") or []
+    if not all(_with_any_seconds(toleration, new) for toleration in kept):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        errors.append(forbidden("spec.tolerations", text))
+    if old.get("nodeName"):
+        errors += immutable("spec.nodeName", spec.get("nodeName"), old["nodeName"])
+    return errors
+
+
+def _with_any_seconds(toleration: JSONObject, among: list[JSONObject]) -> bool:
+    def bare(value: JSONObject) -> JSONObject:
+        return {key: item for key, item in value.items() if key != "tolerationSeconds"}
+
+    return any(bare(toleration) == bare(other) for other in among)
+
+
+def _fixed_part(spec: JSONObject) -> JSONObject:
+    free = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates")
+    result = {key: value for key, value in spec.items() if key not in free}
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            result[field] = [{k: v for k, v in container.items() if k != "image"} for container in spec[field]]
+    return result
+
+
+def warnings(spec: JSONObject, path: str) -> list[str]:
+    """What is allowed in a pod spec, but hardly meant."""
+    texts = []
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        if constraint.get("labelSelector") is None:
+            place = f"{path}.topologySpreadConstraints[{index}].labelSelector"
+            texts.append(f"{place}: a null labelSelector results in matching no pod")
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            resources = container.get("resources") or {}
+            for word in ("limits", "requests"):
+                for name, amount in (resources.get(word) or {}).items():
+                    if name in ("memory", "ephemeral-storage") and amount.endswith("m"):
+                        place = f"{path}.{field}[{index}].resources.{word}[{name}]"
+                        texts.append(f'{place}: fractional byte value "{amount}" is invalid, must be an integer')
+    return texts
+
+
+STRATEGY = strategy(
+    default_pod,
+    _validate,
+    generation=True,
+    prepare_create=_prepare_create,
+    graceful_seconds=lambda pod: int((pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0),
+    selectable=(
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ),
+    warnings=lambda pod: warnings(pod["spec"], "spec"),
+)

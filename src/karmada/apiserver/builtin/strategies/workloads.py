@@ -1,0 +1,227 @@
+"""Rules of the other workloads: ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, PodTemplates and
+ControllerRevisions."""
+
+from karmada.api.field_errors import forbidden, invalid, required
+from karmada.apiserver.builtin.strategies.common import (
+    Errors,
+    JSONObject,
+    at_most_all,
+    count_or_percent,
+    immutable,
+    is_zero,
+    matches,
+    non_negative,
+    one_of,
+    strategy,
+    template_selector,
+    unsupported,
+)
+from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
+from karmada.apiserver.builtin.strategies.pods import default_template
+from karmada.apiserver.schema.metadata import labels as label_errors
+
+_GENERATION = "deprecated.daemonset.template.generation"
+_LABELS = "spec.template.metadata.labels"
+
+
+def _default_replica_set(obj: JSONObject) -> None:
+    spec = obj["spec"]
+    default_template(spec["template"])
+    spec.setdefault("replicas", 1)
+    labels = spec["template"]["metadata"].get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = {**labels}
+
+
+def _template(spec: JSONObject, kind: str) -> Errors:
+    errors = template_errors(spec["template"], "spec.template")
+    return errors + always_restarts(spec["template"]["spec"], "spec.template.spec", kind)
+
+
+def _validate_replica_set(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    labels = spec["template"]["metadata"].get("labels")
+    errors = non_negative("spec.replicas", spec.get("replicas"))
+    errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "replicaset")
+    errors += _template(spec, "ReplicaSet")
+    if old is not None:
+        errors += immutable("spec.selector", spec.get("selector"), old["spec"].get("selector"))
+    return errors
+
+
+def _default_replication_controller(obj: JSONObject) -> None:
+    spec = obj["spec"]
+    spec.setdefault("replicas", 1)
+    template = spec.get("template")
+    if template is None:
+        return
+    default_template(template)
+    labels = template["metadata"].get("labels")
+    if labels:
+        spec.setdefault("selector", {**labels})
+        obj["metadata"].setdefault("labels", {**labels})
+
+
+def _validate_replication_controller(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    errors = non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    errors += non_negative("spec.replicas", spec.get("replicas"))
+    wanted = spec.get("selector") or {}
+    if not wanted:
+        errors.append(required("spec.selector"))
+    errors += label_errors(wanted, "spec.selector")
+    template = spec.get("template")
+    if template is None:
+        return [*errors, required("spec.template")]
+    labels = template["metadata"].get("labels")
+    if wanted and not matches({"matchLabels": wanted}, labels):
+        errors.append(invalid(_LABELS, labels, "`selector` does not match template `labels`"))
+    return errors + _template(spec, "ReplicationController")
+
+
+def _default_stateful_set(obj: JSONObject) -> None:
+    spec = obj["spec"]
+    default_template(spec["template"])
+    spec.setdefault("podManagementPolicy", "OrderedReady")
+    update = spec["updateStrategy"]
+    update.setdefault("type", "RollingUpdate")
+    if update["type"] == "RollingUpdate":
+        update.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    spec.setdefault("replicas", 1)
+    spec.setdefault("revisionHistoryLimit", 10)
+    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    retention.setdefault("whenDeleted", "Retain")
+    retention.setdefault("whenScaled", "Retain")
+    for claim in spec.get("volumeClaimTemplates") or ():
+        claim.update({"kind": "PersistentVolumeClaim", "apiVersion": "v1"})
+        claim["spec"].setdefault("volumeMode", "Filesystem")
+        claim["status"].setdefault("phase", "Pending")
+
+
+_STATEFUL_CHANGES = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_STATEFUL_FREE = frozenset(
+    (
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    )
+)
+
+
+def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    labels = spec["template"]["metadata"].get("labels")
+    errors = one_of("spec.podManagementPolicy", spec["podManagementPolicy"], ("OrderedReady", "Parallel"))
+    update = spec["updateStrategy"]
+    if update["type"] not in ("OnDelete", "RollingUpdate"):
+        text = "must be 'RollingUpdate' or 'OnDelete'"
+        errors.append(invalid("spec.updateStrategy", {"Type": update["type"], "RollingUpdate": None}, text))
+    elif update["type"] == "OnDelete" and "rollingUpdate" in update:
+        text = "only allowed for updateStrategy 'RollingUpdate'"
+        errors.append(invalid("spec.updateStrategy.rollingUpdate", update["rollingUpdate"], text))
+    partition = (update.get("rollingUpdate") or {}).get("partition")
+    errors += non_negative("spec.updateStrategy.rollingUpdate.partition", partition)
+    errors += non_negative("spec.replicas", spec.get("replicas"))
+    errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "statefulset")
+    errors += _template(spec, "StatefulSet")
+    for word in ("whenDeleted", "whenScaled"):
+        place = f"spec.persistentVolumeClaimRetentionPolicy.{word}"
+        errors += one_of(place, spec["persistentVolumeClaimRetentionPolicy"][word], ("Delete", "Retain"))
+    if old is not None:
+        fixed = {key: value for key, value in spec.items() if key not in _STATEFUL_FREE}
+        if fixed != {key: value for key, value in old["spec"].items() if key not in _STATEFUL_FREE}:
+            errors.append(forbidden("spec", _STATEFUL_CHANGES))
+    return errors
+
+
+def _default_daemon_set(obj: JSONObject) -> None:
+    spec = obj["spec"]
+    default_template(spec["template"])
+    update = spec["updateStrategy"]
+    update.setdefault("type", "RollingUpdate")
+    if update["type"] == "RollingUpdate":
+        rolling = update.setdefault("rollingUpdate", {})
+        rolling.setdefault("maxUnavailable", 1)
+        rolling.setdefault("maxSurge", 0)
+    spec.setdefault("revisionHistoryLimit", 10)
+
+
+def _create_daemon_set(obj: JSONObject) -> None:
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {**annotations, _GENERATION: "1"}
+
+
+def _update_daemon_set(obj: JSONObject, old: JSONObject) -> None:
+    """The template's generation counts its changes in an annotation that old clients read."""
+    generation = int((old["metadata"].get("annotations") or {}).get(_GENERATION, "0") or 0)
+    if obj["spec"]["template"] != old["spec"]["template"]:
+        generation += 1
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {**annotations, _GENERATION: str(generation)}
+
+
+def _validate_daemon_set(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    labels = spec["template"]["metadata"].get("labels")
+    errors = template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "daemonset")
+    errors += _template(spec, "DaemonSet")
+    errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    update = spec["updateStrategy"]
+    if update["type"] == "RollingUpdate":
+        errors += _daemon_rolling(update.get("rollingUpdate") or {})
+    elif update["type"] != "OnDelete":
+        shown = {"Type": update["type"], "RollingUpdate": update.get("rollingUpdate")}
+        errors.append(unsupported("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete")))
+    if old is not None:
+        errors += immutable("spec.selector", spec.get("selector"), old["spec"].get("selector"))
+    return errors
+
+
+def _daemon_rolling(rolling: JSONObject) -> Errors:
+    path = "spec.updateStrategy.rollingUpdate"
+    unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    errors = count_or_percent(f"{path}.maxUnavailable", unavailable) + count_or_percent(f"{path}.maxSurge", surge)
+    errors += at_most_all(f"{path}.maxUnavailable", unavailable) + at_most_all(f"{path}.maxSurge", surge)
+    if not errors and is_zero(unavailable) and is_zero(surge):
+        errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+    elif not errors and not is_zero(unavailable) and not is_zero(surge):
+        errors.append(invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+    return errors
+
+
+def _validate_pod_template(obj: JSONObject, old: JSONObject | None) -> Errors:
+    return template_errors(obj["template"], "template")
+
+
+def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
+    errors = non_negative("revision", obj.get("revision"))
+    if obj.get("data") is None:
+        errors.append(required("data", "data is mandatory"))
+    if old is not None:
+        errors += immutable("data", obj.get("data"), old.get("data"))
+    return errors
+
+
+REPLICA_SET = strategy(_default_replica_set, _validate_replica_set, generation=True, selectable=("status.replicas",))
+REPLICATION_CONTROLLER = strategy(
+    _default_replication_controller, _validate_replication_controller, generation=True, selectable=("status.replicas",)
+)
+STATEFUL_SET = strategy(_default_stateful_set, _validate_stateful_set, generation=True)
+DAEMON_SET = strategy(
+    _default_daemon_set,
+    _validate_daemon_set,
+    generation=True,
+    prepare_create=_create_daemon_set,
+    prepare_update=_update_daemon_set,
+)
+POD_TEMPLATE = strategy(lambda obj: default_template(obj["template"]), _validate_pod_template, generation=True)
+CONTROLLER_REVISION = strategy(validate=_validate_revision)
