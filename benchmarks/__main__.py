@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.result import Result
 
-MODULES = ["api"]
+MODULES = ["api", "storage"]
 
 
 def main(names: list[str]) -> int:

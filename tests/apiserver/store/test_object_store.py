@@ -192,3 +192,58 @@ async def test_stopping_ends_watches(store: ObjectStore) -> None:
     watcher = store.watch(PODS)
     await store.stop()
     assert [events async for events in watcher] == []
+
+
+async def test_a_watcher_whose_match_fails_ends_alone(store: ObjectStore) -> None:
+    def broken(item: Item) -> bool:
+        raise ZeroDivisionError
+
+    with store.watch(PODS, match=broken) as bad, store.watch(PODS) as good:
+        await store.create(PODS, "ns", "a", value(), index())
+        assert await read(good) == [("ADDED", "a", 3)]
+        with pytest.raises(ZeroDivisionError):
+            await read(bad)
+
+
+async def test_an_object_that_cannot_be_indexed_is_still_served(caplog: pytest.LogCaptureFixture) -> None:
+    storage = MemoryStorage()
+    store = ObjectStore(storage, lambda kind, body: index())
+    await store.start()
+    await store.create(PODS, "ns", "a", value("secret"), index(colour="red"))
+    await store.stop()
+
+    def broken(kind: tuple[str, str], body: bytes) -> Index:
+        raise ValueError(body)
+
+    again = ObjectStore(storage, broken)
+    await again.start()
+    assert [item.name for item in again.list(PODS).items] == ["a"]
+    assert again.list(PODS, match=red).items == []
+    assert "/core/pods/ns/a" in caplog.text
+    assert "secret" not in caplog.text
+    await again.delete(PODS, "ns", "a", value(), 3)
+    await again.stop()
+
+
+async def test_many_initial_events_come_in_batches_that_fit_a_write(store: ObjectStore) -> None:
+    for number in range(1100):
+        await store.create(PODS, "ns", f"p{number:04}", value(), index())
+    with store.watch(PODS, initial=True, initial_end=True) as watcher:
+        sizes, names = [], []
+        while len(names) < 1101:
+            events = await read(watcher)
+            sizes.append(len(events))
+            names += [event[1] for event in events]
+    assert names == [*(f"p{number:04}" for number in range(1100)), ""]
+    assert max(sizes) <= 500
+
+
+async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: ObjectStore) -> None:
+    with store.watch(PODS) as one, store.watch(PODS) as other:
+        await store.create(PODS, "ns", "a", value(), index())
+        (first,), (second,) = await anext(one), await anext(other)
+        assert first.line is second.line
+    for number in range(1001):
+        await store.create(PODS, "ns", f"p{number}", value(), index())
+    assert first.line is not first.line
+    assert first.line == b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"3","t":""}}}\n'

@@ -29,7 +29,7 @@ class Value(NamedTuple):
 
     def at(self, revision: int) -> bytes:
         """The encoded object as of a revision."""
-        return b"%b%d%b" % (self.head, revision, self.tail)
+        return b"".join((self.head, str(revision).encode(), self.tail))
 
 
 def restamp(body: bytes, old: int, new: int) -> bytes:

@@ -1,12 +1,15 @@
 """All objects of a store in memory, by resource, by uid and by owner."""
 
+import logging
 from collections.abc import Callable
 
 from karmada.apiserver.storage.base import Change, Snapshot, restamp
 from karmada.apiserver.store.collection import Collection
 from karmada.apiserver.store.keys import Kind, place_of
-from karmada.apiserver.store.model import Index, Item, StoreEvent
+from karmada.apiserver.store.model import NO_INDEX, Index, Item, StoreEvent
 from karmada.machinery.transport import EventType
+
+_LOG = logging.getLogger(__name__)
 
 Indexer = Callable[[Kind, bytes], Index]
 Entry = tuple[Kind, Item]
@@ -34,7 +37,7 @@ class Contents:
         """Begin with a whole state."""
         for key, body, revision in sorted(snapshot.records):
             kind, namespace, name = place_of(key)
-            index = self._index(kind, body)
+            index = self._indexed(kind, key, body)
             self.collection(kind).set(key, Item(namespace, name, revision, index, body))
             self._link(key, None, index)
 
@@ -45,7 +48,7 @@ class Contents:
         collection = self.collection(kind)
         old = collection.items.get(key)
         if body is not None:
-            index = change.context if isinstance(change.context, Index) else self._index(kind, body)
+            index = change.context if isinstance(change.context, Index) else self._indexed(kind, key, body)
             item = Item(namespace, name, revision, index, body)
             collection.set(key, item)
             self._link(key, old.index if old else None, index)
@@ -62,11 +65,11 @@ class Contents:
         old = None
         if change.previous is not None:
             body = change.previous.value
-            old = Item(namespace, name, change.previous.revision, self._index(kind, body), body)
+            old = Item(namespace, name, change.previous.revision, self._indexed(kind, change.key, body), body)
         if change.value is None:
             assert old is not None, "only what exists is deleted"
             return _deleted(old, change.revision, change.last)
-        item = Item(namespace, name, change.revision, self._index(kind, change.value), change.value)
+        item = Item(namespace, name, change.revision, self._indexed(kind, change.key, change.value), change.value)
         return StoreEvent(EventType.ADDED if old is None else EventType.MODIFIED, item, old)
 
     def by_uid(self, uid: str) -> Entry | None:
@@ -77,6 +80,14 @@ class Contents:
     def owned_by(self, uid: str) -> list[Entry]:
         """The objects that name this uid as an owner."""
         return [self._entry(key) for key in sorted(self._owned.get(uid, ()))]
+
+    def _indexed(self, kind: Kind, key: str, body: bytes) -> Index:
+        """An object that cannot be read must not keep the others from being served; it can still be deleted."""
+        try:
+            return self._index(kind, body)
+        except Exception as error:  # its text may quote the object, which may be a Secret
+            _LOG.error("the stored object %s cannot be read (%s); no selector finds it", key, type(error).__name__)
+            return NO_INDEX
 
     def _entry(self, key: str) -> Entry:
         kind = place_of(key).kind

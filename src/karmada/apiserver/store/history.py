@@ -1,7 +1,7 @@
 """The recent events of each resource, kept so that watches resume and lists page at an older revision.
 
 Bounded by count, by the bytes only the history keeps alive (superseded bodies), and by age. Every event with a
-revision above `floor` is there.
+revision above `floor` is there. Only the newest events keep what their readers share, such as the encoded line.
 """
 
 from collections import deque
@@ -18,12 +18,16 @@ class Bounds(NamedTuple):
     """How much history is kept; the first bound that is reached counts."""
 
     events: int = 50_000
-    bytes: int = 16 << 20
+    bytes: int = 32 << 20
     seconds: float = 300.0
+
+
+_FRESH = 1000
 
 
 class _Entry(NamedTuple):
     kind: Kind
+    event: StoreEvent
     time: float
     bytes: int
 
@@ -51,7 +55,9 @@ class History:
             size += len(event.item.body)
         self._bytes += size
         now = self._clock()
-        self._order.append(_Entry(kind, now, size))
+        self._order.append(_Entry(kind, event, now, size))
+        if len(self._order) > _FRESH:
+            self._order[-_FRESH - 1].event.retire()
         bounds = self._bounds
         while (
             len(self._order) > bounds.events or self._bytes > bounds.bytes or self._order[0].time < now - bounds.seconds
@@ -70,6 +76,6 @@ class History:
         return found
 
     def _forget(self) -> None:
-        kind, _, size = self._order.popleft()
+        kind, _, _, size = self._order.popleft()
         self._bytes -= size
         self.floor = self._events[kind].popleft().item.revision

@@ -23,6 +23,10 @@ class Index(NamedTuple):
     """The values of its selectable fields."""
 
 
+NO_INDEX = Index("", {}, (), {})
+"""Of something without labels, owners or fields."""
+
+
 class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
     """One object at one revision; `body` is the whole encoded object with its resourceVersion."""
 
@@ -47,26 +51,22 @@ class Page(NamedTuple):
     """How many objects follow; only known without a match, 0 otherwise."""
 
 
-_NOTHING = Index("", {}, (), {})
-
-
-class StoreEvent:
+class StoreEvent(msgspec.Struct, gc=False, eq=False):
     """A change as watchers see it. For DELETED `item` is the final state; `previous` is the state before.
 
     A BOOKMARK has an item without name and body that says nothing but the revision; `initial_end` marks
     the one that closes the initial events.
     """
 
-    __slots__ = ("_added", "_deleted", "_line", "initial_end", "item", "previous", "type")
-
-    def __init__(self, type: EventType, item: Item, previous: Item | None, initial_end: bool = False) -> None:
-        self.type = type
-        self.item = item
-        self.previous = previous
-        self.initial_end = initial_end
-        self._line: bytes | None = None
-        self._added: StoreEvent | None = None
-        self._deleted: StoreEvent | None = None
+    type: EventType
+    item: Item
+    previous: Item | None
+    initial_end: bool = False
+    _fresh: bool = True
+    """Whether others may still read it soon, so that what they share is kept."""
+    _line: bytes | None = None
+    _added: "StoreEvent | None" = None
+    _deleted: "StoreEvent | None" = None
 
     def __repr__(self) -> str:
         return f"StoreEvent({self.type}, {self.item.namespace}/{self.item.name}, {self.item.revision})"
@@ -74,9 +74,17 @@ class StoreEvent:
     @property
     def line(self) -> bytes:
         """The event as a line of a watch response, encoded once for all watchers."""
-        if self._line is None:
-            self._line = b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.item.body)
-        return self._line
+        line = self._line
+        if line is None:
+            line = b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.item.body)
+            if self._fresh:
+                self._line = line
+        return line
+
+    def retire(self) -> None:
+        """Give up what was kept for readers: from now on it is made for each of them."""
+        self._fresh = False
+        self._line = self._added = self._deleted = None
 
     def seen_through(self, match: Match) -> "StoreEvent | None":
         """What the change is to a watcher that sees only matching objects; None when it concerns others only."""
@@ -85,20 +93,31 @@ class StoreEvent:
         if self.type is not EventType.DELETED and match(item):
             if before or previous is None:
                 return self
-            if self._added is None:
-                self._added = StoreEvent(EventType.ADDED, item, None)
-            return self._added
+            return self._added or self._entering()
         if not before or previous is None:
             return None
         if self.type is EventType.DELETED:
             return self
-        if self._deleted is None:
-            body = restamp(previous.body, previous.revision, item.revision)
-            gone = Item(item.namespace, item.name, item.revision, previous.index, body)
-            self._deleted = StoreEvent(EventType.DELETED, gone, previous)
-        return self._deleted
+        return self._deleted or self._leaving(previous)
+
+    def _entering(self) -> "StoreEvent":
+        event = StoreEvent(EventType.ADDED, self.item, None)
+        if self._fresh:
+            self._added = event
+        return event
+
+    def _leaving(self, previous: Item) -> "StoreEvent":
+        """Who stops seeing an object is shown its last visible state, at the revision of the change."""
+        item = self.item
+        body = restamp(previous.body, previous.revision, item.revision)
+        event = StoreEvent(
+            EventType.DELETED, Item(item.namespace, item.name, item.revision, previous.index, body), previous
+        )
+        if self._fresh:
+            self._deleted = event
+        return event
 
 
 def bookmark(revision: int, initial_end: bool = False) -> StoreEvent:
     """Tells a watcher that it has seen everything up to a revision."""
-    return StoreEvent(EventType.BOOKMARK, Item("", "", revision, _NOTHING, b""), None, initial_end)
+    return StoreEvent(EventType.BOOKMARK, Item("", "", revision, NO_INDEX, b""), None, initial_end)

@@ -1,7 +1,6 @@
 """What a store does by the clock: tell watchers how far they have come, and let the storage forget old history."""
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -31,13 +30,13 @@ class Upkeep:
     def start(self) -> None:
         """Begin; the task lives until `stop`."""
         self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(_report)
 
     async def stop(self) -> None:
         """End the task."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait([self._task])
             self._task = None
 
     async def _run(self) -> None:
@@ -58,3 +57,8 @@ class Upkeep:
         if target > self._compacted:
             await self._storage.compact(target)
             self._compacted = target
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _LOG.error("the store's upkeep has died: no bookmarks and no compaction any more", exc_info=task.exception())

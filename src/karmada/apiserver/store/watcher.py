@@ -1,7 +1,8 @@
 """One watch: an async iterator of batches of events, in revision order, without gap or repeat.
 
 A watcher that does not keep up is cut off: its buffer is dropped and the next read raises `TooSlow`, so that it
-lists again instead of missing something. Whatever gathers between two reads comes as one batch.
+lists again instead of missing something. Whatever gathers between two reads comes as one batch, unless it is large:
+initial events of thousands of objects need not be in one piece on the wire.
 """
 
 import asyncio
@@ -9,6 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 
 from karmada.apiserver.store.model import Match, StoreEvent, bookmark
+
+_BATCH = 500
 
 Past = AsyncIterator[list[StoreEvent]]
 Detach = Callable[["Watcher"], None]
@@ -48,7 +51,11 @@ class Watcher:
         if event.item.revision <= self._after:
             return
         if self._match is not None:
-            seen = event.seen_through(self._match)
+            try:
+                seen = event.seen_through(self._match)
+            except Exception as error:  # the watcher's own fault must not stop the others
+                self.end(error)
+                return
             if seen is None:
                 return
             event = seen
@@ -106,8 +113,9 @@ class Watcher:
                 await self._waiter
             finally:
                 self._waiter = None
-        events, self._buffer = self._buffer, []
-        return events
+        events = self._buffer
+        self._buffer = events[_BATCH:]
+        return events[:_BATCH] if self._buffer else events
 
     def __enter__(self) -> "Watcher":
         return self

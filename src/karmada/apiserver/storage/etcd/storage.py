@@ -64,6 +64,7 @@ class EtcdStorage:
             raise
         self._heard = snapshot.revision
         self._follower = asyncio.create_task(self._follow(self._client, listener))
+        self._follower.add_done_callback(_report)
         return snapshot
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
@@ -134,8 +135,7 @@ class EtcdStorage:
             return
         if self._follower is not None:
             self._follower.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._follower
+            await asyncio.wait([self._follower])
         await client.close()
 
     def _running(self) -> EtcdClient:
@@ -234,6 +234,11 @@ class EtcdStorage:
             await self._visible(actual)
         else:
             await self.sync()
+
+
+def _report(follower: asyncio.Task[None]) -> None:
+    if not follower.cancelled() and follower.exception() is not None:
+        _LOG.error("following etcd has failed; writes are refused from now on", exc_info=follower.exception())
 
 
 def _stamped(stored: bytes, revision: int) -> bytes:

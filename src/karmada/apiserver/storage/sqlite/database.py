@@ -19,6 +19,7 @@ from typing import NamedTuple
 from karmada.apiserver.storage.base import FIRST_REVISION, Change, Compacted, Record, Snapshot, StorageFailed
 
 APPLICATION_ID = 0x6B61726D
+_WAL_PAGES = 4000
 _SWEEP = 500
 _BATCH = 500
 
@@ -65,6 +66,8 @@ def connect(path: Path) -> sqlite3.Connection:
         _migrate(db, path)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
+        db.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
+        db.execute(f"PRAGMA journal_size_limit = {2 * _WAL_PAGES * 4096}")
     except sqlite3.Error as error:
         db.close()
         raise explain(error, path) from error

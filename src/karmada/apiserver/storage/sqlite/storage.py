@@ -103,7 +103,6 @@ class SqliteStorage:
         if writer is None:
             return
         await asyncio.to_thread(writer.stop)
-        await asyncio.sleep(0)  # the last batch was settled from the thread: let its callback run first
         os.close(self._lock)
 
     def _running(self) -> Writer:
