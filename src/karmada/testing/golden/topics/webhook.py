@@ -1,0 +1,83 @@
+"""Topic `webhook`: admission of Karmada's kinds."""
+
+import asyncio
+import copy
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.testing.golden.case import Topic
+from karmada.webhook.handlers import HANDLERS
+from karmada.webhook.model import Denied, Handler, Operation, Review
+
+JSONObject = dict[str, Any]
+
+
+class _Stored:
+    """Objects that exist already."""
+
+    def __init__(self, existing: list[JSONObject]) -> None:
+        self.objects = existing
+
+    async def list(self, api_version: str, kind: str, namespace: str = "") -> list[JSONObject]:
+        return [
+            tree
+            for tree in self.objects
+            if tree.get("kind") == kind and (not namespace or tree["metadata"].get("namespace") == namespace)
+        ]
+
+    async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
+        if dry_run:
+            return
+        for known in self.objects:
+            if known["metadata"]["name"] == tree["metadata"]["name"]:
+                known["status"] = tree.get("status")
+
+
+def _admit(given: dict[str, Any]) -> dict[str, Any]:
+    kind, _, resource = given["handler"].partition("/")
+    handler = next(handler for handler in HANDLERS if handler.resource == _PLURALS[resource])
+    stored = _Stored(copy.deepcopy(given.get("existing") or []))
+    review = Review(
+        Operation(given["operation"]),
+        given.get("namespace", ""),
+        (given.get("object") or given.get("oldObject") or {}).get("metadata", {}).get("name", ""),
+        given.get("object") or {},
+        given.get("oldObject"),
+        lambda: str(uuid.uuid4()),
+        time.time,
+        FeatureGates().with_overrides(given.get("featureGates") or {}),
+        stored,
+        bool(given.get("dryRun")),
+        bool(given.get("allowNoExecuteTaintPolicy")),
+    )
+    try:
+        _call(handler, kind, review)
+    except Denied as denial:
+        return {"allowed": False, "code": denial.code, "reason": denial.reason, "message": denial.message}
+    return {"allowed": True, "object": review.object} if kind == "mutate" else {"allowed": True}
+
+
+def _call(handler: Handler, kind: str, review: Review) -> None:
+    if kind == "mutate":
+        assert handler.mutate is not None
+        handler.mutate(review)
+    else:
+        assert handler.validate is not None
+        validate: Callable[[Review], Any] = handler.validate
+        asyncio.run(validate(review))
+
+
+_PLURALS = {
+    "propagationpolicy": "propagationpolicies",
+    "clusterpropagationpolicy": "clusterpropagationpolicies",
+    "overridepolicy": "overridepolicies",
+    "clusteroverridepolicy": "clusteroverridepolicies",
+    "resourcebinding": "resourcebindings",
+    "clusterresourcebinding": "clusterresourcebindings",
+    "work": "works",
+}
+
+TOPIC = Topic("webhook", {"webhook.Admit": _admit})

@@ -1,0 +1,89 @@
+"""What an admission function gets, and how it refuses.
+
+A handler is for one resource. `mutate` changes `review.object` in place; `validate` judges the final object. Both are
+pure but for what `review.lookup` finds and the identifiers `review.new_id` makes; they refuse by raising `Denied`.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.api.field_errors import FieldError
+
+JSONObject = dict[str, Any]
+
+
+class Operation(StrEnum):
+    """What is being done to the object."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+class Denied(Exception):
+    """The request is refused; `message` is for the user."""
+
+    def __init__(self, message: str, code: int = 403, reason: str = "Forbidden") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+
+
+class Lookup(Protocol):
+    """What judging some kinds needs to know about others."""
+
+    async def list(self, api_version: str, kind: str, namespace: str = "") -> list[JSONObject]:
+        """All objects of a kind, of one namespace where one is given."""
+        ...
+
+    async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
+        """Write the status of an object that was read; raises a conflict when it changed meanwhile."""
+        ...
+
+
+@dataclass(slots=True)
+class Review:
+    """One object on its way in, out, or to another state. `old` must not be changed."""
+
+    operation: Operation
+    namespace: str
+    name: str
+    object: JSONObject
+    old: JSONObject | None
+    new_id: Callable[[], str]
+    now: Callable[[], float]
+    gates: FeatureGates
+    lookup: Lookup
+    dry_run: bool = False
+    allow_no_execute: bool = False
+    """`--allow-no-execute-taint-policy`."""
+    warnings: list[str] = field(default_factory=list)
+
+
+Mutate = Callable[[Review], None]
+Validate = Callable[[Review], Awaitable[None]]
+
+
+class Handler(NamedTuple):
+    """The admission of one resource, as webhook configurations name it."""
+
+    name: str
+    """Name of the webhook: prefixes its refusals."""
+    group: str
+    version: str
+    resource: str
+    mutate: Mutate | None = None
+    mutate_on: frozenset[Operation] = frozenset({Operation.CREATE, Operation.UPDATE})
+    validate: Validate | None = None
+    validate_on: frozenset[Operation] = frozenset({Operation.CREATE, Operation.UPDATE})
+
+
+def refuse_if_any(errors: list[FieldError]) -> None:
+    """Raise `Denied` with all field errors in one message."""
+    if errors:
+        texts = list(dict.fromkeys(f"{error.field}: {error.message}" for error in errors))
+        raise Denied(texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]")
