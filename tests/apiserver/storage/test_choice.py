@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from karmada.apiserver.storage.choice import storage_at
@@ -24,3 +27,12 @@ def test_a_url_names_a_storage(url: str, sort: type) -> None:
 def test_other_urls_are_refused_with_the_forms_that_work(url: str) -> None:
     with pytest.raises(ValueError, match="use memory:, sqlite:///path/to/file or etcd://"):
         storage_at(url)
+
+
+def test_no_storage_is_loaded_before_it_is_chosen() -> None:
+    code = (
+        "import sys; import karmada.apiserver.storage.choice, karmada.apiserver.store;"
+        "print([name for name in ('grpc', 'google.protobuf', 'sqlite3') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"

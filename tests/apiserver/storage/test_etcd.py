@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from karmada.apiserver.storage.base import Compacted, Mismatch, StorageFailed, Value
-from karmada.apiserver.storage.etcd import EtcdStorage
+from karmada.apiserver.storage.etcd import EtcdStorage, Tls
 from karmada.apiserver.store import Index, ObjectStore
 
 pytestmark = pytest.mark.tools
@@ -164,6 +164,16 @@ async def test_an_unreachable_etcd_is_named(etcd, heard) -> None:
 
 async def test_the_next_endpoint_is_used_when_one_is_down(etcd, obj: Obj, heard) -> None:
     storage = EtcdStorage(("127.0.0.1:1", etcd.endpoint))
+    heard.revision = (await storage.open(heard)).revision
+    await storage.put("/a", obj(), 0)
+    await storage.close()
+
+
+async def test_client_certificates_are_shown_to_etcd(secure_etcd, certificates, obj: Obj, heard) -> None:
+    ca, certificate, key = (file.read_bytes() for file in certificates)
+    with pytest.raises(StorageFailed, match="UNAVAILABLE"):
+        await EtcdStorage((secure_etcd.endpoint,), tls=Tls(ca)).open(heard)
+    storage = EtcdStorage((secure_etcd.endpoint,), tls=Tls(ca, certificate, key))
     heard.revision = (await storage.open(heard)).revision
     await storage.put("/a", obj(), 0)
     await storage.close()

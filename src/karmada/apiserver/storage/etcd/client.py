@@ -98,6 +98,8 @@ class EtcdClient:
             credentials = grpc.ssl_channel_credentials(tls.ca, tls.key, tls.certificate)
             self._channels = [grpc.aio.secure_channel(endpoint, credentials, _OPTIONS) for endpoint in endpoints]
         self._current = 0
+        self._methods: dict[tuple[int, str], Any] = {}
+        """Callables by endpoint and path; making one costs more than using it."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -175,12 +177,14 @@ class EtcdClient:
             call.cancel()
 
     async def _call(self, path: str, name: str, request: Any) -> Any:
-        channel = self._channels[self._current]
-        method: Any = channel.unary_unary(
-            f"/etcdserverpb.{path}",
-            request_serializer=type(request).SerializeToString,
-            response_deserializer=MESSAGES[f"{name}Response"].FromString,
-        )
+        place = (self._current, path)
+        method = self._methods.get(place)
+        if method is None:
+            method = self._methods[place] = self._channels[self._current].unary_unary(
+                f"/etcdserverpb.{path}",
+                request_serializer=type(request).SerializeToString,
+                response_deserializer=MESSAGES[f"{name}Response"].FromString,
+            )
         try:
             return await method(request, timeout=_DEADLINE)
         except grpc.aio.AioRpcError as error:
