@@ -9,19 +9,23 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from karmada.api import finalizers, names
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.meta import OwnerReference
-from karmada.api.policy.v1alpha1 import PropagationPolicy, PropagationSpec, Suspension
+from karmada.api.meta import ObjectMeta, OwnerReference
+from karmada.api.policy.v1alpha1 import PropagationSpec, Suspension
 from karmada.api.policy.v1alpha1 import SchedulePriority as PolicyPriority
 from karmada.api.work.v1alpha2 import (
     BindingSchedulePriority,
     BindingSuspension,
+    ClusterResourceBinding,
     Component,
     ObjectReference,
     ReplicaRequirements,
+    ResourceBinding,
     ResourceBindingSpec,
     WorkloadAffinityGroups,
 )
+from karmada.policies.claims import ClaimMetadata
 from karmada.policies.election import Policy
 
 JSONObject = Mapping[str, Any]
@@ -85,6 +89,24 @@ def build_spec(
     )
 
 
+def new_binding(
+    template: JSONObject, spec: ResourceBindingSpec, marks: ClaimMetadata
+) -> ResourceBinding | ClusterResourceBinding:
+    """A binding that does not exist yet: owned by its template, marked with the claim."""
+    namespace = spec.resource.namespace
+    metadata = ObjectMeta(
+        name=names.binding_name(spec.resource.kind, spec.resource.name),
+        namespace=namespace,
+        labels=marks.labels,
+        annotations=marks.annotations,
+        finalizers=(finalizers.RESOURCE_BINDING if namespace else finalizers.CLUSTER_RESOURCE_BINDING,),
+        owner_references=(owner_of(template),),
+    )
+    if namespace:
+        return ResourceBinding(metadata=metadata, spec=spec)
+    return ClusterResourceBinding(metadata=metadata, spec=spec)
+
+
 def merge_spec(existing: ResourceBindingSpec, built: ResourceBindingSpec) -> ResourceBindingSpec:
     """An existing binding's spec brought up to date."""
     return msgspec.structs.replace(
@@ -95,11 +117,6 @@ def merge_spec(existing: ResourceBindingSpec, built: ResourceBindingSpec) -> Res
         reschedule_triggered_at=existing.reschedule_triggered_at,
         suspension=_suspension(built.suspension, existing.suspension),
     )
-
-
-def is_namespaced_policy(policy: Policy) -> bool:
-    """Whether the policy is of the namespaced kind."""
-    return isinstance(policy, PropagationPolicy)
 
 
 def _suspension(wanted: Suspension | None, existing: BindingSuspension | None) -> BindingSuspension | None:

@@ -46,7 +46,9 @@ def prune(manifest: JSONObject) -> None:
                 _drop(_map(manifest, "metadata", "annotations"), (_SERVICE_ACCOUNT_UID,))
                 manifest.pop("data", None)
         case "v1", "PersistentVolumeClaim":
-            _drop(_map(manifest, "metadata", "annotations"), (_SELECTED_NODE,))
+            noted = _map(manifest, "metadata", "annotations")
+            if noted.get(_SELECTED_NODE):
+                del noted[_SELECTED_NODE]
 
 
 def prune_metadata(manifest: JSONObject) -> None:

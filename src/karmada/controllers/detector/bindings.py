@@ -1,12 +1,11 @@
 """Writes the binding of a template under its policy, and takes claims off bindings and templates."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from karmada.api import events, finalizers, names
-from karmada.api.meta import ObjectMeta
-from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec
+from karmada.api import events, names
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.policy_index import TemplateKey
 from karmada.interpreter.model import InterpretError, Operation, kind_of
@@ -15,11 +14,12 @@ from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.policies.binding import BindingRefused, Workload, build_spec, merge_spec, owner_of
+from karmada.policies.binding import BindingRefused, Workload, build_spec, merge_spec, new_binding
 from karmada.policies.claims import Claim, ClaimMetadata, claim_metadata, claim_of, claimed
 from karmada.policies.election import Policy
 
 Binding = ResourceBinding | ClusterResourceBinding
+B = TypeVar("B", ResourceBinding, ClusterResourceBinding)
 COMPONENT = "resource-detector"
 _PRIORITY_CLASSES = GroupVersionResource("scheduling.k8s.io", "v1", "priorityclasses")
 
@@ -56,33 +56,13 @@ class BindingWriter:
         )
         name = names.binding_name(spec.resource.kind, spec.resource.name)
         namespace = spec.resource.namespace
-        marks = claim_metadata(claim_of(policy))
-        owner = owner_of(template)
-        if namespace:
-            await self._commit.ensure(
-                name,
-                namespace,
-                lambda current: _decided(
-                    current, ResourceBinding, name, namespace, finalizers.RESOURCE_BINDING, spec, marks, owner
-                ),
-                self.bindings.get(name, namespace),
-            )
+        fresh = new_binding(template, spec, claim_metadata(claim_of(policy)))
+        if isinstance(fresh, ResourceBinding):
+            seen = self.bindings.get(name, namespace)
+            await self._commit.ensure(name, namespace, lambda current: _merged(current, fresh), seen)
         else:
-            await self._commit_wide.ensure(
-                name,
-                "",
-                lambda current: _decided(
-                    current,
-                    ClusterResourceBinding,
-                    name,
-                    "",
-                    finalizers.CLUSTER_RESOURCE_BINDING,
-                    _keep_dependencies(current, spec),
-                    marks,
-                    owner,
-                ),
-                self.wide_bindings.get(name),
-            )
+            wide = self.wide_bindings.get(name)
+            await self._commit_wide.ensure(name, "", lambda current: _merged(current, fresh), wide)
         self._recorder.event(
             ObjectReference.to(template), events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed"
         )
@@ -149,49 +129,31 @@ def _marks(tree: JSONObject) -> tuple[dict[str, str], dict[str, str]]:
     return metadata.get("labels") or {}, metadata.get("annotations") or {}
 
 
-def _decided(
-    current: Any,
-    kind: type[Any],
-    name: str,
-    namespace: str,
-    finalizer: str,
-    spec: ResourceBindingSpec,
-    marks: ClaimMetadata,
-    owner: Any,
-) -> Any:
-    """The binding as it should be; labels, annotations and finalizers are merged, the claim is replaced."""
+def _merged(current: B | None, fresh: B) -> B:
+    """The binding as it should be: labels, annotations and finalizers are merged, the claim is replaced."""
     if current is None:
-        metadata = ObjectMeta(
-            name=name,
-            namespace=namespace,
-            labels=marks.labels,
-            annotations=marks.annotations,
-            finalizers=(finalizer,),
-            owner_references=(owner,),
-        )
-        return kind(metadata=metadata, spec=spec)
-    controller = next((ref for ref in current.metadata.owner_references if ref.controller), None)
+        return fresh
+    owner = fresh.metadata.owner_references[0]
+    owners = current.metadata.owner_references
+    controller = next((ref for ref in owners if ref.controller), None)
     if controller is not None and controller.uid != owner.uid:
         raise BindingOfAnother(
-            f"{kind.__name__} {name} belongs to a deleted resource of the same name, "
+            f"{current.kind} {current.metadata.name} belongs to a deleted resource of the same name, "
             "try again later after binding is garbage collected"
         )
     free = claimed(current.metadata.labels, current.metadata.annotations, None)
     metadata = msgspec.structs.replace(
         current.metadata,
-        labels={**free.labels, **marks.labels},
-        annotations={**free.annotations, **marks.annotations},
-        finalizers=tuple(dict.fromkeys((*current.metadata.finalizers, finalizer))),
-        owner_references=current.metadata.owner_references if controller else (owner,),
+        labels={**free.labels, **fresh.metadata.labels},
+        annotations={**free.annotations, **fresh.metadata.annotations},
+        finalizers=tuple(dict.fromkeys((*current.metadata.finalizers, *fresh.metadata.finalizers))),
+        owner_references=owners if controller else (owner,),
     )
-    return msgspec.structs.replace(current, metadata=metadata, spec=merge_spec(current.spec, spec))
-
-
-def _keep_dependencies(current: ClusterResourceBinding | None, spec: ResourceBindingSpec) -> ResourceBindingSpec:
-    """Whether dependencies follow is set once for cluster-scoped resources."""
-    if current is None:
-        return spec
-    return msgspec.structs.replace(spec, propagate_deps=current.spec.propagate_deps)
+    spec = merge_spec(current.spec, fresh.spec)
+    if isinstance(current, ClusterResourceBinding):
+        # Whether dependencies follow is set once for cluster-scoped resources.
+        spec = msgspec.structs.replace(spec, propagate_deps=current.spec.propagate_deps)
+    return msgspec.structs.replace(current, metadata=metadata, spec=spec)
 
 
 def applying(policy: Policy) -> str:

@@ -1,10 +1,17 @@
 """Topic `detector`: which policy a resource belongs to, who may take it over, and the binding made of it."""
 
+import asyncio
+import copy
 from typing import Any
 
-from karmada.api.codec import from_tree
+from karmada.api.codec import from_tree, to_tree
+from karmada.api.feature_gates import FeatureGates
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
-from karmada.policies.claims import Claim, claim_of, claimed, read_claim
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.interpreter.facade import native_interpreter
+from karmada.interpreter.model import Operation, kind_of
+from karmada.policies.binding import BindingRefused, Workload, build_spec, new_binding
+from karmada.policies.claims import Claim, claim_metadata, claim_of, claimed, read_claim
 from karmada.policies.election import Policy, elect
 from karmada.policies.matching import subject_of
 from karmada.policies.preemption import may_preempt
@@ -64,6 +71,35 @@ def _preempt(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _build(given: dict[str, Any]) -> dict[str, Any]:
+    gates = FeatureGates().with_overrides(given.get("featureGates") or {})
+    template = given["object"]
+    policy: Policy
+    if "propagationPolicy" in given:
+        policy = _read(given["propagationPolicy"], PropagationPolicy)
+    else:
+        policy = _read(given["clusterPropagationPolicy"], ClusterPropagationPolicy)
+    interpreter = native_interpreter(gates)
+    workload = Workload()
+    if interpreter.enabled(kind_of(template), Operation.REPLICAS):
+        workload = Workload(*asyncio.run(interpreter.replicas(copy.deepcopy(template))))
+
+    def priority(name: str) -> int:
+        known = given.get("priorityClasses") or {}
+        if name not in known:
+            raise BindingRefused(f'priorityclasses.scheduling.k8s.io "{name}" not found')
+        return int(known[name])
+
+    try:
+        spec = build_spec(template, policy, workload, priority, gates)
+    except BindingRefused as error:
+        raise Failed(str(error)) from error
+    binding = new_binding(template, spec, claim_metadata(claim_of(policy)))
+    tree = to_tree(binding)
+    key = "resourceBinding" if isinstance(binding, ResourceBinding) else "clusterResourceBinding"
+    return {key: {"metadata": tree["metadata"], "spec": tree["spec"]}}
+
+
 def _told(claim: Claim | None, first: bool = False) -> str:
     assert claim is not None
     kind = "cluster propagation policy" if claim.is_cluster_wide else "propagation policy"
@@ -76,4 +112,4 @@ def _read(policy: dict[str, Any], kind: type[Any]) -> Any:
     return from_tree({**policy, "spec": {"resourceSelectors": [], **policy["spec"]}}, kind)
 
 
-TOPIC = Topic("detector", {"detector.Elect": _elect, "detector.Preempt": _preempt})
+TOPIC = Topic("detector", {"detector.Elect": _elect, "detector.Preempt": _preempt, "detector.BuildBinding": _build})
