@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.model import MISSING, Schema
 
 JSONObject = dict[str, Any]
 Reference = Callable[[str, JSONObject], Schema]
@@ -21,6 +21,7 @@ _DIRECT = {
     "x-kubernetes-map-type": "map_type",
     "x-kubernetes-patch-merge-key": "merge_key",
 }
+_USUAL = (("list_type", "atomic"), ("map_type", "granular"))
 _STRUCTURE = {"properties", "additionalProperties", "items", "$ref", "description", "title", "example", "externalDocs"}
 
 
@@ -71,3 +72,27 @@ def from_openapi(source: JSONObject, reference: Reference) -> Schema:
     if isinstance(items, dict):
         schema.items = from_openapi(items, reference)
     return schema
+
+
+_WORDS = {attribute: keyword for keyword, attribute in _DIRECT.items()}
+
+
+def to_openapi(schema: Schema) -> JSONObject:
+    """The OpenAPI schema object of a custom schema tree; metadata and other built-in parts are left out."""
+    result: JSONObject = {}
+    for attribute, keyword in _WORDS.items():
+        value = getattr(schema, attribute)
+        if value is not MISSING and value not in ("", False) and (attribute, value) not in _USUAL:
+            result[keyword] = value
+    if schema.required:
+        result["required"] = list(schema.required)
+    if schema.list_keys:
+        result["x-kubernetes-list-map-keys"] = list(schema.list_keys)
+    if schema.properties:
+        own = {name: to_openapi(child) for name, child in schema.properties.items() if not child.name}
+        result["properties"] = own
+    if schema.items is not None:
+        result["items"] = to_openapi(schema.items)
+    if schema.additional is not None:
+        result["additionalProperties"] = to_openapi(schema.additional)
+    return {**result, **schema.rules}

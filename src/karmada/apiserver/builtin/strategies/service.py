@@ -206,10 +206,14 @@ def _update(spec: JSONObject, old: JSONObject) -> Errors:
     return []
 
 
+def _name(text: str) -> list[str]:
+    return [problem.replace("bytes", "characters") for problem in name_rules.dns_label(text)]
+
+
 STRATEGY = strategy(
     _default,
     _validate,
-    name=name_rules.dns_label,
+    name=_name,
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
     selectable=("spec.clusterIP", "spec.type"),

@@ -54,7 +54,7 @@ def _twin_sources(spec: JSONObject) -> None:
         spec["dataSource"] = {key: value for key, value in ref.items() if key != "namespace"}
 
 
-def _create_claim(obj: JSONObject) -> None:
+def _start_pending(obj: JSONObject) -> None:
     obj["status"] = {"phase": "Pending"}
 
 
@@ -227,8 +227,8 @@ def _validate_capacity(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-PERSISTENT_VOLUME_CLAIM = strategy(_default_claim, _validate_claim, prepare_create=_create_claim)
-PERSISTENT_VOLUME = strategy(_default_volume, _validate_volume, namespaced=False)
+PERSISTENT_VOLUME_CLAIM = strategy(_default_claim, _validate_claim, prepare_create=_start_pending)
+PERSISTENT_VOLUME = strategy(_default_volume, _validate_volume, namespaced=False, prepare_create=_start_pending)
 STORAGE_CLASS = strategy(_default_class, _validate_class, namespaced=False)
 VOLUME_ATTACHMENT = strategy(validate=_validate_attachment, namespaced=False)
 VOLUME_ATTRIBUTES_CLASS = strategy(validate=_validate_attributes_class, namespaced=False)

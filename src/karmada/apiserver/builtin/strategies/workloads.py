@@ -28,9 +28,6 @@ def _default_replica_set(obj: JSONObject) -> None:
     spec = obj["spec"]
     default_template(spec["template"])
     spec.setdefault("replicas", 1)
-    labels = spec["template"]["metadata"].get("labels")
-    if labels and not obj["metadata"].get("labels"):
-        obj["metadata"]["labels"] = {**labels}
 
 
 def _template(spec: JSONObject, kind: str) -> Errors:

@@ -1,0 +1,135 @@
+"""Encoded OpenAPI documents, made when first asked for and kept, compressed, until the served types change.
+
+The built-in definitions of the v2 document are joined from the generated table without being decoded.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from karmada.apiserver.builtin import definitions
+from karmada.apiserver.discovery.documents import by_version
+from karmada.apiserver.openapi import custom, v2, v3
+from karmada.apiserver.openapi.operations import META, Operation, Paths, root, schema_name, tag, version_paths, words
+from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.schema.openapi import to_openapi
+
+JSONObject = dict[str, Any]
+VERSION = "1.36"
+_INFO = "io.k8s.apimachinery.pkg.version.Info"
+
+
+def _from_tree(type_: ResourceType) -> JSONObject:
+    return to_openapi(type_.schema)
+
+
+class OpenAPI:
+    """Answers /openapi requests for the types that `types` returns; `changes` grows with every change of them.
+
+    `source` finds the openAPIV3Schema of a custom type as its author wrote it, with descriptions.
+    """
+
+    def __init__(
+        self,
+        types: Callable[[], Sequence[ResourceType]],
+        changes: Callable[[], int],
+        source: Callable[[ResourceType], JSONObject] = _from_tree,
+    ) -> None:
+        self._types = types
+        self._changes = changes
+        self._source = source
+        self._seen = -1
+        self._documents: dict[str, bytes | None] = {}
+
+    def get(self, path: str) -> bytes | None:
+        """The document at /openapi/v2, /openapi/v3 or below; None where there is none."""
+        changes = self._changes()
+        if changes != self._seen:
+            self._documents.clear()
+            self._seen = changes
+        path = path.rstrip("/")
+        if path not in self._documents:
+            document = self._make(path)
+            self._documents[path] = None if document is None else zlib.compress(document, 1)
+        packed = self._documents[path]
+        return None if packed is None else zlib.decompress(packed)
+
+    def _make(self, path: str) -> bytes | None:
+        if path == "/openapi/v2":
+            return self._swagger()
+        if path == "/openapi/v3":
+            return orjson.dumps({"paths": self._index()})
+        if path.startswith("/openapi/v3/"):
+            return self._version(path.removeprefix("/openapi/v3/"))
+        return None
+
+    def _swagger(self) -> bytes:
+        types = self._types()
+        parts = [b'"%b":%b' % (name.encode(), definitions.encoded(name)) for name in definitions.names()]
+        for type_ in types:
+            if type_.custom:
+                name = schema_name(type_)
+                own = custom.object_schema(type_, self._source(type_), v2.REF, v2=True)
+                parts.append(orjson.dumps(name) + b":" + orjson.dumps(own))
+                parts.append(orjson.dumps(f"{name}List") + b":" + orjson.dumps(custom.list_schema(type_, v2.REF)))
+        head = orjson.dumps({**v2.head(VERSION), "paths": v2.all_paths(types)})
+        return head[:-1] + b',"definitions":{' + b",".join(parts) + b"}}"
+
+    def _index(self) -> JSONObject:
+        names = ["api", "apis", "version"]
+        for group, versions in by_version(self._types()).items():
+            names += [f"apis/{group}"] if group else []
+            names += [root(group, version)[1:] for version in versions]
+        return {name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={self._hash(name)}"} for name in sorted(names)}
+
+    def _hash(self, name: str) -> str:
+        """Changes whenever the document may change; clients cache documents by it."""
+        parts = name.split("/")
+        group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
+        kinds = [orjson.dumps(self._source(t)) for t in self._types() if t.custom and t.group == group]
+        return hashlib.sha256(b"".join([VERSION.encode(), name.encode(), *kinds])).hexdigest().upper()
+
+    def _version(self, name: str) -> bytes | None:
+        plain = self._plain(name)
+        if plain is not None:
+            paths, tags = plain
+            return orjson.dumps(v3.document(VERSION, paths, tags, "", lambda _: None))
+        match name.split("/"):
+            case ["api", version]:
+                group = ""
+            case ["apis", group, version]:
+                pass
+            case _:
+                return None
+        found = by_version(self._types()).get(group, {}).get(version)
+        if not found:
+            return None
+        own: JSONObject = {}
+        for type_ in found:
+            if type_.custom:
+                own[schema_name(type_)] = custom.object_schema(type_, self._source(type_), v3.REF)
+                own[f"{schema_name(type_)}List"] = custom.list_schema(type_, v3.REF)
+        paths = version_paths(group, version, found)
+        return orjson.dumps(v3.document(VERSION, paths, [tag(group, version)], group, own.get))
+
+    def _plain(self, name: str) -> tuple[Paths, list[str]] | None:
+        """Documents about discovery itself."""
+
+        def one(path: str, ident: str, schema: str, tags: list[str]) -> tuple[Paths, list[str]]:
+            returns = (("200", schema), ("401", ""))
+            operation = Operation("get", ident, "", None, returns=returns, json_only=schema == _INFO)
+            return {path: [operation]}, tags
+
+        match name.split("/"):
+            case ["version"]:
+                return one("/version/", "getCodeVersion", _INFO, ["version"])
+            case ["api"]:
+                return one("/api/", "getCoreAPIVersions", f"{META}APIVersions", ["core"])
+            case ["apis"]:
+                return one("/apis/", "getAPIVersions", f"{META}APIGroupList", ["apis"])
+            case ["apis", group] if group in by_version(self._types()):
+                return one(f"/apis/{group}/", f"get{words(group)}APIGroup", f"{META}APIGroup", [tag(group)])
+        return None
