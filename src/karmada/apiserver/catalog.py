@@ -25,6 +25,7 @@ class Catalog:
         self._listeners: list[Callable[[], None]] = []
         for type_ in types:
             self._put(Served(type_))
+        self._builtin = frozenset(self._groups)
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._served.values())
@@ -49,6 +50,10 @@ class Catalog:
         """Whether any version of a group is served."""
         return group in self._groups
 
+    def is_builtin_group(self, group: str) -> bool:
+        """Whether a group is served whatever the store holds."""
+        return group in self._builtin
+
     def serves_version(self, group: str, version: str) -> bool:
         """Whether a version of a group is served."""
         return version in self._groups.get(group, ())
@@ -63,6 +68,10 @@ class Catalog:
             self._drop(key)
         for served in add:
             self._put(served)
+        self.touch()
+
+    def touch(self) -> None:
+        """What is derived from the catalog is out of date."""
         self.version += 1
         for listener in self._listeners:
             listener()

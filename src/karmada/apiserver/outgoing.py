@@ -7,7 +7,7 @@ the words clients of the reference know.
 import asyncio
 import errno
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 _IDLE_LIMIT = 4
 _BODY_LIMIT = 16 << 20
+_READ_SIZE = 64 << 10
+_OPEN_SECONDS = 60.0
 
 
 class CallFailed(Exception):
@@ -27,6 +29,14 @@ class Response(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+class Opened(NamedTuple):
+    """An answer whose body is still coming; iterating it to the end closes the connection."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
 
 
 class Target(NamedTuple):
@@ -75,6 +85,22 @@ class HttpCaller:
         except (OSError, asyncio.IncompleteReadError) as error:
             raise CallFailed(_connection_problem(target, error)) from None
 
+    async def open(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Opened:
+        """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
+        try:
+            async with asyncio.timeout(_OPEN_SECONDS):
+                connection = await self._connect(target)
+                _write_request(connection, method, target, {**headers, "Connection": "close"}, body)
+                await connection.writer.drain()
+                status, received = await _read_head(connection.reader)
+        except TimeoutError:
+            raise CallFailed("context deadline exceeded") from None
+        except ssl.SSLCertVerificationError as error:
+            raise CallFailed(f"tls: failed to verify certificate: {_certificate_problem(error)}") from None
+        except (OSError, asyncio.IncompleteReadError) as error:
+            raise CallFailed(_connection_problem(target, error)) from None
+        return Opened(status, received, _body_chunks(connection, received))
+
     async def close(self) -> None:
         """Drop all idle connections."""
         for connections in self._idle.values():
@@ -114,9 +140,7 @@ class HttpCaller:
         headers: Mapping[str, str],
         body: bytes,
     ) -> Response:
-        lines = [f"{method} {target.path or '/'} HTTP/1.1", f"Host: {target.origin}", f"Content-Length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        connection.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        _write_request(connection, method, target, headers, body)
         await connection.writer.drain()
         response = await _read(connection.reader, method)
         idle = self._idle.setdefault(key, [])
@@ -127,7 +151,15 @@ class HttpCaller:
         return response
 
 
-async def _read(reader: asyncio.StreamReader, method: str) -> Response:
+def _write_request(
+    connection: _Connection, method: str, target: Target, headers: Mapping[str, str], body: bytes
+) -> None:
+    lines = [f"{method} {target.path or '/'} HTTP/1.1", f"Host: {target.origin}", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    connection.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+
+async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     status = int(head[0].split(" ", 2)[1])
     headers = {}
@@ -135,6 +167,33 @@ async def _read(reader: asyncio.StreamReader, method: str) -> Response:
         name, _, value = line.partition(":")
         if name:
             headers[name.strip().lower()] = value.strip()
+    return status, headers
+
+
+async def _body_chunks(connection: _Connection, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+    reader = connection.reader
+    try:
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            while size := int((await reader.readline()).split(b";")[0] or b"0", 16):
+                yield await reader.readexactly(size)
+                await reader.readline()
+            return
+        left = int(headers["content-length"]) if "content-length" in headers else None
+        while left is None or left > 0:
+            data = await reader.read(_READ_SIZE if left is None else min(left, _READ_SIZE))
+            if not data:
+                return
+            if left is not None:
+                left -= len(data)
+            yield data
+    except (OSError, asyncio.IncompleteReadError):
+        return
+    finally:
+        connection.writer.close()
+
+
+async def _read(reader: asyncio.StreamReader, method: str) -> Response:
+    status, headers = await _read_head(reader)
     if method == "HEAD" or status in (204, 304):
         return Response(status, headers, b"")
     if headers.get("transfer-encoding", "").lower() == "chunked":

@@ -1,13 +1,14 @@
 """Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
 
-import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import orjson
 
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
 from karmada.apiserver.requests.model import Answer
+from karmada.apiserver.requests.routing import not_served
+from karmada.apiserver.resources import JSONObject
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
@@ -20,10 +21,10 @@ KUBERNETES_VERSION = {
     "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.3",
     "gitCommit": "",
-    "gitTreeState": "clean",
-    "buildDate": "2026-01-01T00:00:00Z",
-    "goVersion": f"python{platform.python_version()}",
-    "compiler": platform.python_implementation(),
+    "gitTreeState": "",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "gc",
     "platform": "linux/amd64",
 }
 """The Kubernetes version whose API is served."""
@@ -32,9 +33,15 @@ KUBERNETES_VERSION = {
 class ServerPages:
     """Answers for every path that names no resource."""
 
-    def __init__(self, catalog: Catalog, ready: Callable[[], dict[str, bool]]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        ready: Callable[[], dict[str, bool]],
+        others: Callable[[], Sequence[JSONObject]],
+    ) -> None:
+        self._catalog = catalog
         self._ready = ready
-        self._discovery = Discovery(catalog.types, lambda: catalog.version)
+        self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
 
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
@@ -65,4 +72,10 @@ class ServerPages:
                 body = self._discovery.get(path, version)
                 return Answer(200, body, aggregated_media_type(version)) if body is not None else None
         body = self._discovery.get(path)
-        return Answer(200, body) if body is not None else None
+        if body is not None:
+            return Answer(200, body)
+        parts = path.split("/")
+        group = "" if parts[1] == "api" else parts[2] if parts[1] == "apis" and len(parts) > 2 else None
+        if group is not None and self._catalog.is_builtin_group(group):
+            raise not_served()
+        return None

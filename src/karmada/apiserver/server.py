@@ -27,6 +27,9 @@ from karmada.apiserver.admission.escalation import EscalationCheck
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
 from karmada.apiserver.admission.webhooks import MutatingWebhooks, ValidatingWebhooks, Webhooks
+from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.aggregation.proxy import Proxy
+from karmada.apiserver.aggregation.services import ApiServices
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.bootstrap import bootstrap
@@ -74,6 +77,8 @@ class ApiServerOptions:
     """Plugins beside Kubernetes' own: they change objects before mutating webhooks and judge after validating ones."""
     connectors: dict[str, Connector] = field(default_factory=dict)
     """Who answers log, exec, attach, portforward and proxy, by plural (`pods`) or with subresource (`pods/log`)."""
+    apis: Sequence[LocalApi] = ()
+    """Further API groups that this process serves."""
     controllers: bool = True
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
     client_ca: bytes = b""
@@ -87,7 +92,7 @@ class ApiServer:
 
     def __init__(self, options: ApiServerOptions | None = None) -> None:
         self.options = options = options or ApiServerOptions()
-        self.catalog = Catalog(builtin_types())
+        self.catalog = Catalog([*builtin_types(), *(type_ for api in options.apis for type_ in api.types)])
         self.store = ObjectStore(options.storage, self._index)
         self.identity = Identity(
             self.store,
@@ -103,7 +108,9 @@ class ApiServer:
         )
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
-        self.door = Door(self.pipeline, self.identity.rbac, ServerPages(self.catalog, self._checks))
+        self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
+        pages = ServerPages(self.catalog, self._checks, self.api_services.groups)
+        self.door = Door(self.pipeline, self.identity.rbac, pages)
         self.custom_resources = CustomResources(self.context, lambda crd: None)
         self._controllers = [
             NamespaceController(self.context),
@@ -119,9 +126,11 @@ class ApiServer:
         await self.store.start()
         self.identity.follower.start()
         self.custom_resources.load()
+        self.api_services.load()
         await bootstrap(self.context)
         if self.options.controllers:
             self.custom_resources.start()
+            self.api_services.start()
             for controller in self._controllers:
                 controller.start()
         self._ready = True
@@ -136,6 +145,7 @@ class ApiServer:
         if self.options.controllers:
             for controller in reversed(self._controllers):
                 await controller.stop()
+            await self.api_services.stop()
             await self.custom_resources.stop()
         await self._caller.close()
         await self.store.stop()
@@ -148,7 +158,7 @@ class ApiServer:
         """Serve HTTP(S) on an address, with a certificate for `hosts`; returns the port."""
         if self._http is None:
             context = self.identity.tls(hosts) if tls else None
-            self._http = HttpServer(HttpDoor(self.door, self.identity.user_of), tls=context)
+            self._http = HttpServer(HttpDoor(self.door, self.identity.user_of, self.api_services), tls=context)
         return await self._http.listen(host, port)
 
     def _plugins(self) -> list[AdmissionPlugin]:
@@ -191,6 +201,7 @@ class ApiServer:
             ("certificates.k8s.io", "certificatesigningrequests", "approval"): approval,
             **{("*", "*", name): connect for name in ("log", "exec", "attach", "portforward", "proxy")},
             **review_handlers(self.identity, self.identity.rbac),
+            **{special: handler for api in self.options.apis for special, handler in api.handlers.items()},
         }
 
     def _checks(self) -> dict[str, bool]:

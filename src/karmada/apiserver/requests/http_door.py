@@ -5,26 +5,32 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.aggregation.services import ApiServices, Remote
+from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
+from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests import paths
 from karmada.apiserver.requests.door import Door
 from karmada.apiserver.requests.freshness import DeadlinePassed
-from karmada.apiserver.requests.model import Answer, Call, Streamed, Upgraded
+from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
 from karmada.apiserver.requests.watch import lines
+from karmada.apiserver.services import Unreachable
 
 Authenticate = Callable[[HttpRequest], UserInfo]
-_NOT_FOUND = HttpResponse(404, b"404 page not found\n", "text/plain; charset=utf-8")
+_TEXT = "text/plain; charset=utf-8"
+_NOT_FOUND = HttpResponse(404, b"404 page not found\n", _TEXT)
+_UNAVAILABLE = HttpResponse(503, b"service unavailable\n", _TEXT)
 
 
 class HttpDoor:
     """The handler of the HTTP server."""
 
-    def __init__(self, door: Door, authenticate: Authenticate) -> None:
+    def __init__(self, door: Door, authenticate: Authenticate, remotes: ApiServices | None = None) -> None:
         self._door = door
         self._authenticate = authenticate
+        self._remotes = remotes
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
         """Answer one request; every refusal is a Status."""
@@ -37,6 +43,10 @@ class HttpDoor:
                 return await self._page(request, params, user)
             verb = verb_of(request.method, path, params)
             self._door.authorize(user, attributes_of(verb or request.method.lower(), path))
+            if self._remotes is not None:
+                elsewhere = self._remotes.remote(path.group, path.version)
+                if elsewhere is not None:
+                    return await self._forward(elsewhere, request, user)
             headers = request.headers
             call = self._door.call(
                 request.method, verb, path, user, params, request.body, headers.get("accept", "")
@@ -44,7 +54,7 @@ class HttpDoor:
             call.content_type = headers.get("content-type", "")
             call.agent = headers.get("user-agent", "")
             call.http = request
-            if call.verb == "watch":
+            if call.verb == "watch" and not self._door.pipeline.is_special(call):
                 return await self._watch(call)
             return _written(call, await self._door.pipeline.run(call))
         except Failure as failure:
@@ -56,25 +66,47 @@ class HttpDoor:
             return HttpResponse(504, orjson.dumps(failure.status()), "text/plain; charset=utf-8")
 
     async def _page(self, request: HttpRequest, params: dict[str, str], user: UserInfo) -> HttpAnswer:
+        parts = request.path.strip("/").split("/")
+        if self._remotes is not None and len(parts) == 3 and parts[0] == "apis":
+            elsewhere = self._remotes.remote(parts[1], parts[2])
+            if elsewhere is not None:
+                self._door.authorize(user, Attributes("get", path=request.path))
+                return await self._forward(elsewhere, request, user)
         answer = await self._door.page(request.method, request.path, params, request.headers.get("accept", ""), user)
         if answer is None:
             return _NOT_FOUND
         return HttpResponse(answer.code, answer.body, answer.content_type, dict(answer.headers))
+
+    async def _forward(self, remote: Remote, request: HttpRequest, user: UserInfo) -> HttpAnswer:
+        assert self._remotes is not None
+        try:
+            if remote.available:
+                return _streamed(await self._remotes.forward(remote, request, user))
+        except (CallFailed, Unreachable) as error:
+            failure = Failure(503, "ServiceUnavailable", f"error trying to reach service: {error}")
+            return refused(failure, None, "")
+        return _UNAVAILABLE
 
     async def _watch(self, call: Call) -> StreamResponse:
         watch = await self._door.pipeline.watch(call)
         return StreamResponse(200, lines(self._door.pipeline.context, watch), headers=_warnings(call))
 
 
-def _written(call: Call, answer: Answer | Streamed | Upgraded) -> HttpAnswer:
+def _written(call: Call, answer: AnyAnswer) -> HttpAnswer:
     if isinstance(answer, Answer):
-        headers = dict(answer.headers) if answer.headers else {}
+        headers: dict[str, str | list[str]] = dict(answer.headers) if answer.headers else {}
         if call.warnings:
             headers.update(_warnings(call))
         return HttpResponse(answer.code, answer.body, answer.content_type, headers)
+    return _streamed(answer)
+
+
+def _streamed(answer: AnyAnswer) -> HttpAnswer:
     if isinstance(answer, Streamed):
         return StreamResponse(answer.code, answer.chunks, answer.content_type, dict(answer.headers))
-    return Upgrade(dict(answer.headers), answer.serve)
+    if isinstance(answer, Upgraded):
+        return Upgrade(dict(answer.headers), answer.serve)
+    return HttpResponse(answer.code, answer.body, answer.content_type, dict(answer.headers))
 
 
 def _warnings(call: Call) -> dict[str, list[str]]:

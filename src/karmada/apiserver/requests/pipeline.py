@@ -33,12 +33,20 @@ class Pipeline:
         self.context = context
         self._specials = specials
 
-    async def run(self, call: Call) -> AnyAnswer:
-        """Answer every verb but watch; refusals are raised as `Failure`."""
+    def is_special(self, call: Call) -> bool:
+        """Whether a handler of its own answers the call, watches included."""
+        return self._special(call) is not None
+
+    def _special(self, call: Call) -> Verb | None:
         type_ = call.served.type
         special = self._specials.get((type_.group, type_.plural, call.subresource))
         if special is None and call.subresource:
             special = self._specials.get(("*", "*", call.subresource))
+        return special
+
+    async def run(self, call: Call) -> AnyAnswer:
+        """Answer every verb but watch; refusals are raised as `Failure`."""
+        special = self._special(call)
         if special is not None:
             return await special(self.context, call)
         return await _VERBS[call.verb](self.context, call)

@@ -49,7 +49,7 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route
     """The resource and verb, or why there is none."""
     served = catalog.find(path.group, path.version, path.resource)
     if served is None:
-        if not catalog.serves_group(path.group):
+        if not catalog.is_builtin_group(path.group):
             raise PageNotFound
         raise not_served()
     type_ = served.type

@@ -1,0 +1,122 @@
+"""Requests passed on to another API server, with the caller's identity in the front-proxy headers."""
+
+import base64
+from collections.abc import AsyncIterator, Callable
+from typing import NamedTuple
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.outgoing import HttpCaller, Target
+from karmada.apiserver.requests.model import AnyAnswer, Streamed
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.services import address_of
+from karmada.apiserver.store import ObjectStore
+
+_PROBE_SECONDS = 5.0
+_HOP_BY_HOP = frozenset(
+    {
+        "authorization",
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+class Backend(NamedTuple):
+    """The server behind an APIService."""
+
+    namespace: str
+    service: str
+    port: int
+    authorities: bytes
+    insecure: bool
+
+    @classmethod
+    def of(cls, spec: JSONObject) -> "Backend":
+        """From the spec of an APIService."""
+        service = spec["service"]
+        return cls(
+            service["namespace"],
+            service["name"],
+            service.get("port") or 443,
+            base64.b64decode(spec.get("caBundle") or ""),
+            bool(spec.get("insecureSkipTLSVerify")),
+        )
+
+    @property
+    def host(self) -> str:
+        """The name its certificate must have."""
+        return f"{self.service}.{self.namespace}.svc"
+
+
+class Proxy:
+    """Passes requests on; `certificate` gives the files of the front-proxy client certificate."""
+
+    def __init__(
+        self, store: ObjectStore, caller: HttpCaller, certificate: Callable[[], tuple[str, str] | None]
+    ) -> None:
+        self._store = store
+        self._caller = caller
+        self._certificate = certificate
+
+    def _target(self, backend: Backend, path: str) -> Target:
+        address = address_of(self._store, backend.namespace, backend.service, backend.port)
+        return Target(
+            backend.host,
+            backend.port,
+            path,
+            True,
+            backend.authorities,
+            (address.host, address.port),
+            self._certificate(),
+            backend.insecure,
+        )
+
+    async def probe(self, backend: Backend, path: str) -> int:
+        """The status with which the server answers a path; raises `Unreachable` or `CallFailed`."""
+        headers = identity_headers(UserInfo("system:kube-aggregator", ("system:masters",)))
+        response = await self._caller.request("GET", self._target(backend, path), headers, b"", _PROBE_SECONDS)
+        return response.status
+
+    async def forward(self, backend: Backend, request: HttpRequest, user: UserInfo) -> AnyAnswer:
+        """Pass a request on; the answer is streamed as it comes. Raises `Unreachable` or `CallFailed`."""
+        path = request.path + (f"?{request.query}" if request.query else "")
+        headers = {
+            name: value
+            for name, value in request.headers.items()
+            if name not in _HOP_BY_HOP and not name.startswith(("x-remote-", "impersonate-"))
+        }
+        headers.update(identity_headers(user))
+        answer = await self._caller.open(request.method, self._target(backend, path), headers, request.body)
+        kept = {name: value for name, value in answer.headers.items() if name not in (*_HOP_BY_HOP, "content-type", "date")}
+        return Streamed(answer.status, _closing(answer.chunks), answer.headers.get("content-type", ""), kept)
+
+
+async def _closing(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        yield chunk
+
+
+def identity_headers(user: UserInfo) -> dict[str, str]:
+    """A user as front-proxy headers; several groups are separate lines of one field."""
+    headers = {"X-Remote-User": user.name}
+    if user.uid:
+        headers["X-Remote-Uid"] = user.uid
+    if user.groups:
+        headers["X-Remote-Group"] = "\r\nX-Remote-Group: ".join(_plain(group) for group in user.groups)
+    for key, values in user.extra.items():
+        name = f"X-Remote-Extra-{_plain(key)}"
+        headers[name] = f"\r\n{name}: ".join(_plain(value) for value in values)
+    return headers
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r", "").replace("\n", "")
