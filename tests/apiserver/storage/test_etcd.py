@@ -8,6 +8,7 @@ import pytest
 
 from karmada.apiserver.storage.base import Compacted, Mismatch, StorageFailed, Value
 from karmada.apiserver.storage.etcd import EtcdStorage, Tls
+from karmada.apiserver.storage.etcd.storage import trusts_progress
 from karmada.apiserver.store import Index, ObjectStore
 
 pytestmark = pytest.mark.tools
@@ -30,6 +31,23 @@ async def pair(etcd) -> AsyncIterator[tuple[ObjectStore, ObjectStore]]:
     yield stores[0], stores[1]
     for store in stores:
         await store.stop()
+
+
+@pytest.mark.parametrize(
+    ("version", "trusted"),
+    [
+        ((3, 4, 23), False),
+        ((3, 4, 31), True),
+        ((3, 5, 1), False),
+        ((3, 5, 13), True),
+        ((3, 6, 0), True),
+        ((3, 7, 0), True),
+        ((3, 3, 99), False),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_progress_is_trusted_only_where_it_cannot_overtake_events(version: tuple[int, ...], trusted: bool) -> None:
+    assert trusts_progress(version) is trusted
 
 
 async def test_servers_see_each_others_writes(pair: tuple[ObjectStore, ObjectStore], obj: Obj) -> None:

@@ -11,6 +11,7 @@ breaks during a write, its outcome is unknown: it may become visible later altho
 import asyncio
 import contextlib
 import logging
+from collections.abc import AsyncIterator
 
 from karmada.apiserver.storage.base import (
     Change,
@@ -55,9 +56,7 @@ class EtcdStorage:
         """Connect, read everything, follow."""
         self._client = EtcdClient(self._endpoints, self._tls)
         try:
-            version = await self._client.version()
-            fixed = (line for line in _PROGRESS_SINCE if line[:2] == version[:2])
-            self._trusts_progress = version >= next(fixed, _PROGRESS_SINCE[-1])
+            self._trusts_progress = trusts_progress(await self._client.version())
             snapshot = await self._snapshot(self._client)
         except BaseException:
             await self._client.close()
@@ -102,7 +101,7 @@ class EtcdStorage:
         client = self._running()
         await client.touch(self._tick)
         changes: list[Change] = []
-        async with asyncio.timeout(_VISIBLE_WITHIN), client.watch(self._span(), after, previous=True) as stream:
+        async with _deadline(), client.watch(self._span(), after, previous=True) as stream:
             while len(changes) < _PAGE:
                 batch = await stream.read()
                 changes += [change for event in batch.events if (change := self._change(event)) is not None]
@@ -117,11 +116,12 @@ class EtcdStorage:
             await self._visible(await client.touch(self._tick))
             return
         target = await client.revision()
-        async with asyncio.timeout(_VISIBLE_WITHIN):
+        async with _deadline():
             while self._heard < target:
-                with contextlib.suppress(StorageFailed, TimeoutError):
+                with contextlib.suppress(StorageFailed):
                     if self._stream is not None:
                         await self._stream.ask_progress()
+                with contextlib.suppress(StorageFailed):
                     await self._visible(target, within=0.1)
 
     async def compact(self, revision: int) -> None:
@@ -234,6 +234,21 @@ class EtcdStorage:
             await self._visible(actual)
         else:
             await self.sync()
+
+
+def trusts_progress(version: tuple[int, ...]) -> bool:
+    """Whether a progress answer of this etcd means that all earlier events have been sent."""
+    same_line = (fixed for fixed in _PROGRESS_SINCE if fixed[:2] == version[:2])
+    return version >= next(same_line, _PROGRESS_SINCE[-1])
+
+
+@contextlib.asynccontextmanager
+async def _deadline() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(_VISIBLE_WITHIN):
+            yield
+    except TimeoutError:
+        raise StorageFailed(f"etcd did not answer within {_VISIBLE_WITHIN:.0f} s") from None
 
 
 def _report(follower: asyncio.Task[None]) -> None:
