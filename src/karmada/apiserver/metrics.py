@@ -1,0 +1,147 @@
+"""Metrics of the API server under the names that dashboards and alerts know.
+
+Counting is a dictionary lookup and a few additions; Prometheus' library is loaded when somebody first asks for
+`/metrics`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+    from prometheus_client.registry import Collector, CollectorRegistry
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+BUCKETS = (
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
+    45.0, 60.0,
+)  # fmt: skip
+_LABELS = ["verb", "group", "version", "resource", "subresource", "scope", "component"]
+_COMPONENT = "apiserver"
+
+
+class RequestKey(NamedTuple):
+    """What is asked, as metrics tell requests apart; `verb` is upper case."""
+
+    verb: str
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    scope: str
+    """cluster, namespace or resource; empty for paths."""
+
+    def labels(self) -> list[str]:
+        """Label values."""
+        return [*self, _COMPONENT]
+
+
+class _Series:
+    """Durations of one key, and its answers by code."""
+
+    __slots__ = ("buckets", "codes", "total")
+
+    def __init__(self) -> None:
+        self.buckets = [0] * (len(BUCKETS) + 1)
+        self.codes: dict[int, int] = {}
+        self.total = 0.0
+
+
+class RequestMetrics:
+    """Counts requests. `gauges` are further figures, read when somebody asks: name to (help, value by label)."""
+
+    def __init__(self) -> None:
+        self._series: dict[RequestKey, _Series] = {}
+        self.inflight = {"readOnly": 0, "mutating": 0}
+        self.longrunning: dict[RequestKey, int] = {}
+        self.rejected = 0
+        self._gauges: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
+        self._registry: CollectorRegistry | None = None
+
+    def answered(self, key: RequestKey, code: int, seconds: float) -> None:
+        """A request was answered; watches count with no duration."""
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = _Series()
+        series.codes[code] = series.codes.get(code, 0) + 1
+        if key.verb != "WATCH":
+            series.buckets[bisect_left(BUCKETS, seconds)] += 1
+            series.total += seconds
+
+    def opened(self, key: RequestKey) -> None:
+        """A long-running request began."""
+        self.longrunning[key] = self.longrunning.get(key, 0) + 1
+
+    def closed(self, key: RequestKey) -> None:
+        """A long-running request ended."""
+        self.longrunning[key] -= 1
+
+    def gauge(self, name: str, text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
+        """Show a figure by one label, e.g. stored objects by resource."""
+        self._gauges[name] = (text, label, values)
+
+    def render(self) -> bytes:
+        """The exposition text."""
+        from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
+
+        if self._registry is None:
+            self._registry = CollectorRegistry()
+            self._registry.register(_collector(self._collect))
+            ProcessCollector(registry=self._registry)
+            PlatformCollector(registry=self._registry)
+        return generate_latest(self._registry)
+
+    def _collect(self) -> Iterator["Metric"]:
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        requests = CounterMetricFamily("apiserver_request", "Answered requests.", labels=[*_LABELS, "code", "dry_run"])
+        durations = HistogramMetricFamily(
+            "apiserver_request_duration_seconds", "Time from request to answer.", labels=_LABELS
+        )
+        for key, series in self._series.items():
+            labels = key.labels()
+            for code, count in series.codes.items():
+                requests.add_metric([*labels, str(code), ""], count)
+            if any(series.buckets):
+                durations.add_metric(labels, _cumulative(series.buckets), series.total)
+        yield requests
+        yield durations
+        inflight = GaugeMetricFamily(
+            "apiserver_current_inflight_requests", "Requests being answered.", labels=["request_kind"]
+        )
+        for kind, count in self.inflight.items():
+            inflight.add_metric([kind], count)
+        yield inflight
+        running = GaugeMetricFamily("apiserver_longrunning_requests", "Open long-running requests.", labels=_LABELS)
+        for key, count in self.longrunning.items():
+            running.add_metric(key.labels(), count)
+        yield running
+        rejected = CounterMetricFamily(
+            "apiserver_flowcontrol_rejected_requests", "Requests refused by overload protection."
+        )
+        rejected.add_metric([], self.rejected)
+        yield rejected
+        for name, (text, label, values) in self._gauges.items():
+            family = GaugeMetricFamily(name, text, labels=[label])
+            for value, figure in values().items():
+                family.add_metric([value], figure)
+            yield family
+
+
+def _collector(collect: Callable[[], Iterable["Metric"]]) -> "Collector":
+    from prometheus_client.registry import Collector
+
+    class Requests(Collector):
+        def collect(self) -> Iterable["Metric"]:
+            return collect()
+
+    return Requests()
+
+
+def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
+    total, shown = 0, []
+    for bound, count in zip((*[str(b) for b in BUCKETS], "+Inf"), counts, strict=True):
+        total += count
+        shown.append((bound, float(total)))
+    return shown
