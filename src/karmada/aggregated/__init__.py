@@ -1,0 +1,1 @@
+"""The aggregated API: group cluster.karmada.io, served by its own component or inside the embedded API server."""

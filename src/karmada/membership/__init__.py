@@ -1,0 +1,1 @@
+"""Membership: how clusters join, register, report and leave, and how they are reached."""

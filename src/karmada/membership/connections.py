@@ -1,0 +1,99 @@
+"""Connections to members: one per cluster, shared by all controllers, renewed when what it was made from changes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from karmada.api import labels
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.controllers.members import Member
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Scope
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
+
+OpenTransport = Callable[[Cluster], Awaitable[Transport]]
+"""Makes a transport for a cluster; raises `MemberUnavailable` with the reason when it cannot."""
+MANAGED = Scope(labels=f"{labels.MANAGED}=true")
+
+
+@dataclass(slots=True)
+class MemberConnection:
+    """A connected member."""
+
+    name: str
+    client: Client
+    informers: InformerFactory
+    supervisor: Supervisor
+
+    def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
+        """The informer of the objects Karmada manages there."""
+        return self.informers.resource(type_, MANAGED)
+
+    async def close(self) -> None:
+        """Stop following the member."""
+        await self.supervisor.stop()
+        await self.client.close()
+
+
+class PushMembers:
+    """Members the control plane reaches by itself."""
+
+    def __init__(self, open_transport: OpenTransport, clock: Clock) -> None:
+        self._open = open_transport
+        self._clock = clock
+        self._connections: dict[str, tuple[object, MemberConnection]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    def concerns(self, cluster: Cluster) -> bool:
+        """Push clusters are the control plane's business, pull clusters their agent's."""
+        return cluster.spec.sync_mode == "Push"
+
+    async def connect(self, cluster: Cluster) -> Member:
+        """The connection to a member; a cluster whose address or credentials changed gets a new one."""
+        name = cluster.metadata.name
+        made_from = _fingerprint(cluster)
+        known = self._connections.get(name)
+        if known is not None and known[0] == made_from:
+            return known[1]
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            known = self._connections.get(name)
+            if known is not None and known[0] == made_from:
+                return known[1]
+            if known is not None:
+                del self._connections[name]
+                await known[1].close()
+            connection = self._connection(name, await self._open(cluster))
+            self._connections[name] = (made_from, connection)
+            return connection
+
+    async def forget(self, name: str) -> None:
+        """The cluster left."""
+        known = self._connections.pop(name, None)
+        if known is not None:
+            await known[1].close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for name in list(self._connections):
+            await self.forget(name)
+
+    def _connection(self, name: str, transport: Transport) -> MemberConnection:
+        client = Client(transport, field_manager="karmada")
+        supervisor = Supervisor(self._clock)
+        return MemberConnection(name, client, InformerFactory(client, supervisor, clock=self._clock), supervisor)
+
+
+def _fingerprint(cluster: Cluster) -> object:
+    spec = cluster.spec
+    return (
+        cluster.metadata.uid,
+        spec.api_endpoint,
+        spec.secret_ref,
+        spec.insecure_skip_tls_verification,
+        spec.proxy_url,
+        tuple(sorted(spec.proxy_header.items())),
+    )

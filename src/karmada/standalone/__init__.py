@@ -1,0 +1,1 @@
+"""The embedded way: control plane and simulated members in two processes, wired and supervised here."""

@@ -1,0 +1,82 @@
+"""Karmada's admission functions inside the embedded API server, in place of a webhook server."""
+
+import time
+import uuid
+from collections.abc import Callable
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.apiserver.admission.model import AdmissionRequest
+from karmada.apiserver.admission.model import Operation as ServerOperation
+from karmada.apiserver.failures import Failure
+from karmada.webhook.handlers import HANDLERS
+from karmada.webhook.model import Denied, Handler, Lookup, Operation, Review
+
+
+class KarmadaAdmission:
+    """An `AdmissionPlugin` made of the webhook's handlers."""
+
+    def __init__(
+        self,
+        lookup: Lookup,
+        gates: FeatureGates,
+        *,
+        allow_no_execute: bool = False,
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._lookup = lookup
+        self._gates = gates
+        self._allow_no_execute = allow_no_execute
+        self._new_id = new_id
+        self._now = now
+        self._handlers = {(handler.group, handler.resource): handler for handler in HANDLERS}
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Karmada's own kinds only; their subresources are not admitted."""
+        if request.subresource or request.operation is ServerOperation.CONNECT:
+            return False
+        return (request.type.group, request.type.plural) in self._handlers
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Complete the object."""
+        handler = self._handlers[request.type.group, request.type.plural]
+        review = self._review(request)
+        if handler.mutate is None or review.operation not in handler.mutate_on or request.object is None:
+            return
+        try:
+            handler.mutate(review)
+        except Denied as denial:
+            raise _failure(handler, denial) from denial
+        request.object = review.object
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Judge the object."""
+        handler = self._handlers[request.type.group, request.type.plural]
+        review = self._review(request)
+        if handler.validate is None or review.operation not in handler.validate_on:
+            return
+        try:
+            await handler.validate(review)
+        except Denied as denial:
+            raise _failure(handler, denial) from denial
+
+    def _review(self, request: AdmissionRequest) -> Review:
+        return Review(
+            Operation(request.operation.value),
+            request.namespace,
+            request.name,
+            request.object or {},
+            request.old,
+            self._new_id,
+            self._now,
+            self._gates,
+            self._lookup,
+            request.dry_run,
+            self._allow_no_execute,
+            request.warnings,
+        )
+
+
+def _failure(handler: Handler, denial: Denied) -> Failure:
+    message = f'admission webhook "{handler.name}" denied the request: {denial.message}'
+    return Failure(denial.code, denial.reason, message)
