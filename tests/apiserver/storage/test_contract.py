@@ -13,7 +13,7 @@ Obj = Callable[..., Value]
 async def everything(storage: Storage, after: int, until: int) -> list[Change]:
     """The history through all its batches."""
     found: list[Change] = []
-    while batch := await storage.history(found[-1].revision if found else after, until):
+    while batch := await storage.history("", found[-1].revision if found else after, until):
         found += batch
     return found
 
@@ -120,6 +120,8 @@ async def test_history_repeats_what_was_written(storage: Storage, obj: Obj) -> N
         (again.revision, again.value, None),
     ]
     assert told[2].last == obj("2").at(gone)
+    assert [change.key for change in await storage.history("/z", start.revision - 1, again.revision)] == ["/z"]
+    assert await storage.history("/zz", start.revision - 1, again.revision) == []
     part = await everything(storage, first.revision, gone)
     assert [change.revision for change in part] == [second.revision, gone]
     assert await everything(storage, again.revision, again.revision) == []
@@ -144,7 +146,7 @@ async def test_compaction_forgets_history_and_keeps_state(storage: Storage, obj:
     told = await everything(storage, deleted, third.revision)
     assert [(change.value, change.previous) for change in told] == [(third.value, second)]
     with pytest.raises(Compacted) as error:
-        await storage.history(first.revision, third.revision)
+        await storage.history("", first.revision, third.revision)
     assert error.value.oldest >= deleted
     await storage.put("/kept", obj("l"), kept.revision)
     await storage.put("/gone", obj(), 0)

@@ -157,6 +157,18 @@ async def test_compaction_frees_the_rows_nobody_needs(tmp_path: Path, heard, obj
     db.close()
 
 
+async def test_compaction_gives_room_back(tmp_path: Path, heard, obj) -> None:
+    path = tmp_path / "store.db"
+    storage = SqliteStorage(path)
+    await storage.open(heard)
+    records = await asyncio.gather(*(storage.put(f"/{number}", obj("x" * 10_000), 0) for number in range(2000)))
+    last = await asyncio.gather(*(storage.delete(record.key, obj(), record.revision) for record in records))
+    await storage.compact(max(last))
+    await storage.put("/small", obj(), 0)
+    await storage.close()
+    assert sum(entry.stat().st_size for entry in os.scandir(tmp_path)) < 5_000_000
+
+
 async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path, heard, obj) -> None:
     path = tmp_path / "store.db"
     storage = SqliteStorage(path)
@@ -171,7 +183,7 @@ async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path,
     snapshot = await again.open(heard)
     assert snapshot.records == [Record("/a", second.value, second.revision)]
     with pytest.raises(Compacted):
-        await again.history(first.revision, second.revision)
+        await again.history("", first.revision, second.revision)
     await again.compact(second.revision)
     await again.close()
     db = connect(path)
@@ -201,7 +213,7 @@ async def test_a_backup_taken_during_writes_is_restored_whole(tmp_path: Path, he
     newest = await storage.put("/newest", obj(), 0)
     assert snapshot.revision > newest.revision
     with pytest.raises(Compacted):
-        await restored.history(newest.revision, snapshot.revision)
+        await restored.history("", newest.revision, snapshot.revision)
     heard.revision = snapshot.revision
     record = acknowledged[0]
     await restored.put(record.key, obj(), record.revision)

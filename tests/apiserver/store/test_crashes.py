@@ -28,7 +28,7 @@ def _run_until_killed(file: Path, seed: int, lines: int) -> list[list[str]]:
 
 async def _history(storage: SqliteStorage, after: int, until: int) -> list[Change]:
     found: list[Change] = []
-    while batch := await storage.history(found[-1].revision if found else after, until):
+    while batch := await storage.history("", found[-1].revision if found else after, until):
         found += batch
     return found
 

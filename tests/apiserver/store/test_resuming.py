@@ -182,11 +182,11 @@ async def test_history_is_forgotten_by_the_clock() -> None:
     start = store.revision
     await put(store, "a")
     await asyncio.sleep(290)
-    assert len(await storage.history(start, store.revision)) == 1
+    assert len(await storage.history("", start, store.revision)) == 1
     await asyncio.sleep(120)
     await put(store, "b")
     with pytest.raises(Compacted):
         store.list(PODS, at=start)
     with pytest.raises(Compacted):
-        await storage.history(start, store.revision)
+        await storage.history("", start, store.revision)
     await store.stop()

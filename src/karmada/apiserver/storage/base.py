@@ -9,7 +9,7 @@ Contract, checked by one suite for memory, SQLite and etcd:
 - The `Listener` given to `open` hears every later commit, its own writes and those of others alike, on the event
   loop, in revision order, without gap or repeat; a write is answered after the listener has heard of it, so whoever
   is answered can read what was written.
-- `history(after, until)` repeats committed writes for as long as they are not compacted.
+- `history` repeats committed writes for as long as they are not compacted.
 - A failed commit raises `StorageFailed`; nothing of it becomes visible (unless the connection to a remote store broke:
   then the outcome is unknown).
 """
@@ -115,8 +115,8 @@ class Storage(Protocol):
         """Delete a key; `last` is its final state. Returns the revision of the deletion."""
         ...
 
-    async def history(self, after: int, until: int) -> list[Change]:
-        """Committed writes with after < revision <= until; raises `Compacted`.
+    async def history(self, prefix: str, after: int, until: int) -> list[Change]:
+        """Committed writes of keys with a prefix and after < revision <= until; raises `Compacted`.
 
         The answer may stop early to stay small; it is empty only when there are no more.
         """

@@ -56,12 +56,12 @@ class MemoryStorage:
         self._commit(Change(key, revision, None, last.at(revision), old, context))
         return revision
 
-    async def history(self, after: int, until: int) -> list[Change]:
+    async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """From the log in memory."""
         if after < self._compacted:
             raise Compacted(self._compacted)
-        wanted = (change for change in self._log if after < change.revision <= until)
-        return list(islice(wanted, _BATCH))
+        asked = (change for change in self._log if after < change.revision <= until)
+        return list(islice((change for change in asked if change.key.startswith(prefix)), _BATCH))
 
     async def sync(self) -> None:
         """Nobody else writes."""

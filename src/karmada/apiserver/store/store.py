@@ -205,9 +205,8 @@ class ObjectStore:
     ) -> AsyncIterator[Events]:
         """The events with after < revision <= until, which only the storage still knows."""
         prefix, recall = prefix_of(kind), self._contents.recall
-        while after < until and (changes := await self._storage.history(after, until)):
-            own = (recall(change) for change in changes if change.key.startswith(prefix))
-            if events := _seen(own, place, match):
+        while after < until and (changes := await self._storage.history(prefix, after, until)):
+            if events := _seen(map(recall, changes), place, match):
                 yield events
             after = changes[-1].revision
 

@@ -94,7 +94,7 @@ class EtcdStorage:
         await self._visible(swap.revision)
         return swap.revision
 
-    async def history(self, after: int, until: int) -> list[Change]:
+    async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """A second watch, up to a write of our own that is certainly later."""
         if after >= until:
             return []
@@ -104,10 +104,11 @@ class EtcdStorage:
         async with _deadline(), client.watch(self._span(), after, previous=True) as stream:
             while len(changes) < _PAGE:
                 batch = await stream.read()
-                changes += [change for event in batch.events if (change := self._change(event)) is not None]
+                asked = (self._change(event) for event in batch.events if event.revision <= until)
+                changes += [change for change in asked if change is not None and change.key.startswith(prefix)]
                 if batch.events and batch.revision >= until:
                     break
-        return [change for change in changes if change.revision <= until]
+        return changes
 
     async def sync(self) -> None:
         """Ask etcd for its latest revision, and wait until the watch has come that far."""

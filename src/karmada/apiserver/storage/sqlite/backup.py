@@ -86,14 +86,10 @@ def _copy(source: Path, draft: Path) -> None:
 
 
 def _publish(draft: Path, target: Path) -> None:
-    _sync(draft)
-    os.replace(draft, target)
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    os.replace(draft, target)
+    database.sync_folder(target)

@@ -2,7 +2,8 @@
 
 Format 1:
 - `log` holds one row per write: its revision, key, the revision it replaced (0: none), whether it deleted the key,
-  and the object (for a deletion its final state). Rows are only ever added, and removed by compaction.
+  and the object (for a deletion its final state). Rows are only ever added, and removed by compaction. The object
+  stands last, so that looking for keys reads none of it.
 - `current` names the row of each existing key, so an object is stored once.
 - `meta.compacted`: history up to this revision is forgotten. `meta.swept`: rows up to here really are removed.
   A crash in between is harmless: sweeping goes on where it stopped.
@@ -21,6 +22,8 @@ from karmada.apiserver.storage.base import FIRST_REVISION, Change, Compacted, Re
 APPLICATION_ID = 0x6B61726D
 _WAL_PAGES = 4000
 _SWEEP = 500
+_SPARE_PAGES = 1000
+"""Kept in the file for new rows."""
 _BATCH = 500
 
 
@@ -59,10 +62,12 @@ def connect(path: Path) -> sqlite3.Connection:
     """Open the file, creating it (readable by its owner only: it holds Secrets) or bringing it to today's format."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        sync_folder(path)
     except OSError as error:
         raise Unusable(f"{path}: cannot be opened for writing: {error.strerror}") from error
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     try:
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _migrate(db, path)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
@@ -75,6 +80,15 @@ def connect(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def sync_folder(path: Path) -> None:
+    """Make a new file's name as durable as its contents."""
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
@@ -162,8 +176,8 @@ def append(db: sqlite3.Connection, rows: list[Row]) -> None:
         raise
 
 
-def history(db: sqlite3.Connection, after: int, until: int) -> list[Change]:
-    """Writes with after < revision <= until, the first few hundred of them."""
+def history(db: sqlite3.Connection, prefix: str, after: int, until: int) -> list[Change]:
+    """Writes of keys with a prefix and after < revision <= until, the first few hundred of them."""
     db.execute("BEGIN")
     try:
         compacted = meta(db, "compacted")
@@ -172,8 +186,8 @@ def history(db: sqlite3.Connection, after: int, until: int) -> list[Change]:
         rows: Iterable[tuple[str, int, bool, bytes, int, bytes]] = db.execute(
             "SELECT l.key, l.revision, l.deleted, l.value, l.previous, p.value FROM log l"
             " LEFT JOIN log p ON p.revision = l.previous"
-            " WHERE l.revision > ? AND l.revision <= ? ORDER BY l.revision LIMIT ?",
-            (after, until, _BATCH),
+            " WHERE l.revision > ? AND l.revision <= ? AND substr(l.key, 1, ?) = ? ORDER BY l.revision LIMIT ?",
+            (after, until, len(prefix), prefix, _BATCH),
         )
         found = []
         for key, revision, deleted, value, replaced, old in rows:
@@ -198,10 +212,10 @@ def forget_all(db: sqlite3.Connection, leap: int) -> None:
 
 
 def sweep(db: sqlite3.Connection) -> bool:
-    """Remove some forgotten rows; false when none are left."""
+    """Remove some forgotten rows, then some of the room they took; false when there is nothing left to do."""
     compacted, swept = meta(db, "compacted"), meta(db, "swept")
     if swept >= compacted:
-        return False
+        return _shrink(db)
     chunk = "SELECT revision, previous, deleted FROM log WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?"
     rows = db.execute(chunk, (swept, compacted, _SWEEP)).fetchall()
     reached = rows[-1][0] if len(rows) == _SWEEP else compacted
@@ -215,4 +229,12 @@ def sweep(db: sqlite3.Connection) -> bool:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+    return True
+
+
+def _shrink(db: sqlite3.Connection) -> bool:
+    unused = _pragma(db, "freelist_count") - _SPARE_PAGES
+    if unused <= 0:
+        return False
+    db.execute(f"PRAGMA incremental_vacuum({min(unused, _SWEEP)})").fetchall()
     return True

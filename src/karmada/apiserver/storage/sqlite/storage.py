@@ -79,9 +79,9 @@ class SqliteStorage:
         row = await self._write(key, last, expected, context, deleted=True)
         return row.revision
 
-    async def history(self, after: int, until: int) -> list[Change]:
+    async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """Read beside the writer."""
-        return await asyncio.to_thread(_history, self._path, after, until)
+        return await asyncio.to_thread(_history, self._path, prefix, after, until)
 
     async def sync(self) -> None:
         """Nobody else writes."""
@@ -179,10 +179,10 @@ def _open(path: Path) -> tuple[sqlite3.Connection, Snapshot]:
         raise database.explain(error, path) from error
 
 
-def _history(path: Path, after: int, until: int) -> list[Change]:
+def _history(path: Path, prefix: str, after: int, until: int) -> list[Change]:
     db = sqlite3.connect(path, isolation_level=None)
     try:
-        return database.history(db, after, until)
+        return database.history(db, prefix, after, until)
     except sqlite3.Error as error:
         raise database.explain(error, path) from error
     finally:
