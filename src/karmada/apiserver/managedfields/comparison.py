@@ -77,7 +77,8 @@ def everything(value: Any, schema: Schema) -> Fields:
 
 
 def _owned(metadata: JSONObject | None) -> JSONObject:
-    return {key: value for key, value in metadata.items() if key not in NEVER_OWNED} if metadata else {}
+    """Metadata that can be owned; an empty list or map in it is as good as none."""
+    return {key: value for key, value in metadata.items() if value and key not in NEVER_OWNED} if metadata else {}
 
 
 def _record(element: str, change: _Change, changed: Fields, removed: Fields) -> None:

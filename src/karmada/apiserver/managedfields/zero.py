@@ -31,7 +31,7 @@ def _zero(schema: Schema) -> dict[str, Any]:
         if code == "v":
             found[field] = _zero(inner) if inner.properties is not None else None
         elif code == "s":
-            found[field] = _ZERO_OF_TYPE.get(inner.type)
+            found[field] = None if inner.format == "date-time" else _ZERO_OF_TYPE.get(inner.type)
         elif code in _ZERO_OF_CODE:
             found[field] = _ZERO_OF_CODE[code]
     return found

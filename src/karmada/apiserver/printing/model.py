@@ -17,13 +17,15 @@ def _unconditional(obj: JSONObject) -> list[JSONObject]:
 class Printer(NamedTuple):
     """How one kind is printed.
 
-    `conditions` are those of the row, e.g. that the object is completed; `order` sorts rows other than by name.
+    `conditions` are those of the row, e.g. that the object is completed; `order` sorts rows other than by name;
+    `hidden` is an annotation that rows do not show.
     """
 
     columns: tuple[Column, ...]
     row: Row
     conditions: Callable[[JSONObject], list[JSONObject]] = _unconditional
     order: Callable[[JSONObject], Any] | None = None
+    hidden: str = ""
 
 
 Printers = dict[tuple[str, str], Printer]

@@ -66,7 +66,7 @@ def table(
         conditions = printer.conditions(obj)
         if conditions:
             row["conditions"] = conditions
-        row["object"] = _included(obj, include, api_version)
+        row["object"] = _included(_without(obj, printer.hidden) if printer.hidden else obj, include, api_version)
         rows.append(row)
     return {
         "kind": "Table",
@@ -86,6 +86,13 @@ def _included(obj: JSONObject, include: str, api_version: str) -> JSONObject | N
     if include == "None":
         return None
     return obj if include == "Object" else partial_metadata(obj, api_version)
+
+
+def _without(obj: JSONObject, annotation: str) -> JSONObject:
+    annotations = obj["metadata"].get("annotations") or {}
+    shown = {key: value for key, value in annotations.items() if key != annotation}
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "annotations"}
+    return {**obj, "metadata": {**metadata, "annotations": shown} if shown else metadata}
 
 
 def _definition(column: Column) -> JSONObject:

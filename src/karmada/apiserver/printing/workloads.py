@@ -192,6 +192,7 @@ PRINTERS: Printers = {
             *("Available:integer", "Node Selector", "Age", *_WIDE),
         ),
         _daemon_set,
+        hidden="deprecated.daemonset.template.generation",
     ),
     ("apps", "controllerrevisions"): Printer(columns("Name", "Controller", "Revision", "Age"), _controller_revision),
     ("batch", "jobs"): Printer(columns("Name", "Status", "Completions", "Duration", "Age", *_WIDE), _job),

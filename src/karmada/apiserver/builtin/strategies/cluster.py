@@ -21,6 +21,11 @@ _HIGHEST_USER_PRIORITY = 1_000_000_000
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
+def _default_namespace(obj: JSONObject) -> None:
+    if obj["metadata"].get("name"):
+        _label_namespace(obj)
+
+
 def _create_namespace(obj: JSONObject) -> None:
     finalizers = obj["spec"].get("finalizers") or []
     obj["spec"]["finalizers"] = finalizers if "kubernetes" in finalizers else [*finalizers, "kubernetes"]
@@ -160,6 +165,7 @@ _EVENT_FIELDS = (
 )
 
 NAMESPACE = strategy(
+    _default_namespace,
     validate=_validate_namespace,
     name=name_rules.dns_label,
     namespaced=False,

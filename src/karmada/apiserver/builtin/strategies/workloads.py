@@ -150,6 +150,8 @@ def _default_daemon_set(obj: JSONObject) -> None:
         rolling.setdefault("maxUnavailable", 1)
         rolling.setdefault("maxSurge", 0)
     spec.setdefault("revisionHistoryLimit", 10)
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {_GENERATION: "0", **annotations}
 
 
 def _create_daemon_set(obj: JSONObject) -> None:
