@@ -1,0 +1,70 @@
+"""Starts the controllers of the control plane: which ones, and in what order nothing depends on."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.binding import BindingController
+from karmada.controllers.binding_status import BindingStatusController
+from karmada.controllers.context import Context
+from karmada.controllers.dependencies import DependenciesDistributor
+from karmada.controllers.detector.detector import Detector
+from karmada.controllers.execution import ExecutionController
+from karmada.controllers.members import Members
+from karmada.controllers.namespace import NamespaceController
+from karmada.controllers.templates import Templates
+from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.supervisor import Supervisor
+
+DISABLED_BY_DEFAULT = frozenset({"hpaScaleTargetMarker", "deploymentReplicasSyncer"})
+Loop = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`--controllers`: items `*`, `name`, `-name`; the first item that decides wins."""
+
+    items: tuple[str, ...] = ("*",)
+
+    def enabled(self, name: str) -> bool:
+        """Whether a controller is to run."""
+        for item in self.items:
+            if item == name:
+                return True
+            if item == f"-{name}":
+                return False
+        return "*" in self.items and name not in DISABLED_BY_DEFAULT
+
+
+@dataclass(slots=True)
+class ControllerManager:
+    """The controllers of one process."""
+
+    context: Context
+    members: Members
+    selection: Selection = field(default_factory=Selection)
+
+    def start(self, supervisor: Supervisor) -> None:
+        """Start every selected controller; each is restarted on its own when it dies."""
+        for name, loop in self._loops():
+            supervisor.start(name, loop)
+
+    def _loops(self) -> Iterable[tuple[str, Loop]]:
+        templates = Templates(self.context)
+        detector = Detector(self.context, templates)
+        yield "templates", templates.run
+        yield "resource-detector", detector.templates.run
+        yield "resource-detector policies", detector.policies.run
+        if self.context.gates.enabled("PropagateDeps"):
+            yield "dependencies-distributor", DependenciesDistributor(self.context, templates).controller.run
+        if self.selection.enabled("binding"):
+            yield "binding", BindingController(self.context, templates).controller.run
+        if self.selection.enabled("bindingStatus"):
+            yield "bindingStatus", BindingStatusController(self.context, templates).controller.run
+        works = self.context.informers.of(Work)
+        if self.selection.enabled("execution"):
+            yield "execution", ExecutionController(self.context, self.members, works).controller.run
+        if self.selection.enabled("workStatus"):
+            yield "workStatus", WorkStatusController(self.context, self.members, works).controller.run
+        if self.selection.enabled("namespace"):
+            yield "namespace", NamespaceController(self.context).controller.run
