@@ -2,4 +2,36 @@
 
 Importing this module costs nothing: pytest loads it in every run of every project that has the distribution
 installed, so each fixture imports what it needs when it is first used.
+
+    async def test_my_controller(apiserver):
+        async with apiserver() as server:
+            client = Client(server.direct())
+
+    def test_my_controller_under_faults(explore):
+        explore(my_scenario, seed=7)
 """
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from karmada.apiserver.server import ApiServer
+    from karmada.testing.world import Scenario
+
+
+@pytest.fixture
+def apiserver() -> "Callable[[], ApiServer]":
+    """Makes API servers in memory: `async with apiserver() as server`; works with any plugin for async tests."""
+    from karmada.apiserver.server import ApiServer
+
+    return ApiServer
+
+
+@pytest.fixture
+def explore() -> "Callable[[Scenario, int], list[str]]":
+    """Runs a scenario in a simulated world: virtual time, seeded order, injected faults."""
+    from karmada.testing.world import explore
+
+    return explore

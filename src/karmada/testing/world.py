@@ -1,0 +1,235 @@
+"""A world in one process: the embedded API server in memory, components that can crash and be cut off, virtual time.
+
+async def scenario(world: World) -> None:
+    world.check("never two copies", two_copies)          # asked after every committed change
+    world.start(Component("mirror", run_mirror))          # restarted when it crashes
+    await world.storm(60)                                 # faults for a virtual minute
+    await world.calm(120)                                 # then time to settle
+
+explore(scenario, seed=7)                                 # raises Broken; the same seed breaks in the same way
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+import orjson
+
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
+from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject
+from karmada.testing.faults import CALM, STORMY, Faults, FaultyTransport
+from karmada.testing.loop import VirtualClock, run_virtual
+
+RESTART = (0.1, 5.0)
+"""Seconds between a crash and the new start."""
+SHOWN = 40
+"""Steps shown of a broken world."""
+
+
+class Broken(AssertionError):
+    """A world broke one of its rules; the message has the seed, the rule and the last steps."""
+
+
+class Surroundings(NamedTuple):
+    """What a component gets: nothing it could tell a simulation by."""
+
+    client: Client
+    clock: Clock
+    random: Random
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A process: a function that runs until it is cancelled."""
+
+    name: str
+    run: Callable[[Surroundings], Awaitable[None]]
+
+
+class Step(NamedTuple):
+    """One committed change."""
+
+    kind: tuple[str, str]
+    """Group and plural of the collection."""
+    type: EventType
+    object: JSONObject
+    """The state after the change; the last state for a deletion."""
+    previous: JSONObject | None
+
+
+Rule = Callable[[Step], str | None]
+"""What is wrong after a step; None when nothing is."""
+
+Scenario = Callable[["World"], Coroutine[Any, Any, None]]
+
+
+class World:
+    """One server and the components that use it."""
+
+    def __init__(self, server: ApiServer, seed: int) -> None:
+        self._server = server
+        self.seed = seed
+        self.random = Random(f"world {seed}")
+        self.clock = VirtualClock()
+        self.faults: Faults = CALM
+        self.trace: list[str] = []
+        """One line per committed change, crash and partition."""
+        self._rules: list[tuple[str, Rule]] = []
+        self._components: dict[str, Component] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._links: dict[str, FaultyTransport] = {}
+        self._incarnations: dict[str, int] = {}
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        server.store.subscribe(self._committed)
+
+    # What a scenario uses.
+
+    def client(self, name: str = "observer") -> Client:
+        """A client without faults."""
+        return Client(self._server.direct(agent=name), field_manager=name)
+
+    def check(self, name: str, rule: Rule) -> None:
+        """Ask a rule after every committed change."""
+        self._rules.append((name, rule))
+
+    def objects(self, type_: GroupVersionResource, namespace: str = "") -> list[JSONObject]:
+        """All objects of a collection right now, without waiting."""
+        page = self._server.store.list((type_.group, type_.resource), namespace)
+        return [orjson.loads(item.body) for item in page.items]
+
+    def object(self, type_: GroupVersionResource, name: str, namespace: str = "") -> JSONObject | None:
+        """One object right now, without waiting."""
+        item = self._server.store.get((type_.group, type_.resource), namespace, name)
+        return None if item is None else orjson.loads(item.body)
+
+    def start(self, component: Component) -> None:
+        """Run a component; when it crashes it starts again."""
+        self._components[component.name] = component
+        self._spawn(component)
+
+    async def storm(self, seconds: float, faults: Faults = STORMY) -> None:
+        """Let faults happen for some time, crashes and partitions among them."""
+        self.faults = faults
+        end = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < end:
+            await self.clock.sleep(self.random.uniform(0.5, 10.0))
+            if self._links and self.random.random() < 0.2:
+                self._partition(self.random.choice(sorted(self._links)))
+        self.faults = CALM
+
+    async def calm(self, seconds: float) -> None:
+        """No faults for some time."""
+        self.faults = CALM
+        for link in self._links.values():
+            link.partitioned = False
+        await self.clock.sleep(seconds)
+
+    def background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something of the scenario's own at the same time; it ends with the world."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running[f"background {len(self._running)}"] = task
+        return task
+
+    def fail(self, rule: str, what: str) -> None:
+        """Declare the world broken."""
+        if not self._broken.done():
+            steps = "\n  ".join(self.trace[-SHOWN:])
+            self._broken.set_exception(Broken(f"seed {self.seed}: {rule}: {what}\n  {steps}"))
+
+    # What happens behind the scenes.
+
+    async def live(self, scenario: Scenario) -> None:
+        """Run a scenario to its end, or until a rule is broken."""
+        script = asyncio.get_running_loop().create_task(scenario(self), name="scenario")
+        try:
+            await asyncio.wait({script, self._broken}, return_when=asyncio.FIRST_COMPLETED)
+            if self._broken.done():
+                self._broken.result()
+            script.result()
+            if self._broken.done():
+                self._broken.result()
+        finally:
+            await self._end(script)
+            if self._broken.done():
+                self._broken.exception()
+
+    async def _end(self, script: asyncio.Task[None]) -> None:
+        for link in self._links.values():
+            link.dead = True
+        tasks = [script, *self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _spawn(self, component: Component) -> None:
+        name = component.name
+        number = self._incarnations[name] = self._incarnations.get(name, 0) + 1
+        random = Random(f"{name} {number} {self.seed}")
+        link = FaultyTransport(self._server.direct(agent=name), lambda: self.faults, random, lambda: self._crash(name))
+        if name in self._links:
+            link.remember(self._links[name])
+        self._links[name] = link
+        surroundings = Surroundings(
+            Client(link, field_manager=name), self.clock, Random(f"{name} {number} {self.seed} own")
+        )
+        self._note(f"{name} starts ({number})")
+        task = asyncio.get_running_loop().create_task(self._run(component, surroundings), name=name)
+        self._running[name] = task
+
+    async def _run(self, component: Component, surroundings: Surroundings) -> None:
+        try:
+            await component.run(surroundings)
+        except Exception as error:
+            self.fail("components do not fail by themselves", f"{component.name}: {error!r}")
+
+    def _crash(self, name: str) -> None:
+        self._note(f"{name} crashes")
+        self._running[name].cancel()
+        component = self._components[name]
+        self.clock.call_later(self.random.uniform(*RESTART), lambda: self._revive(component))
+
+    def _revive(self, component: Component) -> None:
+        if not self._broken.done():
+            self._spawn(component)
+
+    def _partition(self, name: str) -> None:
+        link = self._links[name]
+        self._note(f"{name} is cut off")
+        link.partitioned = True
+
+        def heal() -> None:
+            link.partitioned = False
+            self._note(f"{name} is back")
+
+        self.clock.call_later(self.random.uniform(1.0, 20.0), heal)
+
+    def _committed(self, kind: tuple[str, str], event: Any) -> None:
+        item = event.item
+        self._note(f"{event.type} {kind[1]} {item.namespace}/{item.name} at {item.revision}")
+        if not self._rules or self._broken.done():
+            return
+        previous = orjson.loads(event.previous.body) if event.previous is not None else None
+        step = Step(kind, event.type, orjson.loads(item.body), previous)
+        for name, rule in self._rules:
+            problem = rule(step)
+            if problem:
+                self.fail(name, problem)
+
+    def _note(self, text: str) -> None:
+        self.trace.append(f"{self.clock.monotonic():9.3f} {text}")
+
+
+def explore(scenario: Scenario, seed: int) -> list[str]:
+    """Run a scenario in a new world; the steps it took. The same seed takes the same steps."""
+
+    async def main() -> list[str]:
+        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
+            world = World(server, seed)
+            await world.live(scenario)
+            return world.trace
+
+    return run_virtual(main, seed)

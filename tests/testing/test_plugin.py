@@ -1,0 +1,35 @@
+import subprocess
+import sys
+
+from karmada.machinery.client import Client
+from karmada.machinery.transport import GroupVersionResource
+from karmada.testing import soak
+
+
+async def test_a_test_gets_an_api_server(apiserver):
+    async with apiserver() as server:
+        maps = Client(server.direct()).resource(GroupVersionResource("", "v1", "configmaps"))
+        await maps.create({"metadata": {"name": "a", "namespace": "default"}, "data": {"x": "1"}})
+        assert (await maps.get("a", "default"))["data"] == {"x": "1"}
+
+
+def test_a_test_gets_a_simulated_world(explore):
+    async def story(world):
+        await world.calm(60)
+
+    assert explore(story, 1)
+
+
+def test_loading_the_plugin_costs_next_to_nothing():
+    program = (
+        "import sys, pytest; before = set(sys.modules)\n"
+        "import karmada.testing.plugin\n"
+        "print(sorted(name for name in set(sys.modules) - before if not name.startswith('karmada')))"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+    assert output == "[]\n"
+
+
+def test_soak_counts_seeds_and_tells_what_breaks(capsys):
+    assert soak.main(["--seeds", "3", "--workers", "1"]) == 0
+    assert "3 seeds of mirror, 0 broken" in capsys.readouterr().out
