@@ -25,6 +25,13 @@ async def test_the_file_is_for_its_owner_only(tmp_path: Path, heard, obj) -> Non
     await storage.close()
 
 
+def test_a_commit_reaches_the_disk_before_it_is_answered(tmp_path: Path) -> None:
+    db = connect(tmp_path / "store.db")
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL: the log is synced at each commit
+    db.close()
+
+
 async def test_a_second_server_is_refused(tmp_path: Path, heard) -> None:
     first, second = SqliteStorage(tmp_path / "store.db"), SqliteStorage(tmp_path / "store.db")
     await first.open(heard)

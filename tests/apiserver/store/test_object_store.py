@@ -162,6 +162,17 @@ async def test_a_watcher_that_does_not_keep_up_is_cut_off(store: ObjectStore) ->
             await read(slow)
 
 
+async def test_a_watcher_is_cut_off_by_the_size_of_what_it_does_not_read(store: ObjectStore) -> None:
+    large = value("x" * (20 << 20))
+    await store.create(PODS, "ns", "old", large, index())
+    with store.watch(PODS, initial=True) as slow, store.watch(PODS) as good:
+        for number in range(4):
+            await store.create(PODS, "ns", f"p{number}", large, index())
+            assert len(await read(good)) == 1
+        with pytest.raises(TooSlow, match="MiB behind"):
+            await read(slow)
+
+
 async def test_revisions_beyond_the_history_are_compacted() -> None:
     store = ObjectStore(MemoryStorage(history=3), lambda kind, body: index(), Bounds(events=3))
     await store.start()

@@ -12,7 +12,7 @@ Kind = tuple[str, str]
 """(group, plural): what the objects of one resource are stored under, in every version."""
 
 
-class Place(NamedTuple):
+class KeyParts(NamedTuple):
     """A key taken apart."""
 
     kind: Kind
@@ -30,7 +30,7 @@ def key_of(kind: Kind, namespace: str, name: str) -> str:
     return f"/{kind[0] or 'core'}/{kind[1]}/{namespace}/{name}"
 
 
-def place_of(key: str) -> Place:
+def place_of(key: str) -> KeyParts:
     """Take a key apart."""
     _, group, plural, namespace, name = key.split("/")
-    return Place(("" if group == "core" else group, plural), namespace, name)
+    return KeyParts(("" if group == "core" else group, plural), namespace, name)

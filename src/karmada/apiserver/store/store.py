@@ -21,10 +21,12 @@ from karmada.apiserver.store.upkeep import Upkeep
 from karmada.apiserver.store.watcher import Watcher
 from karmada.machinery.transport import EventType
 
+# inside the class `list` is the verb
 Changes = list[Change]
 Entries = list[Entry]
 Events = list[StoreEvent]
 Place = tuple[str, str]
+"""(namespace, name) of what is watched; an empty string stands for all."""
 Listener = Callable[[Kind, StoreEvent], None]
 
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from karmada.apiserver.store.model import Match, StoreEvent, bookmark
 
 _BATCH = 500
+_MOST_BYTES = 64 << 20
 
 Past = AsyncIterator[list[StoreEvent]]
 Detach = Callable[["Watcher"], None]
@@ -31,10 +32,13 @@ class Watcher:
         self.bookmarks = bookmarks
         """Whether it wants to be told from time to time how far it has come."""
         self._limit = limit
+        self._byte_limit = _MOST_BYTES
         self._detach = detach
         self._past: Past | None = None
         """What happened before anything in the buffer."""
         self._buffer: list[StoreEvent] = []
+        self._bytes = 0
+        """The size of the objects in the buffer."""
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False
         """Nothing is buffered any more."""
@@ -44,7 +48,9 @@ class Watcher:
         """Start with these, however many they are."""
         self._past = past
         self._buffer.extend(events)
+        self._bytes = _size(events)
         self._limit += len(events)
+        self._byte_limit += self._bytes
 
     def offer(self, event: StoreEvent) -> None:
         """Take an event of the watched place, if it concerns this watcher."""
@@ -82,8 +88,9 @@ class Watcher:
 
     def _push(self, event: StoreEvent) -> None:
         self._buffer.append(event)
-        if len(self._buffer) > self._limit:
-            self.end(TooSlow(f"the watcher is more than {self._limit} events behind"))
+        self._bytes += len(event.item.body)
+        if len(self._buffer) > self._limit or self._bytes > self._byte_limit:
+            self.end(TooSlow(f"the watcher is {len(self._buffer)} events and {self._bytes >> 20} MiB behind"))
         elif self._waiter is not None:
             self._wake()
 
@@ -114,11 +121,20 @@ class Watcher:
             finally:
                 self._waiter = None
         events = self._buffer
+        if len(events) <= _BATCH:
+            self._buffer, self._bytes = [], 0
+            return events
         self._buffer = events[_BATCH:]
-        return events[:_BATCH] if self._buffer else events
+        del events[_BATCH:]
+        self._bytes -= _size(events)
+        return events
 
     def __enter__(self) -> "Watcher":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _size(events: list[StoreEvent]) -> int:
+    return sum([len(event.item.body) for event in events])
