@@ -190,6 +190,8 @@ class BindingController:
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """Look again at the bindings whose templates an override policy selects or selected."""
+        if not all(informer.has_synced for informer in self._bindings.informers):
+            return
         for change in changes:
             if change.initial:
                 continue

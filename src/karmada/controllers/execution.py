@@ -205,6 +205,8 @@ class ExecutionController:
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """A cluster that became ready takes what waited for it; one that goes lets go of its Works."""
+        if not self._works.has_synced:
+            return
         for change in changes:
             if change.new is None or change.initial:
                 continue

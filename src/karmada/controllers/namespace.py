@@ -97,7 +97,11 @@ class NamespaceController:
         return None
 
     def _new_cluster(self, change: Change[Cluster]) -> list[str]:
-        return [item.key.name for item in self._namespaces.all_items()] if change.old is None and change.new else []
+        return self._all() if change.old is None and change.new is not None else []
+
+    def _all(self) -> list[str]:
+        """Every namespace; none before the first load, which brings them all anyway."""
+        return [item.key.name for item in self._namespaces.all_items()] if self._namespaces.has_synced else []
 
     def _override_changed(self, change: Change[ClusterOverridePolicy]) -> list[str]:
         if change.initial:
@@ -106,7 +110,7 @@ class NamespaceController:
         selectors = [selector for policy in states for selector in policy.spec.resource_selectors]
         chosen = [s for s in selectors if (s.api_version, s.kind) == ("v1", "Namespace")]
         if any(not policy.spec.resource_selectors for policy in states) or any(not s.name for s in chosen):
-            return [item.key.name for item in self._namespaces.all_items()]
+            return self._all()
         return [selector.name for selector in chosen]
 
 

@@ -111,6 +111,8 @@ class Detector:
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """An override policy that appears may be the one that policies wait for."""
+        if not (self._reconciler.policies.has_synced and self._reconciler.wide_policies.has_synced):
+            return
         for change in changes:
             if change.old is not None or change.new is None or change.initial:
                 continue
