@@ -1,0 +1,305 @@
+"""Kubernetes' protobuf to trees: what a Go client encodes as protobuf becomes what it would have sent as JSON.
+
+A body is the magic number, then an envelope with apiVersion, kind and the encoded object. Field names and types come
+from the table `fields.txt`, loaded on first use; each message is parsed from it on first use. Unknown fields are
+skipped, as protobuf demands. Anything malformed is a `ProtobufError`; depth and size are bounded by the body's limit
+and `MAX_DEPTH`.
+"""
+
+import base64
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import orjson
+
+from karmada.api import duration
+
+MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
+MAGIC = b"k8s\x00"
+MAX_DEPTH = 100
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_META = "apimachinery.pkg.apis.meta.v1"
+_PACKAGES = {
+    "": "api.core",
+    "apiextensions.k8s.io": "apiextensions-apiserver.pkg.apis.apiextensions",
+    "apiregistration.k8s.io": "kube-aggregator.pkg.apis.apiregistration",
+}
+_EVERYWHERE = ("DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "Status")
+
+
+class ProtobufError(ValueError):
+    """A body that is no protobuf of a known kind."""
+
+
+class _Field(NamedTuple):
+    name: str
+    shape: str
+    """Empty, `*` repeated, `%` map, `^` inlined."""
+    type: str
+    """s, b, i, d, y, or a message name."""
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """The tree of an encoded object."""
+    if not body.startswith(MAGIC):
+        raise ProtobufError("the body does not begin with the protobuf magic number")
+    envelope = {number: value for number, _, value in _fields(body[len(MAGIC) :])}
+    try:
+        header = {number: value for number, _, value in _fields(_bytes(envelope.get(1, b"")))}
+        api_version, kind = (_bytes(header.get(number, b"")).decode() for number in (1, 2))
+        tree: dict[str, Any] = {"kind": kind, "apiVersion": api_version}
+        tree.update(_message(_name(api_version, kind), _bytes(envelope.get(2, b"")), 0))
+    except UnicodeDecodeError as error:
+        raise ProtobufError("a string is not UTF-8") from error
+    return tree
+
+
+def _name(api_version: str, kind: str) -> str:
+    group, _, version = api_version.rpartition("/")
+    if kind in _EVERYWHERE:
+        return f"{_META}.{kind}"
+    package = _PACKAGES.get(group) or f"api.{group.partition('.')[0]}"
+    return f"{package}.{version}.{kind}"
+
+
+def _message(name: str, data: bytes, depth: int) -> dict[str, Any]:
+    if depth > MAX_DEPTH:
+        raise ProtobufError("messages are nested too deeply")
+    known = _table(name)
+    tree: dict[str, Any] = {}
+    for number, wire, raw in _fields(data):
+        field = known.get(number)
+        if field is None:
+            continue
+        if field.shape == "%":
+            key, value = _entry(field.type, _bytes(raw), depth)
+            tree.setdefault(field.name, {})[key] = value
+        elif field.shape == "*":
+            values = tree.setdefault(field.name, [])
+            if wire == _BYTES and field.type in ("i", "b"):
+                values.extend(_scalar(field.type, number) for number in _packed(_bytes(raw)))
+            else:
+                values.append(_value(field.type, raw, depth))
+        elif field.shape == "^":
+            tree.update(_message(field.type, _bytes(raw), depth + 1))
+        else:
+            tree[field.name] = _value(field.type, raw, depth)
+    return tree
+
+
+def _value(type_: str, raw: int | bytes, depth: int) -> Any:
+    if len(type_) == 1:
+        return _scalar(type_, raw)
+    special = _SPECIAL.get(type_)
+    if special is not None:
+        return special(_bytes(raw), depth + 1)
+    return _message(type_, _bytes(raw), depth + 1)
+
+
+def _scalar(type_: str, raw: int | bytes) -> Any:
+    if type_ == "s":
+        return _bytes(raw).decode()
+    if type_ == "y":
+        return base64.b64encode(_bytes(raw)).decode()
+    if type_ == "d":
+        return struct.unpack("<d", _bytes(raw))[0]
+    if not isinstance(raw, int):
+        raise ProtobufError("a number is expected")
+    if type_ == "b":
+        return bool(raw)
+    return raw - (1 << 64) if raw >= 1 << 63 else raw
+
+
+def _entry(type_: str, data: bytes, depth: int) -> tuple[str, Any]:
+    parts = {number: value for number, _, value in _fields(data)}
+    key = _bytes(parts.get(1, b"")).decode()
+    return key, _value(type_, parts.get(2, b""), depth)
+
+
+# The wire format.
+
+
+def _fields(data: bytes) -> list[tuple[int, int, int | bytes]]:
+    """(number, wire type, value) of every field."""
+    found: list[tuple[int, int, int | bytes]] = []
+    position, end = 0, len(data)
+    while position < end:
+        key, position = _varint(data, position)
+        wire = key & 7
+        value: int | bytes
+        if wire == _VARINT:
+            value, position = _varint(data, position)
+        else:
+            if wire == _BYTES:
+                size, position = _varint(data, position)
+            elif wire in (_FIXED64, _FIXED32):
+                size = 8 if wire == _FIXED64 else 4
+            else:
+                raise ProtobufError(f"unknown wire type {wire}")
+            if size > end - position:
+                raise ProtobufError("a field is longer than its message")
+            value = data[position : position + size]
+            position += size
+        found.append((key >> 3, wire, value))
+    return found
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    result = shift = 0
+    while True:
+        if position >= len(data) or shift > 63:
+            raise ProtobufError("a number is cut off or too long")
+        byte = data[position]
+        position += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, position
+        shift += 7
+
+
+def _packed(data: bytes) -> list[int]:
+    numbers, position = [], 0
+    while position < len(data):
+        number, position = _varint(data, position)
+        numbers.append(number)
+    return numbers
+
+
+def _bytes(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise ProtobufError("bytes are expected, not a number")
+    return value
+
+
+# Messages that JSON writes in a form of their own.
+
+
+def _parts(data: bytes) -> dict[int, int | bytes]:
+    return {number: value for number, _, value in _fields(data)}
+
+
+def _quantity(data: bytes, depth: int) -> str:
+    return _bytes(_parts(data).get(1, b"")).decode() or "0"
+
+
+def _time(data: bytes, depth: int) -> str | None:
+    seconds, _ = _moment(data)
+    return None if not data or not seconds else _at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _micro_time(data: bytes, depth: int) -> str | None:
+    seconds, nanos = _moment(data)
+    if not seconds and not nanos:
+        return None
+    return f"{_at(seconds).strftime('%Y-%m-%dT%H:%M:%S')}.{nanos // 1000:06d}Z"
+
+
+def _moment(data: bytes) -> tuple[int, int]:
+    parts = _parts(data)
+    return _scalar("i", parts.get(1, 0)), _scalar("i", parts.get(2, 0))
+
+
+def _at(seconds: int) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError) as error:
+        raise ProtobufError(f"{seconds} is no time") from error
+
+
+def _duration(data: bytes, depth: int) -> str:
+    return duration.spell(_scalar("i", _parts(data).get(1, 0)))
+
+
+def _int_or_string(data: bytes, depth: int) -> int | str:
+    parts = _parts(data)
+    if _scalar("i", parts.get(1, 0)):
+        return _bytes(parts.get(3, b"")).decode()
+    number: int = _scalar("i", parts.get(2, 0))
+    return number
+
+
+def _json(data: bytes, depth: int) -> Any:
+    raw = _bytes(_parts(data).get(1, b""))
+    try:
+        return orjson.loads(raw) if raw else None
+    except orjson.JSONDecodeError as error:
+        raise ProtobufError("an embedded object is not JSON") from error
+
+
+def _items(data: bytes, depth: int) -> list[str]:
+    return [_bytes(value).decode() for number, _, value in _fields(data) if number == 1]
+
+
+def _schema_or_array(data: bytes, depth: int) -> Any:
+    parts = _fields(data)
+    schemas = [_message(_SCHEMA, _bytes(value), depth) for number, _, value in parts if number == 2]
+    one = [_message(_SCHEMA, _bytes(value), depth) for number, _, value in parts if number == 1]
+    return schemas if schemas else one[0] if one else {}
+
+
+def _schema_or_bool(data: bytes, depth: int) -> Any:
+    parts = _parts(data)
+    return _message(_SCHEMA, _bytes(parts[2]), depth) if 2 in parts else bool(parts.get(1, 0))
+
+
+def _schema_or_strings(data: bytes, depth: int) -> Any:
+    parts = _fields(data)
+    one = [_message(_SCHEMA, _bytes(value), depth) for number, _, value in parts if number == 1]
+    return one[0] if one else [_bytes(value).decode() for number, _, value in parts if number == 2]
+
+
+_EXTENSIONS = "apiextensions-apiserver.pkg.apis.apiextensions.v1"
+_SCHEMA = f"{_EXTENSIONS}.JSONSchemaProps"
+_SPECIAL: dict[str, Callable[[bytes, int], Any]] = {
+    "apimachinery.pkg.api.resource.Quantity": _quantity,
+    "apimachinery.pkg.util.intstr.IntOrString": _int_or_string,
+    "apimachinery.pkg.runtime.RawExtension": _json,
+    f"{_META}.Time": _time,
+    f"{_META}.MicroTime": _micro_time,
+    f"{_META}.Duration": _duration,
+    f"{_META}.FieldsV1": _json,
+    "api.authentication.v1.ExtraValue": _items,
+    "api.authorization.v1.ExtraValue": _items,
+    "api.certificates.v1.ExtraValue": _items,
+    f"{_EXTENSIONS}.JSON": _json,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrArray": _schema_or_array,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrBool": _schema_or_bool,
+    f"{_EXTENSIONS}.JSONSchemaPropsOrStringArray": _schema_or_strings,
+}
+
+
+# The table.
+
+
+@cache
+def _lines() -> dict[str, str]:
+    text = files(__package__).joinpath("fields.txt").read_text(encoding="utf-8")
+    return {name: fields for name, _, fields in (line.partition(" ") for line in text.splitlines())}
+
+
+@cache
+def _table(name: str) -> dict[int, _Field]:
+    line = _lines().get(name)
+    if line is None:
+        raise ProtobufError(f"{name} has no protobuf form here; send JSON")
+    table = {}
+    for entry in line.split():
+        number, field, type_ = entry.split(":")
+        shape = type_[0] if type_[0] in "*%^" else ""
+        json_name = _schema_name(field) if name == _SCHEMA else field
+        table[int(number)] = _Field(json_name, shape, type_[len(shape) :])
+    return table
+
+
+def _schema_name(field: str) -> str:
+    """Schemas have names that protobuf cannot spell: `$ref`, `x-kubernetes-int-or-string`."""
+    if field in ("ref", "schema"):
+        return f"${field}"
+    if field.startswith("xKubernetes"):
+        return "".join([f"-{c.lower()}" if c.isupper() else c for c in field])
+    return field
