@@ -7,6 +7,7 @@ changes with every change, or subscribes.
 
 from collections.abc import Callable, Iterable, Iterator
 
+from karmada.apiserver.builtin.conversions import converter_of
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.served import Served
 
@@ -24,7 +25,7 @@ class Catalog:
         self._groups: dict[str, set[str]] = {}
         self._listeners: list[Callable[[], None]] = []
         for type_ in types:
-            self._put(Served(type_))
+            self._put(Served(type_, converter_of(type_)))
         self._builtin = frozenset(self._groups)
 
     def __iter__(self) -> Iterator[Served]:

@@ -6,6 +6,7 @@ import orjson
 
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
+from karmada.apiserver.openapi import OpenAPI
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.routing import not_served
 from karmada.apiserver.resources import JSONObject
@@ -42,6 +43,7 @@ class ServerPages:
         self._catalog = catalog
         self._ready = ready
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
+        self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
 
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
@@ -51,7 +53,20 @@ class ServerPages:
             return self._health("/" + head, check, params)
         if path == "/version":
             return Answer(200, orjson.dumps(KUBERNETES_VERSION))
+        if path.startswith("/openapi/"):
+            return self._api_description(path, accept)
         return self._documents(path, accept)
+
+    def _api_description(self, path: str, accept: str) -> Answer | None:
+        wanted = [part.split(";")[0].strip() for part in accept.split(",")] if accept else []
+        if wanted and not any(
+            kind in ("*/*", "application/*", "application/json") or "openapi" in kind for kind in wanted
+        ):
+            return Answer(406, b"", "")
+        body = self._openapi.get(path)
+        if body is None:
+            return Answer(404, b"", "")
+        return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
 
     def _health(self, page: str, check: str, params: Mapping[str, str]) -> Answer:
         checks = self._ready()

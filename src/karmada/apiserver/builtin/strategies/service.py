@@ -1,4 +1,4 @@
-"""Rules of Services. Addresses and node ports are handed out by `builtin.service_addresses`."""
+"""Rules of Services. Addresses and node ports are handed out at admission."""
 
 import ipaddress
 from typing import Any
