@@ -5,12 +5,12 @@ from typing import Any
 import orjson
 
 from karmada.api import json_patch, merge_patch
-from karmada.apiserver.failures import Failure, bad_request
+from karmada.apiserver.failures import Failure, bad_request, invalid
 from karmada.apiserver.requests import bodies, conforming, metadata
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Door, modify
-from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.machinery.transport import PatchType
 
 _TYPES = {kind.value: kind for kind in PatchType}
@@ -30,8 +30,11 @@ async def patch(context: Context, call: Call) -> Answer:
 
     def build(current: JSONObject) -> JSONObject:
         new = patched(call, kind, document, current)
-        new = bodies.check_kind(context.catalog, call, new, call.served)
-        conforming.conform(call, new, options.field_validation)
+        try:
+            new = bodies.check_kind(context.catalog, call, new, call.served)
+            conforming.conform(call, new, options.field_validation)
+        except Failure as failure:
+            raise _as_invalid(failure) from None
         meta = metadata.ensure(new)
         metadata.check_name(call, meta)
         metadata.check_namespace(call, meta)
@@ -39,6 +42,14 @@ async def patch(context: Context, call: Call) -> Answer:
 
     door = Door.STATUS if call.subresource == "status" else Door.MAIN
     return await modify(context, Change(call, options, build, door, tries=_TRIES))
+
+
+def _as_invalid(failure: Failure) -> Failure:
+    """A patched object that cannot be decoded blames the patch; the object itself, maybe a secret, is not quoted."""
+    if failure.code != 400:
+        return failure
+    why = failure.message.partition(": ")[2]
+    return invalid("", "", "", [FieldError("FieldValueInvalid", "patch", f"Invalid value: {why}")])
 
 
 def patch_type(call: Call, scale: bool = False) -> PatchType:
@@ -65,7 +76,8 @@ def patch_body(call: Call, kind: PatchType) -> Any:
             raise bad_request(f"error decoding patch: {bodies.syntax_error(call.body)}") from None
     if kind is not PatchType.JSON:
         if not isinstance(body, dict):
-            raise bad_request(f"error decoding patch: json: cannot unmarshal {_shape(body)} into Go value of type map")
+            text = f"json: cannot unmarshal {_shape(body)} into Go value of type map[string]interface {{}}"
+            raise bad_request(f"error decoding patch: {text}")
         return body
     if not isinstance(body, list):
         text = f"json: cannot unmarshal {_shape(body)} into Go value of type []handlers.jsonPatchOp"
@@ -108,5 +120,5 @@ def patched(call: Call, kind: PatchType, document: Any, current: JSONObject) -> 
 
     try:
         return strategic_merge.apply(current, document, call.served.type.schema)
-    except ValueError as error:
-        raise Failure(500, "", str(error)) from None
+    except strategic_merge.StrategicMergeError as error:
+        raise bad_request(str(error)) if error.is_malformed else Failure(500, "", str(error)) from None
