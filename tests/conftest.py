@@ -1,8 +1,29 @@
-"""What holds for all tests."""
+"""Rules for all tests: no time limits on examples, and no silent skips where it counts.
 
-import asyncio
+With `CI=true` a skipped test fails the run, unless its reason says that it needs Go and Go is absent.
+"""
+
+import os
+import shutil
+
+import pytest
+from hypothesis import settings
+
+IN_CI = os.environ.get("CI") == "true"
+NEEDS_GO = "needs Go"
+
+settings.register_profile("default", deadline=None, derandomize=IN_CI)
+settings.load_profile("default")
 
 
-def pytest_sessionstart() -> None:
-    """Sync tests have no event loop: the looptime plugin would otherwise create one for them and never close it."""
-    asyncio.set_event_loop(None)
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> object:
+    """Turn a skip into a failure in CI."""
+    outcome = yield
+    report = outcome.get_result()
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if NEEDS_GO not in reason or shutil.which("go") is not None:
+            report.outcome = "failed"
+            report.longrepr = f"skipped tests are failures in CI: {reason}"
+    return report
