@@ -8,6 +8,8 @@ from karmada.api.field_errors import FieldError, forbidden, invalid, required
 
 JSONObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
+_CHECKS_OF_UPDATES = 3
+"""How often the reference looks at the same labels, annotations and owners of an update; each look is a cause."""
 _ANNOTATIONS_LIMIT = 256 * 1024
 
 
@@ -24,9 +26,10 @@ def validate_metadata(
     """What is wrong with the metadata of a new object, or of an update; `rule` says what names are allowed."""
     metadata = obj.get("metadata") or {}
     errors = [] if old is not None else _names(metadata, rule, namespaced)
-    errors += labels(metadata.get("labels"), "metadata.labels")
-    errors += annotations(metadata.get("annotations"), "metadata.annotations")
-    errors += _owners(metadata.get("ownerReferences") or [])
+    marks = labels(metadata.get("labels"), "metadata.labels")
+    marks += annotations(metadata.get("annotations"), "metadata.annotations")
+    marks += _owners(metadata.get("ownerReferences") or [])
+    errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
     errors += _finalizers(metadata.get("finalizers") or [])
     errors += _managed_fields(metadata.get("managedFields") or [])
     return errors
