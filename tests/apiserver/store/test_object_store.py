@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from karmada.apiserver.storage.base import Compacted, Mismatch, Value
+from karmada.apiserver.storage.base import Compacted, Mismatch, Record, Snapshot, Value
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.apiserver.store import Bounds, Index, Item, ObjectStore, TooSlow, Watcher
+from karmada.apiserver.store import Bounds, Index, Item, ObjectStore, StoreEvent, TooSlow, Watcher
 
 PODS = ("", "pods")
 NODES = ("", "nodes")
@@ -258,3 +258,38 @@ async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: ObjectSt
         await store.create(PODS, "ns", f"p{number}", value(), index())
     assert first.line is not first.line
     assert first.line == b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"3","t":""}}}\n'
+
+
+async def test_listeners_hear_every_change_even_beside_one_that_fails(
+    store: ObjectStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[tuple[str, str]] = []
+
+    def broken(kind: tuple[str, str], event: StoreEvent) -> None:
+        raise ValueError(event.item.body)
+
+    store.subscribe(broken)
+    store.subscribe(lambda kind, event: heard.append((kind[1], event.type)))
+    await store.create(PODS, "ns", "a", value(), index())
+    await store.create(NODES, "", "n", value(), index())
+    await store.delete(PODS, "ns", "a", value(), 3)
+    assert heard == [("pods", "ADDED"), ("nodes", "ADDED"), ("pods", "DELETED")]
+    assert caplog.text.count("a listener failed") == 3
+    assert "resourceVersion" not in caplog.text
+
+
+async def test_a_replaced_state_ends_watches_and_tells_listeners_the_difference(store: ObjectStore) -> None:
+    for name in ("same", "gone", "changed"):
+        await store.create(PODS, "ns", name, value(), index())
+    heard: list[tuple[str, str, int]] = []
+    store.subscribe(lambda kind, event: heard.append((event.type, event.item.name, event.item.revision)))
+    watcher = store.watch(PODS)
+    state = [("same", 3), ("changed", 8), ("new", 9)]
+    store.replaced(Snapshot([Record(f"/core/pods/ns/{name}", value().at(at), at) for name, at in state], 9))
+    assert heard == [("DELETED", "gone", 9), ("MODIFIED", "changed", 8), ("ADDED", "new", 9)]
+    assert [item.name for item in store.list(PODS).items] == ["changed", "new", "same"]
+    assert store.revision == 9
+    with pytest.raises(Compacted):
+        await anext(watcher)
+    with pytest.raises(Compacted):
+        store.list(PODS, at=8)

@@ -1,7 +1,7 @@
 """All objects of a store in memory, by resource, by uid and by owner."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from karmada.apiserver.storage.base import Change, Snapshot, restamp
 from karmada.apiserver.store.collection import Collection
@@ -71,6 +71,20 @@ class Contents:
             return _deleted(old, change.revision, change.last)
         item = Item(namespace, name, change.revision, self._indexed(kind, change.key, change.value), change.value)
         return StoreEvent(EventType.ADDED if old is None else EventType.MODIFIED, item, old)
+
+    def since(self, older: "Contents", revision: int) -> Iterator[tuple[Kind, StoreEvent]]:
+        """What is different from an older state, deletions first; what happened in between is not known."""
+        for kind, collection in older.collections.items():
+            for key in collection.items.keys() - self.collection(kind).items.keys():
+                yield kind, _deleted(collection.items[key], revision, None)
+        for kind, collection in self.collections.items():
+            before = older.collection(kind).items
+            for key, item in collection.items.items():
+                old = before.get(key)
+                if old is None:
+                    yield kind, StoreEvent(EventType.ADDED, item, None)
+                elif old.revision != item.revision:
+                    yield kind, StoreEvent(EventType.MODIFIED, item, old)
 
     def by_uid(self, uid: str) -> Entry | None:
         """The object with a uid."""

@@ -9,7 +9,9 @@ Invariants:
 """
 
 import asyncio
+import logging
 import time
+import traceback
 from collections.abc import AsyncIterator, Callable, Iterable
 
 from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value
@@ -20,6 +22,8 @@ from karmada.apiserver.store.model import Index, Item, Match, Page, StoreEvent, 
 from karmada.apiserver.store.upkeep import Upkeep
 from karmada.apiserver.store.watcher import Watcher
 from karmada.machinery.transport import EventType
+
+_LOG = logging.getLogger(__name__)
 
 # inside the class `list` is the verb
 Changes = list[Change]
@@ -165,7 +169,8 @@ class ObjectStore:
     def subscribe(self, listener: Listener) -> None:
         """Call `listener` for every change of any kind, on the event loop, before the write is answered.
 
-        For caches and controllers of the server itself; a listener must be quick and must not raise.
+        For caches and controllers of the server itself; a listener must be quick. One that raises misses that event,
+        nobody else does.
         """
         self._listeners.append(listener)
 
@@ -177,15 +182,25 @@ class ObjectStore:
                 collection, event = applied
                 self._history.append(collection.kind, event)
                 collection.tell(event)
-                for listener in self._listeners:
-                    listener(collection.kind, event)
+                self._tell_listeners(collection.kind, event)
         self._advance(revision)
 
     def replaced(self, snapshot: Snapshot) -> None:
-        """The storage lost the thread: watches cannot go on."""
+        """The storage lost the thread: watches cannot go on; listeners hear what is different now."""
         for watcher in self._watchers():
             watcher.end(Compacted(snapshot.revision))
+        older = self._contents
         self._load(snapshot)
+        for kind, event in self._contents.since(older, snapshot.revision):
+            self._tell_listeners(kind, event)
+
+    def _tell_listeners(self, kind: Kind, event: StoreEvent) -> None:
+        for listener in self._listeners:
+            try:
+                listener(kind, event)
+            except Exception as error:  # its text may quote the object, which may be a Secret
+                where = "".join(traceback.format_tb(error.__traceback__))
+                _LOG.error("a listener failed at %r with %s:\n%s", event, type(error).__name__, where)
 
     def _load(self, snapshot: Snapshot) -> None:
         self._contents = Contents(self._index)
