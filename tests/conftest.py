@@ -3,6 +3,7 @@
 With `CI=true` a skipped test fails the run, unless its reason says that it needs Go and Go is absent.
 """
 
+import asyncio
 import os
 import shutil
 
@@ -14,6 +15,11 @@ NEEDS_GO = "needs Go"
 
 settings.register_profile("default", deadline=None, derandomize=IN_CI)
 settings.load_profile("default")
+
+
+def pytest_sessionstart() -> None:
+    """Sync tests have no event loop: the looptime plugin would otherwise create one for them and never close it."""
+    asyncio.set_event_loop(None)
 
 
 @pytest.hookimpl(hookwrapper=True)
