@@ -147,6 +147,16 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, hear
     await storage.close()
 
 
+async def test_a_write_that_cannot_be_stored_fails_alone(tmp_path: Path, heard, obj) -> None:
+    storage = SqliteStorage(tmp_path / "store.db")
+    await storage.open(heard)
+    keys = ["/a", "/b", "/not-\ud800-text", "/c"]
+    outcomes = await asyncio.gather(*(storage.put(key, obj(), 0) for key in keys), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [Record, Record, StorageFailed, Record]
+    assert [change.key for change in heard.changes] == ["/a", "/b", "/c"]
+    await storage.close()
+
+
 async def test_compaction_frees_the_rows_nobody_needs(tmp_path: Path, heard, obj) -> None:
     path = tmp_path / "store.db"
     storage = SqliteStorage(path)

@@ -76,12 +76,21 @@ class Writer:
         self._db.close()
 
     def _write(self, rows: list[Row]) -> None:
-        failed: StorageFailed | None = None
+        failed = self._append(rows)
+        if failed is None or len(rows) == 1:
+            self._settle(rows, failed)
+            return
+        for row in rows:  # one that cannot be written must not take the others with it
+            self._settle([row], self._append([row]))
+
+    def _append(self, rows: list[Row]) -> StorageFailed | None:
         try:
             append(self._db, rows)
         except sqlite3.Error as error:
-            failed = explain(error, self._path)
-        self._settle(rows, failed)
+            return explain(error, self._path)
+        except Exception as error:  # whatever it is, the thread must live on
+            return StorageFailed(f"{self._path}: cannot write this: {error}")
+        return None
 
     def _begin(self, job: _Compaction) -> None:
         self._sweeping.append(job.done)
