@@ -15,7 +15,7 @@ from karmada.apiserver.managedfields.checking import check
 from karmada.apiserver.managedfields.comparison import Comparison, compare
 from karmada.apiserver.managedfields.conflicts import ApplyConflict, Conflict
 from karmada.apiserver.managedfields.entries import Entry
-from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, intersection, is_member, union, without
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, intersection, union, without
 from karmada.apiserver.managedfields.merging import merge, prune
 from karmada.apiserver.managedfields.owned import owned_by
 from karmada.apiserver.managedfields.track import after_write
@@ -51,10 +51,11 @@ def apply(
     fields = without(owned_by(wanted, schema), reset)
     mine = entries.entry(manager, "Apply", api_version, subresource, fields, now)
     if live is None:
-        created: JSONObject = _copy(wanted)
-        created["metadata"]["managedFields"] = entries.arranged([mine])
-        return _cleaned(created)
-    return _apply(live, wanted, schema, mine, force, reset)
+        return _result(wanted, [mine])
+    result = _apply(live, wanted, schema, mine, force, reset)
+    if manager == last_applied.MANAGER:
+        last_applied.follow(result, config)
+    return result
 
 
 def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, force: bool, reset: Fields) -> JSONObject:
@@ -77,14 +78,17 @@ def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, fo
         if last is not None and "time" in last:
             mine["time"] = last["time"]
     gone = union(comparison.changed, comparison.removed)
-    kept = [{**entry, "fieldsV1": difference(entry["fieldsV1"], gone)} if gone else entry for entry in others]
-    result: JSONObject = _copy(merged if changed else live)
-    tracked = entries.arranged([*kept, mine])
-    result["metadata"].pop("managedFields", None)
-    if tracked:
-        result["metadata"]["managedFields"] = tracked
-    if mine["manager"] == last_applied.MANAGER:
-        last_applied.follow(result, config)
+    kept = [entries.with_fields(entry, difference(entry["fieldsV1"], gone)) for entry in others]
+    return _result(merged if changed else live, [*kept, mine])
+
+
+def _result(tree: JSONObject, tracked: list[Entry]) -> JSONObject:
+    """A copy of the object with these entries."""
+    metadata = {key: value for key, value in tree["metadata"].items() if key != "managedFields"}
+    owning = entries.arranged(tracked)
+    if owning:
+        metadata["managedFields"] = owning
+    result: JSONObject = orjson.loads(orjson.dumps({**tree, "metadata": metadata}))
     return result
 
 
@@ -114,17 +118,4 @@ def _refuse_conflicts(
 
 def _cut(config: JSONObject, reset: Fields) -> JSONObject:
     """The configuration without the top-level fields this door does not write."""
-    return {key: value for key, value in config.items() if not is_member(reset.get("f:" + key, _ELSEWHERE))}
-
-
-_ELSEWHERE: Fields = {"f:": EMPTY}
-
-
-def _copy(tree: JSONObject) -> Any:
-    return orjson.loads(orjson.dumps(tree))
-
-
-def _cleaned(created: JSONObject) -> JSONObject:
-    if not created["metadata"]["managedFields"]:
-        del created["metadata"]["managedFields"]
-    return created
+    return {key: value for key, value in config.items() if key == "metadata" or reset.get("f:" + key) != EMPTY}

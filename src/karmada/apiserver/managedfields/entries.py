@@ -36,8 +36,8 @@ def entry(manager: str, operation: str, api_version: str, subresource: str, fiel
 
 
 def with_fields(old: Entry, fields: Fields) -> Entry:
-    """The entry owning other fields."""
-    return {**old, "fieldsV1": ordered(fields)}
+    """The entry owning other fields; itself when they are the same tree."""
+    return old if fields is old["fieldsV1"] else {**old, "fieldsV1": fields}
 
 
 def is_reset(sent: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from karmada.apiserver.managedfields import entries
 from karmada.apiserver.managedfields.comparison import Comparison, compare
 from karmada.apiserver.managedfields.entries import Entry
-from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, union
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, ordered, union
 from karmada.apiserver.managedfields.zero import zero_object
 from karmada.apiserver.schema.model import Schema
 
@@ -62,13 +62,10 @@ def after_write(current: list[Entry], comparison: Comparison, writer: Entry) -> 
         if entries.identity(item) == who:
             own = fields
             if not taken:
-                result.append(_owning(item, difference(fields, comparison.removed)))
+                result.append(entries.with_fields(item, difference(fields, comparison.removed)))
         else:
-            result.append(_owning(item, difference(fields, gone)))
+            result.append(entries.with_fields(item, difference(fields, gone)))
     if taken:
-        result.append(entries.with_fields(writer, union(difference(own, comparison.removed), taken)))
+        owned = union(difference(own, comparison.removed), taken)
+        result.append(entries.with_fields(writer, ordered(owned)))
     return result
-
-
-def _owning(item: Entry, fields: Fields) -> Entry:
-    return item if fields is item["fieldsV1"] else {**item, "fieldsV1": fields}
