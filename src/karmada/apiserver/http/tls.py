@@ -9,6 +9,9 @@ import asyncio
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from OpenSSL import SSL, crypto
 
 from karmada.apiserver.http.connection import WRITE_HIGH, HttpConnection, peer_of
@@ -35,22 +38,24 @@ def server_context(certificate: bytes, key: bytes, client_ca: bytes = b"") -> SS
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_cipher_list(_CIPHERS_12)
     context.set_tls13_ciphersuites(_CIPHERS_13)
-    chain = _certificates(certificate)
-    context.use_certificate(chain[0])
-    for extra in chain[1:]:
+    leaf, *chain = x509.load_pem_x509_certificates(certificate)
+    context.use_certificate(leaf)
+    for extra in chain:
         context.add_extra_chain_cert(extra)
-    context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key))
+    context.use_privatekey(_private_key(key))
     context.check_privatekey()
     context.set_verify(SSL.VERIFY_PEER, _accept_any)
-    if client_ca:
-        context.set_client_ca_list([ca.get_subject() for ca in _certificates(client_ca)])
+    for authority in x509.load_pem_x509_certificates(client_ca) if client_ca else ():
+        context.add_client_ca(authority)
     context.set_alpn_select_callback(_choose_protocol)
     return context
 
 
-def _certificates(pem: bytes) -> list[crypto.X509]:
-    end = b"-----END CERTIFICATE-----"
-    return [crypto.load_certificate(crypto.FILETYPE_PEM, part + end) for part in pem.split(end)[:-1]]
+def _private_key(pem: bytes) -> ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey:
+    key = serialization.load_pem_private_key(pem, None)
+    if not isinstance(key, (ec.EllipticCurvePrivateKey, rsa.RSAPrivateKey)):
+        raise ValueError(f"the serving key must be ECDSA or RSA, not {type(key).__name__}")
+    return key
 
 
 def _accept_any(connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, ok: int) -> bool:
@@ -183,8 +188,8 @@ class TlsConnection(asyncio.Protocol):
             raise
         self._flush(0)
         self._ready = True
-        certificate = self._tls.get_peer_certificate()
-        der = None if certificate is None else crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
+        certificate = self._tls.get_peer_certificate(as_cryptography=True)
+        der = None if certificate is None else certificate.public_bytes(serialization.Encoding.DER)
         self._server.replace(self, self._inner)
         self._inner.open(self, peer_of(self._transport), der)
         return True
