@@ -139,6 +139,8 @@ def test_an_approved_request_is_signed_as_asked(authority):
     assert certificate.subject == user_name("alice", ["dev"])
     usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert list(usages) == [ExtendedKeyUsageOID.CLIENT_AUTH]
+    with pytest.raises(x509.ExtensionNotFound):
+        certificate.extensions.get_extension_for_class(x509.KeyUsage)
 
 
 def test_only_approved_requests_of_known_signers_are_signed(authority):

@@ -93,14 +93,13 @@ class Authority:
         """Sign a leaf certificate; it never outlives the CA. Returns PEM."""
         at = at or now()
         end = min(at + datetime.timedelta(seconds=seconds), self.certificate.not_valid_after_utc)
-        builder = (
-            _builder(subject, self.certificate.subject, public_key, at - BACKDATE, end)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(
-                _key_usage(digital_signature=usages.digital_signature, key_encipherment=usages.key_encipherment),
-                critical=True,
-            )
+        builder = _builder(subject, self.certificate.subject, public_key, at - BACKDATE, end).add_extension(
+            x509.BasicConstraints(ca=False, path_length=None), critical=True
         )
+        if usages.digital_signature or usages.key_encipherment:
+            # An extension without any usage would make the certificate invalid.
+            allowed = _key_usage(usages.digital_signature, usages.key_encipherment)
+            builder = builder.add_extension(allowed, critical=True)
         signer = self.certificate.public_key()
         builder = builder.add_extension(_authority_identifier(self.certificate, signer), critical=False)
         if usages.extended:
