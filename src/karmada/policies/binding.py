@@ -26,6 +26,7 @@ from karmada.api.work.v1alpha2 import (
     WorkloadAffinityGroups,
 )
 from karmada.policies.claims import ClaimMetadata
+from karmada.policies.dialect import canonical
 from karmada.policies.election import Policy
 
 JSONObject = Mapping[str, Any]
@@ -62,7 +63,7 @@ def build_spec(
     template: JSONObject, policy: Policy, workload: Workload, find_priority: FindPriority, gates: FeatureGates
 ) -> ResourceBindingSpec:
     """The part of a binding's spec that follows from policy and template; raises `BindingRefused`."""
-    spec = policy.spec
+    spec = canonical(policy.spec)
     metadata = template["metadata"]
     namespace = metadata.get("namespace", "")
     return ResourceBindingSpec(

@@ -43,17 +43,18 @@ class _Party:
 def divide(
     seats: int, votes: Iterable[tuple[str, int]], initial: Mapping[str, int] | None = None, ascending: bool = True
 ) -> list[Share]:
-    """Hand out `seats` on top of the `initial` ones; the result is by name. Without any votes nobody gets a seat."""
-    held = initial or {}
-    parties = [_Party(name, count, held.get(name, 0), ascending) for name, count in votes]
+    """Hand out `seats` on top of the `initial` ones; the result is by name. Without any votes nothing changes."""
+    held = dict(initial or {})
+    parties = [_Party(name, count, held.pop(name, 0), ascending) for name, count in votes]
     heap = [party for party in parties if party.votes > 0]
-    if heap:
-        heapify(heap)
-        for _ in range(seats):
-            winner = heap[0]
-            winner.seats += 1
-            heapreplace(heap, winner)
-    return sorted(Share(party.name, party.seats) for party in parties)
+    if not heap or (seats <= 0 and initial):
+        return sorted(Share(name, count) for name, count in (initial or {}).items())
+    heapify(heap)
+    for _ in range(seats):
+        winner = heap[0]
+        winner.seats += 1
+        heapreplace(heap, winner)
+    return sorted([*(Share(party.name, party.seats) for party in parties), *(Share(*kept) for kept in held.items())])
 
 
 def ties_ascend(uid: str) -> bool:

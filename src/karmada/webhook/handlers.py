@@ -3,16 +3,32 @@
 from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding
 from karmada.webhook.model import Handler, Operation
 from karmada.webhook.override_policy import mutate_override_policy
-from karmada.webhook.propagation_policy import mutate_cluster_policy, mutate_policy
+from karmada.webhook.propagation_policy import (
+    mutate_cluster_policy,
+    mutate_policy,
+    validate_policy,
+)
 from karmada.webhook.work import mutate_work
 
 _CREATE = frozenset({Operation.CREATE})
 _POLICY, _WORK = "policy.karmada.io", "work.karmada.io"
 
 HANDLERS: list[Handler] = [
-    Handler("propagationpolicy.karmada.io", _POLICY, "v1alpha1", "propagationpolicies", mutate_policy),
     Handler(
-        "clusterpropagationpolicy.karmada.io", _POLICY, "v1alpha1", "clusterpropagationpolicies", mutate_cluster_policy
+        "propagationpolicy.karmada.io",
+        _POLICY,
+        "v1alpha1",
+        "propagationpolicies",
+        mutate_policy,
+        validate=validate_policy,
+    ),
+    Handler(
+        "clusterpropagationpolicy.karmada.io",
+        _POLICY,
+        "v1alpha1",
+        "clusterpropagationpolicies",
+        mutate_cluster_policy,
+        validate=validate_cluster_policy,
     ),
     Handler("overridepolicy.karmada.io", _POLICY, "v1alpha1", "overridepolicies", mutate_override_policy),
     Handler("resourcebinding.karmada.io", _WORK, "v1alpha2", "resourcebindings", mutate_binding, _CREATE),

@@ -7,12 +7,14 @@ pure but for what `review.lookup` finds and the identifiers `review.new_id` make
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from karmada.api.codec import DecodeError, from_tree
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.field_errors import FieldError
+from karmada.api.field_errors import FieldError, aggregate
 
 JSONObject = dict[str, Any]
+T = TypeVar("T")
 
 
 class Operation(StrEnum):
@@ -85,5 +87,12 @@ class Handler(NamedTuple):
 def refuse_if_any(errors: list[FieldError]) -> None:
     """Raise `Denied` with all field errors in one message."""
     if errors:
-        texts = list(dict.fromkeys(f"{error.field}: {error.message}" for error in errors))
-        raise Denied(texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]")
+        raise Denied(aggregate(errors))
+
+
+def decoded(tree: JSONObject, kind: type[T]) -> T:
+    """The object as a type; one that has another shape is refused."""
+    try:
+        return from_tree(tree, kind)
+    except DecodeError as error:
+        raise Denied(str(error), code=400, reason="") from error

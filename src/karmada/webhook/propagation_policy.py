@@ -1,7 +1,20 @@
-"""Completes propagation policies: identity, finalizer, and the defaults that depend on other fields."""
+"""Completes and judges propagation policies: identity, finalizer, defaults that depend on other fields, and rules."""
 
 from karmada.api import finalizers, labels
-from karmada.webhook.model import JSONObject, Operation, Review
+from karmada.api.codec import to_tree
+from karmada.api.field_errors import FieldError, invalid
+from karmada.api.name_rules import label_key
+from karmada.api.policy.v1alpha1 import (
+    ClusterPropagationPolicy,
+    PropagationPolicy,
+    PropagationSpec,
+    StatePreservation,
+)
+from karmada.policies.dialect import contradictions
+from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, refuse_if_any
+from karmada.webhook.placement import validate_placement
+
+Policy = PropagationPolicy | ClusterPropagationPolicy
 
 DEFAULT_GRACE_PERIOD = 600
 _SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
@@ -9,6 +22,7 @@ _SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
 
 def mutate_policy(review: Review) -> None:
     """Complete a PropagationPolicy."""
+    decoded(review.object, PropagationPolicy)
     for selector in _selectors(review.object):
         if not selector.get("namespace"):
             selector["namespace"] = review.namespace
@@ -17,6 +31,7 @@ def mutate_policy(review: Review) -> None:
 
 def mutate_cluster_policy(review: Review) -> None:
     """Complete a ClusterPropagationPolicy."""
+    decoded(review.object, ClusterPropagationPolicy)
     _complete(review, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID, finalizers.CLUSTER_PROPAGATION_POLICY)
 
 
@@ -39,6 +54,8 @@ def _complete(review: Review, id_label: str, finalizer: str) -> None:
     ):
         scheduling["replicaDivisionPreference"] = "Weighted"
     application = (spec.get("failover") or {}).get("application")
+    if application is not None:
+        application.setdefault("decisionConditions", {})
     if application and application.get("purgeMode") == "Gracefully" and application.get("gracePeriodSeconds") is None:
         application["gracePeriodSeconds"] = DEFAULT_GRACE_PERIOD
     if review.operation is Operation.CREATE:
@@ -56,3 +73,113 @@ def _add_finalizer(policy: JSONObject, finalizer: str) -> None:
     present = metadata.get("finalizers") or []
     if finalizer not in present:
         metadata["finalizers"] = [*present, finalizer]
+
+
+async def validate_policy(review: Review) -> None:
+    """Judge a PropagationPolicy."""
+    policy = decoded(review.object, PropagationPolicy)
+    errors = _selector_errors(policy.spec, review.namespace)
+    _judge(review, policy, labels.PROPAGATION_POLICY_PERMANENT_ID, errors)
+
+
+async def validate_cluster_policy(review: Review) -> None:
+    """Judge a ClusterPropagationPolicy."""
+    policy = decoded(review.object, ClusterPropagationPolicy)
+    _judge(review, policy, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID, [])
+
+
+def _judge(
+    review: Review, policy: PropagationPolicy | ClusterPropagationPolicy, id_label: str, errors: list[FieldError]
+) -> None:
+    if review.operation is Operation.UPDATE and review.old is not None:
+        _unchanged(policy, decoded(review.old, type(policy)), id_label)
+    if not policy.metadata.labels.get(id_label):
+        raise Denied(
+            f"label {id_label} is required, it should be set by the mutating admission webhook during creation"
+        )
+    spec = policy.spec
+    found = validate_placement(spec.placement, "spec.placement")
+    found += contradictions(spec)
+    found += _failover_errors(spec)
+    found += errors
+    found += _preemption_errors(spec)
+    found += _suspension_errors(spec)
+    refuse_if_any(found)
+
+
+def _unchanged(policy: Policy, old: Policy, id_label: str) -> None:
+    if policy.spec.scheduler_name != old.spec.scheduler_name:
+        raise Denied("the schedulerName should not be updated")
+    if policy.metadata.labels.get(id_label) != old.metadata.labels.get(id_label):
+        raise Denied(f"label {id_label} is immutable, it can only be set by the system during creation")
+
+
+def _failover_errors(spec: PropagationSpec) -> list[FieldError]:
+    application = spec.failover.application if spec.failover else None
+    errors: list[FieldError] = []
+    if application is not None:
+        path = "spec.failover.application"
+        if not spec.propagate_deps:
+            detail = "application failover is set, propagateDeps must be true"
+            errors.append(invalid("spec.propagateDeps", False, detail))
+        seconds = application.decision_conditions.toleration_seconds
+        if seconds is not None and seconds < 0:
+            field = f"{path}.decisionConditions.tolerationSeconds"
+            errors.append(invalid(field, seconds, "must be greater than or equal to 0"))
+        errors += _grace_errors(application.purge_mode, application.grace_period_seconds, path)
+        errors += _preservation_errors(application.state_preservation, f"{path}.statePreservation")
+    cluster = spec.failover.cluster if spec.failover else None
+    if cluster is not None:
+        errors += _preservation_errors(cluster.state_preservation, "spec.failover.cluster.statePreservation")
+    return errors
+
+
+def _grace_errors(purge_mode: str, seconds: int | None, path: str) -> list[FieldError]:
+    field = f"{path}.gracePeriodSeconds"
+    if purge_mode != "Gracefully":
+        if seconds is None:
+            return []
+        return [invalid(field, seconds, "only takes effect when purgeMode is gracefully")]
+    if seconds is None:
+        return [invalid(field, None, "should not be empty when purgeMode is gracefully")]
+    return [invalid(field, seconds, "must be greater than 0")] if seconds <= 0 else []
+
+
+def _preservation_errors(preservation: StatePreservation | None, path: str) -> list[FieldError]:
+    if preservation is None:
+        return []
+    return [
+        invalid(f"{path}.rules[{index}].aliasLabelName", rule.alias_label_name, why)
+        for index, rule in enumerate(preservation.rules)
+        for why in label_key(rule.alias_label_name)
+    ]
+
+
+def _selector_errors(spec: PropagationSpec, namespace: str) -> list[FieldError]:
+    detail = "namespace of resource selector must be the same as the namespace of the policy"
+    return [
+        invalid(f"spec.resourceSelectors[{index}].namespace", selector.namespace, detail)
+        for index, selector in enumerate(spec.resource_selectors)
+        if selector.namespace != namespace
+    ]
+
+
+def _preemption_errors(spec: PropagationSpec) -> list[FieldError]:
+    if spec.preemption != "Always":
+        return []
+    detail = "name cannot be empty if preemption is Always, the empty name may cause unexpected resources preemption"
+    return [
+        invalid(f"spec.resourceSelectors[{index}].name", selector.name, detail)
+        for index, selector in enumerate(spec.resource_selectors)
+        if not selector.name
+    ]
+
+
+def _suspension_errors(spec: PropagationSpec) -> list[FieldError]:
+    suspension = spec.suspension
+    if suspension is None or not suspension.dispatching or suspension.dispatching_on_clusters is None:
+        return []
+    if not suspension.dispatching_on_clusters.cluster_names:
+        return []
+    detail = "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames"
+    return [invalid("spec.suspension.suspension", to_tree(suspension), detail)]

