@@ -18,7 +18,7 @@ _PRIORITIES = (
 
 async def bootstrap(context: Context) -> None:
     """Create what is missing; existing objects stay as they are, default roles are brought up to date."""
-    writer = Writer(context, "apiserver", masters=True)
+    writer = Writer(context, "apiserver")
     for name in NAMESPACES:
         await _ensure(context, writer, ("", "namespaces"), "", {"metadata": {"name": name}})
     for name, value, text in _PRIORITIES:

@@ -1,11 +1,14 @@
 """Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
 
+import resource
 from collections.abc import Callable, Mapping, Sequence
 
 import orjson
 
+from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
+from karmada.apiserver.openapi import OpenAPI
 from karmada.apiserver.openapi import OpenAPI
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.routing import not_served
@@ -37,11 +40,14 @@ class ServerPages:
     def __init__(
         self,
         catalog: Catalog,
+        identity: Identity,
         ready: Callable[[], dict[str, bool]],
         others: Callable[[], Sequence[JSONObject]],
     ) -> None:
         self._catalog = catalog
+        self._identity = identity
         self._ready = ready
+        self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
 
@@ -55,7 +61,24 @@ class ServerPages:
             return Answer(200, orjson.dumps(KUBERNETES_VERSION))
         if path.startswith("/openapi/"):
             return self._api_description(path, accept)
+        if path == "/.well-known/openid-configuration":
+            return Answer(200, orjson.dumps(self._identity.tokens.configuration()))
+        if path == "/openid/v1/jwks":
+            return Answer(200, orjson.dumps(self._identity.tokens.key_set()), "application/jwk-set+json")
+        if path.startswith("/openapi/"):
+            return self._schemas(path, accept)
+        if path == "/metrics":
+            return Answer(200, metrics_text(), "text/plain; version=0.0.4; charset=utf-8")
         return self._documents(path, accept)
+
+    def _schemas(self, path: str, accept: str) -> Answer:
+        body = self._openapi.get(path)
+        if body is None:
+            return Answer(404, b"", "")
+        known = ("application/json", "*/*", "application/com.github.proto-openapi")
+        if accept and not any(media in accept for media in known):
+            return Answer(406, b"", "")
+        return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
 
     def _api_description(self, path: str, accept: str) -> Answer | None:
         wanted = [part.split(";")[0].strip() for part in accept.split(",")] if accept else []
@@ -94,3 +117,15 @@ class ServerPages:
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
+
+
+def metrics_text() -> bytes:
+    """The process' own figures in the Prometheus text format."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    lines = [
+        "# TYPE process_cpu_seconds_total counter",
+        f"process_cpu_seconds_total {usage.ru_utime + usage.ru_stime}",
+        "# TYPE process_max_resident_memory_bytes gauge",
+        f"process_max_resident_memory_bytes {usage.ru_maxrss * 1024}",
+    ]
+    return ("\n".join(lines) + "\n").encode()

@@ -16,12 +16,15 @@ from types import TracebackType
 
 import orjson
 
+from karmada.apiserver.admission.addresses import DEFAULT_RANGE, ServiceAddresses
 from karmada.apiserver.admission.defaults import (
     DefaultIngressClass,
     DefaultStorageClass,
+    NodeTaint,
     PodPriority,
     PodTolerations,
     StorageInUse,
+    VolumePhase,
 )
 from karmada.apiserver.admission.escalation import EscalationCheck
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
@@ -52,7 +55,7 @@ from karmada.apiserver.requests.http_door import HttpDoor
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.pipeline import Pipeline, Special, Verb
 from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
-from karmada.apiserver.requests.subresources.connect import Connect, Connector
+from karmada.apiserver.requests.subresources.connect import Backends, Connect
 from karmada.apiserver.requests.subresources.finalize import finalize
 from karmada.apiserver.requests.subresources.pods import bind, evict
 from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
@@ -75,12 +78,14 @@ class ApiServerOptions:
     """Where keys and certificates are kept; None keeps them in memory."""
     admission: Sequence[AdmissionPlugin] = ()
     """Plugins beside Kubernetes' own: they change objects before mutating webhooks and judge after validating ones."""
-    connectors: dict[str, Connector] = field(default_factory=dict)
-    """Who answers log, exec, attach, portforward and proxy, by plural (`pods`) or with subresource (`pods/log`)."""
+    backends: Backends = field(default_factory=Backends)
+    """Who answers log, exec, attach, portforward and proxy."""
     apis: Sequence[LocalApi] = ()
     """Further API groups that this process serves."""
     controllers: bool = True
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
+    service_range: str = DEFAULT_RANGE
+    """Where cluster IPs come from."""
     client_ca: bytes = b""
     anonymous: bool = True
     issuer: str = ""
@@ -109,7 +114,7 @@ class ApiServer:
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
         self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
-        pages = ServerPages(self.catalog, self._checks, self.api_services.groups)
+        pages = ServerPages(self.catalog, self.identity, self._checks, self.api_services.groups)
         self.door = Door(self.pipeline, self.identity.rbac, pages)
         self.custom_resources = CustomResources(self.context, lambda crd: None)
         self._controllers = [
@@ -174,9 +179,12 @@ class ApiServer:
             StorageInUse(),
             CertificateRules(self.identity.rbac),
             DefaultIngressClass(store),
+            NodeTaint(store),
+            VolumePhase(store, self.options.now),
             EscalationCheck(self.identity.rbac),
             *self.options.admission,
             MutatingWebhooks(hooks),
+            ServiceAddresses(store, self.options.service_range),
             ValidatingWebhooks(hooks),
         ]
 
@@ -190,7 +198,7 @@ class ApiServer:
         return obj
 
     def _specials(self) -> dict[Special, Verb]:
-        connect = Connect(self.options.connectors)
+        connect = Connect(self.options.backends)
         return {
             ("*", "*", "scale"): scale,
             ("", "bindings", ""): bind,

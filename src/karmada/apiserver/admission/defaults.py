@@ -1,11 +1,13 @@
 """What the cluster's own objects fill into new ones: priorities, tolerations, default classes, protection finalizers."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Kind, ObjectStore
 
@@ -107,6 +109,38 @@ def _tolerates(toleration: JSONObject, key: str) -> bool:
     return toleration.get("key") in (None, "", key) and toleration.get("effect") in (None, "", "NoExecute")
 
 
+class NodeTaint(_OnCreate):
+    """New nodes are not ready until their kubelet says so."""
+
+    kind = ("", "nodes")
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Add the taint."""
+        assert request.object is not None
+        spec: JSONObject = request.object.setdefault("spec", {})
+        taints: list[JSONObject] = spec.get("taints") or []
+        if not any(taint.get("key") == _TOLERATED[0] and taint.get("effect") == "NoSchedule" for taint in taints):
+            spec["taints"] = [*taints, {"key": _TOLERATED[0], "effect": "NoSchedule"}]
+
+
+class VolumePhase(_OnCreate):
+    """Notes since when a new volume is in its phase."""
+
+    kind = _VOLUMES
+
+    def __init__(self, store: ObjectStore, now: Callable[[], float]) -> None:
+        super().__init__(store)
+        self._now = now
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Nothing to change before the strategy has set the phase."""
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Set the time of the phase."""
+        assert request.object is not None
+        request.object.setdefault("status", {})["lastPhaseTransitionTime"] = rfc3339(self._now())
+
+
 class DefaultStorageClass(_OnCreate):
     """Gives claims without a class the default one."""
 
@@ -158,21 +192,28 @@ def _default_by_annotation(objects: list[JSONObject], annotation: str) -> str:
     return min(obj["metadata"]["name"] for obj in defaults if age(obj)[0] == newest)
 
 
+_PROTECTION = {
+    _CLAIMS: "kubernetes.io/pvc-protection",
+    _VOLUMES: "kubernetes.io/pv-protection",
+    ("storage.k8s.io", "volumeattributesclasses"): "kubernetes.io/vac-protection",
+}
+
+
 class StorageInUse:
-    """Protects claims and volumes from being deleted while they are in use."""
+    """Protects claims, volumes and their classes from being deleted while they are in use."""
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """New claims and volumes."""
+        """New objects of these kinds."""
         return (
             request.operation is Operation.CREATE
             and not request.subresource
-            and request.type.stored_as in (_CLAIMS, _VOLUMES)
+            and request.type.stored_as in _PROTECTION
         )
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Add the protection finalizer."""
         assert request.object is not None
-        finalizer = "kubernetes.io/pvc-protection" if request.type.stored_as == _CLAIMS else "kubernetes.io/pv-protection"
+        finalizer = _PROTECTION[request.type.stored_as]
         metadata = request.object["metadata"]
         finalizers = metadata.get("finalizers") or []
         if finalizer not in finalizers:

@@ -16,7 +16,7 @@ from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests.model import AnyAnswer, Context
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.store import Item, Kind, StoreEvent
@@ -44,7 +44,7 @@ class ApiServices:
         self._context = context
         self._store = context.store
         self._proxy = proxy
-        self._writer = Writer(context, "apiserver", masters=True)
+        self._writer = Writer(context, "apiserver")
         self._worker: Worker[str] = Worker("api-services", self._process)
         self._remotes: dict[tuple[str, str], Remote] = {}
         self._local: set[str] = set()
@@ -76,7 +76,7 @@ class ApiServices:
         return await self._proxy.forward(remote.backend, request, user)
 
     def groups(self) -> list[JSONObject]:
-        """The remote groups as discovery lists them."""
+        """The remote groups as aggregated discovery lists them."""
         found: dict[str, list[str]] = {}
         for group, version in sorted(self._remotes):
             found.setdefault(group, []).append(version)
@@ -84,7 +84,7 @@ class ApiServices:
 
     def _catalog_changed(self) -> None:
         wanted = {f"{served.type.version}.{served.type.group}" for served in self._context.catalog}
-        for name in (wanted | self._local) if wanted != self._local else ():
+        for name in sorted(wanted | self._local) if wanted != self._local else ():
             self._worker.add(name)
         self._local = wanted
 
@@ -183,5 +183,5 @@ class ApiServices:
 
 
 def _group(group: str, versions: list[str]) -> JSONObject:
-    listed = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
-    return {"name": group, "versions": listed, "preferredVersion": listed[0]}
+    listed = [{"version": version, "resources": [], "freshness": "Stale"} for version in versions]
+    return {"metadata": {"name": group}, "versions": listed}

@@ -16,7 +16,7 @@ from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.crds import Names, crd_status, resource_types_of
 from karmada.apiserver.crds.status import is_established, terminating
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Converter, Relabel, Served
 from karmada.apiserver.store import Item, Kind, StoreEvent

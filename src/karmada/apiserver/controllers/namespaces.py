@@ -12,7 +12,7 @@ import orjson
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType

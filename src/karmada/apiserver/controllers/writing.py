@@ -19,19 +19,19 @@ Edit = Callable[[JSONObject], None]
 
 
 def controller(name: str) -> UserInfo:
-    """The identity of a controller."""
+    """The identity of a controller; part of the server, it may do everything."""
     return UserInfo(
         f"system:serviceaccount:kube-system:{name}",
-        ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"),
+        ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:masters", "system:authenticated"),
     )
 
 
 class Writer:
     """Writes objects as one controller."""
 
-    def __init__(self, context: Context, name: str, masters: bool = False) -> None:
+    def __init__(self, context: Context, name: str) -> None:
         self._context = context
-        self._user = UserInfo(f"system:{name}", ("system:masters", "system:authenticated")) if masters else controller(name)
+        self._user = controller(name)
 
     def _call(self, verb: str, kind: Kind, namespace: str, name: str, subresource: str = "") -> Call | None:
         served: Served | None = self._context.catalog.stored(kind)

@@ -88,7 +88,9 @@ def validate(
     strategy = type_.strategy
     check = strategy.validate_status if status else strategy.validate
     found = [*(errors or ()), *check(obj, old)]
-    if found:
+    if not found:
+        call.warnings.extend(strategy.warnings(obj))
+    else:
         raise invalid(type_.group, type_.kind, obj["metadata"].get("name") or "", found)
 
 

@@ -16,7 +16,7 @@ from karmada.apiserver.requests.list import read_page
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, delete_options, list_options
 from karmada.apiserver.requests.selection import select
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Mismatch
 from karmada.apiserver.store import Item
@@ -42,6 +42,7 @@ _ANSWERED_WITH_OBJECT = frozenset(
     }
 )
 """Kinds whose deletion is answered with the deleted object instead of a Status."""
+_ORPHANED_BY_DEFAULT = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
 _POLICY_FINALIZERS = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
 _TRIES = 100
 
@@ -198,7 +199,7 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
     served = call.served
     metadata = obj["metadata"]
     grace, changed = _grace(served.type, options, obj)
-    finalizers = _finalizers(metadata.get("finalizers") or [], options)
+    finalizers = _finalizers(served.type, metadata.get("finalizers") or [], options)
     if finalizers != (metadata.get("finalizers") or []):
         metadata["finalizers"] = finalizers
         if not finalizers:
@@ -246,13 +247,15 @@ def _grace(type_: ResourceType, options: DeleteOptions, obj: JSONObject) -> tupl
     return wanted, True
 
 
-def _finalizers(finalizers: list[str], options: DeleteOptions) -> list[str]:
+def _finalizers(type_: ResourceType, finalizers: list[str], options: DeleteOptions) -> list[str]:
     """The finalizers with the one of the propagation policy, and without those of other policies."""
     policy = options.policy
     if options.orphan is not None:
         policy = "Orphan" if options.orphan else "Background"
     if not policy:
-        return finalizers
+        if type_.stored_as not in _ORPHANED_BY_DEFAULT or finalizers:
+            return finalizers
+        policy = "Orphan"
     wanted = _POLICY_FINALIZERS.get(policy)
     kept = [item for item in finalizers if item not in _POLICY_FINALIZERS.values()]
     return [*kept, wanted] if wanted else kept

@@ -59,9 +59,12 @@ class Door:
         view = negotiate(accept, verb in ("list", "watch")) if accept else JSON
         if params and params.get("pretty") in ("true", "1"):
             view = View(view.form, view.version, view.yaml, True)
-        return Call(
+        call = Call(
             verb, served, user, path.namespace, path.name, path.subresource, path.subpath, params, body, "", view
         )
+        if served.type.deprecation:
+            call.warnings.append(served.type.deprecation)
+        return call
 
     def call_for(self, request: Request, user: UserInfo, agent: str) -> Call:
         """An in-process request, authorised and routed."""

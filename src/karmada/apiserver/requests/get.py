@@ -17,5 +17,6 @@ async def get(context: Context, call: Call) -> Answer:
     served = call.served
     item = context.store.get(served.key, call.namespace, call.name)
     if item is None:
-        raise not_found(served.type.group, served.type.plural, call.name)
+        plural = served.type.plural
+        raise not_found(served.type.group, "componentstatus" if plural == "componentstatuses" else plural, call.name)
     return await reading.one(call, item.body)

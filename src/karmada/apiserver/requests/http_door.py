@@ -63,7 +63,8 @@ class HttpDoor:
             return _NOT_FOUND
         except DeadlinePassed:
             failure = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
-            return HttpResponse(504, orjson.dumps(failure.status()), "text/plain; charset=utf-8")
+            status = {key: value for key, value in failure.status().items() if key not in ("kind", "apiVersion")}
+            return HttpResponse(504, orjson.dumps(status), _TEXT)
 
     async def _page(self, request: HttpRequest, params: dict[str, str], user: UserInfo) -> HttpAnswer:
         parts = request.path.strip("/").split("/")

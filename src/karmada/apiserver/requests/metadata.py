@@ -2,8 +2,8 @@
 
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.requests.times import rfc3339
-from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.times import rfc3339
+from karmada.apiserver.resources import FieldError, JSONObject, ResourceType
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
@@ -111,7 +111,22 @@ def tidy(metadata: JSONObject) -> None:
         del metadata["generation"]
 
 
-def same_spec(new: JSONObject, old: JSONObject) -> bool:
-    """Whether nothing but metadata and status differs: generation stays."""
-    keys = (new.keys() | old.keys()) - {"metadata", "status"}
-    return all(new.get(key) == old.get(key) for key in keys)
+_LABELS_COUNT = frozenset(
+    {
+        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+        ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+        ("discovery.k8s.io", "endpointslices"),
+    }
+)
+"""Kinds whose generation counts changes of labels and annotations too."""
+
+
+def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bool:
+    """Whether nothing that counts differs: anything but metadata and status does."""
+    for key in new.keys() | old.keys():
+        if key not in ("metadata", "status") and new.get(key) != old.get(key):
+            return False
+    if type_.stored_as not in _LABELS_COUNT:
+        return True
+    labels = ("labels", "annotations")
+    return all(new["metadata"].get(key) == old["metadata"].get(key) for key in labels)

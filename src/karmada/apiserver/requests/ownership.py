@@ -4,7 +4,7 @@ import orjson
 
 from karmada.apiserver.managedfields import reset_fields, track_update
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 
 

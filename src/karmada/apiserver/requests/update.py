@@ -154,7 +154,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     conforming.validate(call, new, old, errors, change.door is Door.STATUS)
     meta = new["metadata"]
     metadata.tidy(meta)
-    if strategy.generation and change.door is Door.MAIN and not metadata.same_spec(new, old):
+    if strategy.generation and change.door is Door.MAIN and not metadata.same_generation(served.type, new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     await context.admission.validate(request)
     if change.options.dry_run:

@@ -3,12 +3,13 @@
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth import csr
 from karmada.apiserver.auth.model import Authorizer
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests import conforming, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Door, modify
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.failures import not_found
+from karmada.apiserver.times import rfc3339
 
 KIND = (csr.GROUP, csr.PLURAL)
 
@@ -33,12 +34,18 @@ async def approval(context: Context, call: Call) -> Answer:
         if call.verb == "patch":
             conforming.conform(call, new, options.field_validation)
         version = metadata.ensure(new).get("resourceVersion") or ""
-        status = {**(current.get("status") or {}), "conditions": (new.get("status") or {}).get("conditions") or []}
+        conditions = [{**item, **{key: item.get(key) or time for key, time in _times(context).items()}} for item in (new.get("status") or {}).get("conditions") or ()]
+        status = {**(current.get("status") or {}), "conditions": conditions}
         if not status["conditions"]:
             del status["conditions"]
         return {**current, "metadata": {**current["metadata"], "resourceVersion": version}, "status": status}
 
     return await modify(context, Change(call, options, build, Door.OTHER))
+
+
+def _times(context: Context) -> JSONObject:
+    now = rfc3339(context.now())
+    return {"lastUpdateTime": now, "lastTransitionTime": now}
 
 
 class CertificateRules:

@@ -9,7 +9,7 @@ from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.requests.update import Change, Door, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Served
@@ -25,9 +25,8 @@ async def bind(context: Context, call: Call) -> Answer:
     body = _body(call, "Binding")
     name = call.name or (body.get("metadata") or {}).get("name") or ""
     target = body.get("target") or {}
-    if target.get("kind") not in (None, "", "Node"):
-        raise bad_request("a pod can only be bound to a Node")
-    node = target.get("name") or ""
+    _check_target(target)
+    node = target["name"]
     await _admit(context, call, body, ("", "v1", "Binding"), options)
     where = Call("update", _pods(context), call.user, call.namespace, name, agent=call.agent)
 
@@ -50,13 +49,21 @@ async def bind(context: Context, call: Call) -> Answer:
             "lastProbeTime": None,
             "lastTransitionTime": rfc3339(context.now()),
         }
-        status["conditions"] = [*conditions, {**scheduled, "observedGeneration": pod["metadata"].get("generation")}]
-        if status["conditions"][-1]["observedGeneration"] is None:
-            del status["conditions"][-1]["observedGeneration"]
+        status["conditions"] = [*conditions, scheduled]
         return pod
 
     await changed(context, Change(where, options, build, Door.OTHER, managed=True))
     return _success()
+
+
+def _check_target(target: JSONObject) -> None:
+    errors = []
+    if target.get("kind") not in (None, "", "Node"):
+        errors.append(f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"')
+    if not target.get("name"):
+        errors.append("target.name: Required value")
+    if errors:
+        raise Failure(500, "", errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
 
 def _pods(context: Context) -> Served:

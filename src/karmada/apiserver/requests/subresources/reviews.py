@@ -9,7 +9,7 @@ from karmada.apiserver.requests import bodies, conforming, metadata, ownership
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.pipeline import Special, Verb
-from karmada.apiserver.requests.times import rfc3339
+from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 
 

@@ -77,9 +77,9 @@ def _body(call: Call) -> JSONObject:
     if not isinstance(body, dict):
         raise bad_request("the body must be a Scale")
     if body.get("kind", "Scale") != "Scale":
-        group, version, _ = KIND
+        version = str(body.get("apiVersion", "v1")).rpartition("/")[2]
         head = f'{body["kind"]} in version "{version}" cannot be handled as a Scale'
-        raise bad_request(f"{head}: no kind \"{body['kind']}\" is registered for version \"{group}/{version}\"")
+        raise bad_request(f"{head}: converting ({version}.{body['kind']}) to (autoscaling.Scale): unknown conversion")
     return body
 
 
