@@ -23,10 +23,8 @@ def _default(obj: JSONObject) -> None:
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     behavior = spec.get("behavior")
     if behavior is not None:
-        if "scaleUp" in behavior:
-            _scaling(behavior["scaleUp"], 0, _SCALE_UP)
-        if "scaleDown" in behavior:
-            _scaling(behavior["scaleDown"], None, _SCALE_DOWN)
+        _scaling(behavior.setdefault("scaleUp", {}), 0, _SCALE_UP)
+        _scaling(behavior.setdefault("scaleDown", {}), None, _SCALE_DOWN)
 
 
 def _default_v1(obj: JSONObject) -> None:
@@ -75,6 +73,9 @@ def _metric(metric: JSONObject, path: str) -> Errors:
     if kind in ("Resource", "ContainerResource") and not source.get("name"):
         errors.append(required(f"{path}.{_SOURCE[kind]}.name", "must specify a resource name"))
     target = source.get("target") or {}
+    if kind == "Resource" and target.get("averageUtilization") is None and target.get("averageValue") is None:
+        text = "must set either a target raw value or a target utilization"
+        errors.append(required(f"{path}.resource.target.averageUtilization", text))
     errors += positive(f"{path}.{_SOURCE[kind]}.target.averageUtilization", target.get("averageUtilization"))
     return errors
 

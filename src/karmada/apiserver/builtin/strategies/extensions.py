@@ -1,16 +1,9 @@
 """Rules of APIServices, CustomResourceDefinitions, CertificateSigningRequests, flow control and device claims."""
 
-from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immutable, one_of, strategy, unsupported
+from karmada.api.field_errors import forbidden, invalid, required
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, strategy, unsupported
 from karmada.apiserver.crds.validation import validate_crd
 from karmada.apiserver.schema.metadata import path_segment
-
-_USAGES = (
-    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
-    *("decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel"),
-    *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
-    *("server auth", "signing", "timestamping"),
-)
 
 
 def _default_api_service(obj: JSONObject) -> None:
@@ -81,46 +74,20 @@ def _update_crd(obj: JSONObject, old: JSONObject) -> None:
 
 
 def _validate_csr(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
-    errors: Errors = []
-    usages = spec.get("usages") or []
-    if not usages:
-        errors.append(required("spec.usages", ""))
-    for index, usage in enumerate(usages):
-        if usage not in _USAGES:
-            errors.append(unsupported(f"spec.usages[{index}]", usage, _USAGES))
-    errors += [duplicate(f"spec.usages[{i}]", usage) for i, usage in enumerate(usages) if usage in usages[:i]]
-    errors += _signer(spec.get("signerName") or "")
-    seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < 600:
-        text = "may not specify a duration less than 600 seconds (10 minutes)"
-        errors.append(invalid("spec.expirationSeconds", seconds, text))
-    if not spec.get("request"):
-        text = "PEM block type must be CERTIFICATE REQUEST"
-        errors.append(invalid("spec.request", None, text))
-    if old is not None:
-        errors += immutable("spec", spec, old["spec"])
-    return errors
+    from karmada.apiserver.auth import csr
+
+    return csr.validate(obj, old, csr.Door.MAIN)
 
 
-def _signer(name: str) -> Errors:
-    if not name:
-        return [required("spec.signerName")]
-    domain, slash, path = name.partition("/")
-    if not slash or not path or "." not in domain:
-        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid("spec.signerName", name, text)]
-    return []
+def _validate_csr_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    from karmada.apiserver.auth import csr
+
+    return csr.validate(obj, old, csr.Door.STATUS)
 
 
-def _csr_status(obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
-    before = {c.get("type") for c in ((old or {}).get("status") or {}).get("conditions") or ()}
-    after = {c.get("type") for c in (obj.get("status") or {}).get("conditions") or ()}
-    return [
-        forbidden("status.conditions", f'updates may not remove a condition of type "{kind}"')
-        for kind in sorted(before - after)
-        if kind in ("Approved", "Denied", "Failed")
-    ]
+def _update_csr(obj: JSONObject, old: JSONObject) -> None:
+    """Requests never change; what a client sends is ignored."""
+    obj["spec"] = old["spec"]
 
 
 def _default_flow_schema(obj: JSONObject) -> None:
@@ -186,7 +153,11 @@ CUSTOM_RESOURCE_DEFINITION = strategy(
     unconditional_update=False,
 )
 CERTIFICATE_SIGNING_REQUEST = strategy(
-    validate=_validate_csr, validate_status=_csr_status, namespaced=False, selectable=("spec.signerName",)
+    validate=_validate_csr,
+    validate_status=_validate_csr_status,
+    prepare_update=_update_csr,
+    namespaced=False,
+    selectable=("spec.signerName",),
 )
 FLOW_SCHEMA = strategy(_default_flow_schema, _validate_flow_schema, namespaced=False, generation=True)
 PRIORITY_LEVEL = strategy(_default_priority_level, _validate_priority_level, namespaced=False, generation=True)

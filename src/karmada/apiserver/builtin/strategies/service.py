@@ -206,6 +206,18 @@ def _update(spec: JSONObject, old: JSONObject) -> Errors:
     return []
 
 
+def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    ingress = (obj["status"].get("loadBalancer") or {}).get("ingress")
+    if ingress and obj["spec"]["type"] != "LoadBalancer":
+        text = "may only be used when `spec.type` is 'LoadBalancer'"
+        return [forbidden("status.loadBalancer.ingress", text)]
+    errors: Errors = []
+    for index, point in enumerate(ingress or ()):
+        if point.get("ip"):
+            errors += ip_address(f"status.loadBalancer.ingress[{index}].ip", point["ip"])
+    return errors
+
+
 def _name(text: str) -> list[str]:
     return [problem.replace("bytes", "characters") for problem in name_rules.dns_label(text)]
 
@@ -216,5 +228,6 @@ STRATEGY = strategy(
     name=_name,
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
+    validate_status=_validate_status,
     selectable=("spec.clusterIP", "spec.type"),
 )

@@ -116,7 +116,10 @@ _STATEFUL_FREE = frozenset(
 def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     labels = spec["template"]["metadata"].get("labels")
-    errors = one_of("spec.podManagementPolicy", spec["podManagementPolicy"], ("OrderedReady", "Parallel"))
+    errors: Errors = []
+    if spec["podManagementPolicy"] not in ("OrderedReady", "Parallel"):
+        text = "must be 'OrderedReady' or 'Parallel'"
+        errors.append(invalid("spec.podManagementPolicy", spec["podManagementPolicy"], text))
     update = spec["updateStrategy"]
     if update["type"] not in ("OnDelete", "RollingUpdate"):
         text = "must be 'RollingUpdate' or 'OnDelete'"
