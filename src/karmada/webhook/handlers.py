@@ -6,6 +6,7 @@ from karmada.webhook.override_policy import mutate_override_policy
 from karmada.webhook.propagation_policy import (
     mutate_cluster_policy,
     mutate_policy,
+    validate_cluster_policy,
     validate_policy,
 )
 from karmada.webhook.work import mutate_work

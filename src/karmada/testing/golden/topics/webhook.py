@@ -58,7 +58,11 @@ def _admit(given: dict[str, Any]) -> dict[str, Any]:
         _call(handler, kind, review)
     except Denied as denial:
         return {"allowed": False, "code": denial.code, "reason": denial.reason, "message": denial.message}
-    return {"allowed": True, "object": review.object} if kind == "mutate" else {"allowed": True, "code": 200}
+    return (
+        {"allowed": True, "object": review.object}
+        if kind == "mutate"
+        else {"allowed": True, "code": 200, "message": "", "reason": ""}
+    )
 
 
 def _call(handler: Handler, kind: str, review: Review) -> None:
@@ -93,7 +97,8 @@ def _spreads_without_clusters(case: Case) -> bool:
     """A policy that bounds regions, zones or providers and says nothing about clusters."""
     if not case.input["handler"].endswith("propagationpolicy") or not case.input["handler"].startswith("validate"):
         return False
-    placement = ((case.input.get("object") or {}).get("spec") or {}).get("placement") or {}
+    spec = (case.input.get("object") or {}).get("spec")
+    placement = (spec.get("placement") or {}) if isinstance(spec, dict) else {}
     fields = [constraint.get("spreadByField") for constraint in placement.get("spreadConstraints") or []]
     return any(fields) and "cluster" not in fields
 
