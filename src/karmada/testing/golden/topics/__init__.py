@@ -9,6 +9,8 @@ from karmada.testing.golden.topics import (
     naming,
     override,
     quantity,
+    schedule_need,
+    scheduler,
 )
 
 TOPICS: list[Topic] = [
@@ -16,7 +18,10 @@ TOPICS: list[Topic] = [
     dependencies.TOPIC,
     detector.TOPIC,
     interpreter.NATIVE,
+    interpreter.THIRDPARTY,
     naming.TOPIC,
     override.TOPIC,
     quantity.TOPIC,
+    schedule_need.TOPIC,
+    scheduler.TOPIC,
 ]

@@ -1,0 +1,1 @@
+"""karmada-scheduler: decides where resources go and how many replicas run where."""

@@ -1,0 +1,33 @@
+"""Amounts of resources as plain integers: thousandths for cpu, whole units rounded up for everything else."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from karmada.api.quantity import Quantity
+
+PODS = "pods"
+UNLIMITED = 2**31 - 1
+"""What estimators answer when nothing limits them; the largest number their wire format has."""
+NO_OPINION = -1
+"""What estimators answer when they cannot tell."""
+
+
+@lru_cache(maxsize=65536)
+def amount(resource: str, quantity: str | int) -> int:
+    """An amount in the unit of its resource."""
+    parsed = Quantity.parse(quantity)
+    return parsed.milli_value() if resource == "cpu" else parsed.value()
+
+
+def requested(request: Mapping[str, str | int]) -> dict[str, int]:
+    """The amounts one replica asks for, without those it asks nothing of."""
+    asked = {name: amount(name, quantity) for name, quantity in request.items()}
+    return {name: number for name, number in asked.items() if number > 0}
+
+
+def remaining(of: str | int, without: Iterable[str | int]) -> Quantity:
+    """What is left of an amount."""
+    left = Quantity.parse(of)
+    for taken in without:
+        left = left - Quantity.parse(taken)
+    return left

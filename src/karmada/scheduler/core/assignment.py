@@ -1,0 +1,176 @@
+"""How many replicas each selected cluster runs.
+
+Steady: what runs stays where it is as far as possible, and only the difference is shared. Fresh: everything is shared
+anew. With tiers of affinities each tier takes what it has room for and the rest overflows to the next.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from karmada.api.decision import ConstraintUnmet, Division, NotEnoughRoom
+from karmada.api.work.v1alpha2 import TargetCluster, TargetComponent
+from karmada.policies import webster
+from karmada.policies.cluster_affinity import cluster_matches
+from karmada.scheduler.core.candidates import Candidate
+from karmada.scheduler.core.request import Request, Strategy
+
+
+class Assignment(NamedTuple):
+    """The clusters with their replicas, and the arithmetic behind it."""
+
+    clusters: tuple[TargetCluster, ...]
+    divisions: tuple[Division, ...] = ()
+
+
+class _Shares(NamedTuple):
+    replicas: Mapping[str, int]
+    divisions: tuple[Division, ...]
+
+
+_Failure = ConstraintUnmet | NotEnoughRoom
+
+
+def assign(request: Request, candidates: Sequence[Candidate]) -> Assignment | _Failure:
+    """Share the replicas among the selected candidates; clusters that get none are left out."""
+    if not candidates:
+        return ConstraintUnmet(message="failed to assign replicas: no clusters available to schedule")
+    if not request.is_workload:
+        return Assignment(tuple(_whole(request, candidate.name) for candidate in candidates))
+    shares = _share(request, candidates)
+    if not isinstance(shares, _Shares):
+        return shares
+    found = [TargetCluster(name=name, replicas=count) for name, count in shares.replicas.items() if count > 0]
+    if request.settings.empty_workload_propagation:
+        placed = {target.name for target in found}
+        found += [TargetCluster(name=candidate.name) for candidate in candidates if candidate.name not in placed]
+    return Assignment(tuple(found), shares.divisions)
+
+
+def _whole(request: Request, name: str) -> TargetCluster:
+    components = request.spec.components
+    if len(components) > 1 and request.places_sets:
+        parts = tuple(TargetComponent(name=part.name, replicas=part.replicas) for part in components)
+        return TargetCluster(name=name, components=parts)
+    return TargetCluster(name=name)
+
+
+def _share(request: Request, candidates: Sequence[Candidate]) -> _Shares | _Failure:
+    if len(request.tiers) > 1:
+        return _by_tiers(request, candidates)
+    return _by_strategy(request, candidates, request.spec.replicas)
+
+
+def _by_strategy(request: Request, candidates: Sequence[Candidate], replicas: int) -> _Shares | _Failure:
+    match request.strategy:
+        case Strategy.DUPLICATED:
+            shares = {candidate.name: replicas for candidate in candidates}
+            return _Shares(shares, (Division(strategy="Duplicated", mode="whole", replicas=replicas),))
+        case Strategy.STATIC_WEIGHT:
+            return _by_static_weight(request, candidates, replicas)
+        case Strategy.DYNAMIC_WEIGHT | Strategy.AGGREGATED:
+            return _dynamically(request, candidates, replicas)
+        case Strategy.UNKNOWN:
+            scheduling = request.placement.replica_scheduling
+            preference = scheduling.replica_division_preference if scheduling is not None else ""
+            kind = scheduling.replica_scheduling_type if scheduling is not None else ""
+            return ConstraintUnmet(
+                message="failed to assign replicas: unsupported replica scheduling strategy, replicaSchedulingType: "
+                f"{kind}, replicaDivisionPreference: {preference}, please try another scheduling strategy"
+            )
+
+
+def _by_static_weight(request: Request, candidates: Sequence[Candidate], replicas: int) -> _Shares:
+    weights = static_weights(request, candidates)
+    shares = webster.divide(replicas, weights.items(), ascending=webster.ties_ascend(request.spec.resource.uid))
+    division = Division(strategy="StaticWeight", mode="whole", replicas=replicas, weights=weights)
+    return _Shares({share.name: share.seats for share in shares}, (division,))
+
+
+def static_weights(request: Request, candidates: Sequence[Candidate]) -> dict[str, int]:
+    """The weight of each cluster that takes part: the largest of the rules that mean it.
+
+    A weight of 0 marks a standby: standbys take part only when no cluster with a greater weight is left. When no rule
+    means any cluster all weigh the same.
+    """
+    scheduling = request.placement.replica_scheduling
+    preference = scheduling.weight_preference if scheduling is not None else None
+    rules = preference.static_weight_list if preference is not None else ()
+    weights: dict[str, int] = {}
+    for candidate in candidates:
+        matching = [rule.weight for rule in rules if cluster_matches(rule.target_cluster, candidate.cluster)]
+        if matching:
+            weights[candidate.name] = max(matching)
+    active = {name: weight for name, weight in weights.items() if weight > 0}
+    if active:
+        return active
+    standby = weights or {candidate.name: 1 for candidate in candidates}
+    return dict.fromkeys(standby, 1)
+
+
+def _dynamically(request: Request, candidates: Sequence[Candidate], replicas: int) -> _Shares | _Failure:
+    """Share by what clusters have room for."""
+    selected = {candidate.name for candidate in candidates}
+    held = {name: count for name, count in request.targets.items() if name in selected}
+    assigned = sum(held.values())
+    room = {candidate.name: candidate.estimate for candidate in candidates}
+    if request.fresh:
+        room = {name: count + held.get(name, 0) for name, count in room.items()}
+        return _divide(request, replicas, room, {}, "fresh", "failed to do fresh scale")
+    if assigned > replicas:
+        return _divide(request, replicas, held, {}, "scale down", "failed to scale down")
+    if assigned < replicas:
+        return _divide(request, replicas - assigned, room, held, "scale up", "failed to scale up")
+    keep = Division(strategy=request.strategy.value, mode="keep", replicas=replicas, held=held)
+    return _Shares(held, (keep,))
+
+
+def _divide(
+    request: Request, replicas: int, room: Mapping[str, int], held: Mapping[str, int], mode: str, failure: str
+) -> _Shares | _Failure:
+    total = sum(room.values())
+    if total < replicas:
+        text = f"Clusters available replicas {total} are not enough to schedule."
+        return NotEnoughRoom(message=f"failed to assign replicas: {failure}: {text}")
+    weights = sorted(room.items(), key=lambda item: -item[1])
+    if request.strategy is Strategy.AGGREGATED:
+        weights = _fewest(weights, replicas, held)
+    shares = webster.divide(replicas, weights, ascending=webster.ties_ascend(request.spec.resource.uid))
+    result = {share.name: share.seats + held.get(share.name, 0) for share in shares}
+    for name, count in held.items():
+        result.setdefault(name, count)
+    division = Division(
+        strategy=request.strategy.value, mode=mode, replicas=replicas, weights=dict(weights), held=dict(held)
+    )
+    return _Shares(result, (division,))
+
+
+def _fewest(room: Sequence[tuple[str, int]], replicas: int, held: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The shortest beginning that has room for all, clusters that hold replicas first."""
+    order = sorted(room, key=lambda item: held.get(item[0], 0) <= 0)
+    total = 0
+    for index, (_, count) in enumerate(order):
+        total += count
+        if total >= replicas:
+            return order[: index + 1]
+    return order
+
+
+def _by_tiers(request: Request, candidates: Sequence[Candidate]) -> _Shares | _Failure:
+    left = request.spec.replicas
+    shares: dict[str, int] = {}
+    divisions: list[Division] = []
+    for tier in range(len(request.tiers)):
+        members = [candidate for candidate in candidates if candidate.tier == tier]
+        if not members:
+            continue
+        part = min(left, sum(candidate.available for candidate in members))
+        found = _by_strategy(request, members, part)
+        if not isinstance(found, _Shares):
+            return found
+        shares.update(found.replicas)
+        divisions += found.divisions
+        left -= part
+    if left > 0:
+        text = "Clusters available replicas are not enough to schedule."
+        return NotEnoughRoom(message=f"failed to assign replicas: {text}")
+    return _Shares(shares, tuple(divisions))

@@ -1,0 +1,64 @@
+"""The plugins in force: filters and scores."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Rejection
+from karmada.scheduler.core.request import Request
+from karmada.scheduler.plugins.api_enablement import APIEnablement
+from karmada.scheduler.plugins.base import Filter, Score
+from karmada.scheduler.plugins.cluster_affinity import ClusterAffinity
+from karmada.scheduler.plugins.cluster_eviction import ClusterEviction
+from karmada.scheduler.plugins.cluster_locality import ClusterLocality
+from karmada.scheduler.plugins.spread_constraint import SpreadConstraint
+from karmada.scheduler.plugins.taint_toleration import TaintToleration
+from karmada.scheduler.plugins.workload_affinity import WorkloadAffinity
+from karmada.scheduler.plugins.workload_anti_affinity import WorkloadAntiAffinity
+
+BUILT_IN: tuple[Filter | Score, ...] = (
+    APIEnablement(),
+    TaintToleration(),
+    ClusterAffinity(),
+    SpreadConstraint(),
+    ClusterEviction(),
+    WorkloadAffinity(),
+    WorkloadAntiAffinity(),
+    ClusterLocality(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """What is asked about every cluster, in order."""
+
+    filters: tuple[Filter, ...]
+    scorers: tuple[Score, ...]
+
+    def rejections(self, cluster: Cluster, request: Request) -> tuple[Rejection, ...]:
+        """Every filter that says no."""
+        is_target = cluster.metadata.name in request.targets
+        found = []
+        for plugin in self.filters:
+            if is_target and plugin.spares_targets:
+                continue
+            reason = plugin.reject(cluster, request)
+            if reason is not None:
+                found.append(Rejection(plugin=plugin.name, reason=reason))
+        return tuple(found)
+
+    def scores(self, cluster: Cluster, request: Request) -> dict[str, int]:
+        """The score of every plugin, held within 0 and 100."""
+        return {plugin.name: min(100, max(0, plugin.score(cluster, request))) for plugin in self.scorers}
+
+
+def framework_of(plugins: Iterable[Filter | Score]) -> Framework:
+    """The framework of some plugins, in order."""
+    known = tuple(plugins)
+    return Framework(
+        tuple(plugin for plugin in known if isinstance(plugin, Filter)),
+        tuple(plugin for plugin in known if isinstance(plugin, Score)),
+    )
+
+
+DEFAULT = framework_of(BUILT_IN)
