@@ -6,6 +6,7 @@ field. `Schema.wire` has a code per field:
 
     z  left out when zero ("" 0 false [] {})           s  always written: zero value, null for lists and maps
     v  an object that is always written, with its own zero values       q, i  a quantity, an integer-or-string: "0", 0
+    n  null when it is absent
     (none)  written exactly when it is present
 
 Decoding changes the tree in place and returns the paths of unknown fields in document order. Every definition is
@@ -88,9 +89,10 @@ def _zero_of(schema: Schema, code: str) -> Callable[[], Any]:
             return obj
 
         return filled
-    zero = {"q": "0", "i": 0}.get(code, _ZERO.get(schema.type))
-    if schema.name or schema.format == "byte":
-        zero = zero if code in ("q", "i") else None
+    if code in ("q", "i"):
+        zero: Any = "0" if code == "q" else 0
+    else:
+        zero = None if code == "n" or schema.name or schema.format == "byte" else _ZERO.get(schema.type)
     return lambda: zero
 
 
@@ -103,7 +105,8 @@ def _object(schema: Schema) -> Check:
         checks[key] = (str if child.type == "string" else bool) if plain else child
     omitted = frozenset(key for key, code in wire.items() if code == "z")
     nulled = frozenset(k for k, c in wire.items() if c == "s" and _zero_of(properties[k], c)() is None)
-    always = tuple((k, _zero_of(properties[k], code)) for k, code in wire.items() if code in "svqi")
+    may_be_null = nulled | {key for key, code in wire.items() if code == "n"}
+    always = tuple((k, _zero_of(properties[k], code)) for k, code in wire.items() if code in "svqin")
     struct = schema.name.rsplit(".", 1)[-1]
     go_type = _go_type(schema)
 
@@ -137,7 +140,7 @@ def _object(schema: Schema) -> Check:
                         continue
                     if key not in omitted:
                         continue
-                elif key in nulled:
+                elif key in may_be_null:
                     continue
                 drop = [key] if drop is None else [*drop, key]
         except Mismatch as mismatch:

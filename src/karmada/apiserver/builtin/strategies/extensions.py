@@ -76,7 +76,8 @@ def _update_crd(obj: JSONObject, old: JSONObject) -> None:
 def _validate_csr(obj: JSONObject, old: JSONObject | None) -> Errors:
     from karmada.apiserver.auth import csr
 
-    return csr.validate(obj, old, csr.Door.MAIN)
+    # Updates of the request itself cannot change its status, so what they may do is what an approval may do.
+    return csr.validate(obj, old, csr.Door.APPROVAL)
 
 
 def _validate_csr_status(obj: JSONObject, old: JSONObject | None) -> Errors:
@@ -88,6 +89,7 @@ def _validate_csr_status(obj: JSONObject, old: JSONObject | None) -> Errors:
 def _update_csr(obj: JSONObject, old: JSONObject) -> None:
     """Requests never change; what a client sends is ignored."""
     obj["spec"] = old["spec"]
+    obj["status"] = old.get("status") or {}
 
 
 def _default_flow_schema(obj: JSONObject) -> None:

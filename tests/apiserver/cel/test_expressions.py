@@ -1,0 +1,72 @@
+"""Expressions: the language, the libraries Kubernetes adds, and what is said about those that are wrong."""
+
+from typing import Any
+
+import pytest
+
+from karmada.apiserver import cel
+
+VARIABLES = {"self": "dyn"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("quantity('1Gi').isGreaterThan(quantity('500Mi'))", True),
+        ("quantity('1').add(quantity('2')).compareTo(quantity('3'))", 0),
+        ("quantity('1500m').isInteger()", False),
+        ("isQuantity('x')", False),
+        ("cidr('10.0.0.0/8').containsIP('10.1.2.3')", True),
+        ("cidr('10.0.0.0/8').containsCIDR(cidr('10.1.0.0/16'))", True),
+        ("ip('::1').family()", 6),
+        ("isIP('1.2.3')", False),
+        ("url('https://a.b:80/x?y=1').getHostname()", "a.b"),
+        ("url('https://a/x?y=1').getQuery()['y'][0]", "1"),
+        ("['a', 'b'].indexOf('b')", 1),
+        ("'abc'.indexOf('c')", 2),
+        ("[3, 1].isSorted()", False),
+        ("[1, 2].sum()", 3),
+        ("[1, 5, 2].max()", 5),
+        ("'a1b2'.findAll('[0-9]')", ["1", "2"]),
+        ("'%s-%d'.format(['a', 5])", "a-5"),
+        ("'a,b'.split(',').join('-')", "a-b"),
+        ("sets.contains([1, 2], [1])", True),
+        ("semver('1.2.3').isLessThan(semver('1.10.0'))", True),
+        ("semver('1.0.0-alpha.1').isLessThan(semver('1.0.0'))", True),
+        ("self.?missing.orValue(7)", 7),
+        ("self.list.all(x, x.startsWith('a'))", True),
+        ("has(self.none)", False),
+    ],
+)
+def test_libraries(expression: str, expected: Any) -> None:
+    assert cel.compile(expression, VARIABLES).evaluate({"self": {"list": ["a", "ab"]}}) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("self.a.b", "no such key: b"),
+        ("1 / self.zero", "division by zero"),
+        ("[1][self.index]", "index out of bounds: 5"),
+    ],
+)
+def test_evaluation_errors_have_the_known_words(expression: str, text: str) -> None:
+    with pytest.raises(cel.EvaluationError, match=text):
+        cel.compile(expression, VARIABLES).evaluate({"self": {"a": {}, "zero": 0, "index": 5}})
+
+
+def test_syntax_errors_show_the_place() -> None:
+    with pytest.raises(cel.CompileError) as caught:
+        cel.compile("self +", VARIABLES)
+    assert str(caught.value).startswith("ERROR: <input>:1:7: Syntax error: mismatched input '<EOF>' expecting")
+    assert str(caught.value).endswith("\n | self +\n | ......^")
+
+
+def test_types_are_checked() -> None:
+    with pytest.raises(cel.CompileError, match="type 'string' does not support field selection"):
+        cel.compile("self.foo == 1", {"self": "string"})
+    assert cel.compile("self == 'a'", {"self": "string"}).returns == "bool"
+
+
+def test_programs_are_compiled_once() -> None:
+    assert cel.compile("self == 1", VARIABLES) is cel.compile("self == 1", VARIABLES)
