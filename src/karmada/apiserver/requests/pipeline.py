@@ -2,6 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+import orjson
+
+from karmada.apiserver.failures import bad_request
 from karmada.apiserver.requests.create import create
 from karmada.apiserver.requests.delete import delete, delete_collection
 from karmada.apiserver.requests.get import get
@@ -24,6 +27,7 @@ _VERBS: Mapping[str, Verb] = {
     "delete": delete,
     "deletecollection": delete_collection,
 }
+_TOO_DEEP = "the object is nested too deeply: at most about 240 levels of objects and lists are supported"
 
 
 class Pipeline:
@@ -46,10 +50,15 @@ class Pipeline:
 
     async def run(self, call: Call) -> AnyAnswer:
         """Answer every verb but watch; refusals are raised as `Failure`."""
-        special = self._special(call)
-        if special is not None:
-            return await special(self.context, call)
-        return await _VERBS[call.verb](self.context, call)
+        verb = self._special(call) or _VERBS[call.verb]
+        try:
+            return await verb(self.context, call)
+        except RecursionError:
+            raise bad_request(_TOO_DEEP) from None
+        except orjson.JSONEncodeError as error:
+            if "recursion" in str(error).lower():
+                raise bad_request(_TOO_DEEP) from None
+            raise
 
     async def watch(self, call: Call) -> Watch:
         """Open a watch."""
