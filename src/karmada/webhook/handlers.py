@@ -2,7 +2,11 @@
 
 from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding
 from karmada.webhook.model import Handler, Operation
-from karmada.webhook.override_policy import mutate_override_policy
+from karmada.webhook.override_policy import (
+    mutate_override_policy,
+    validate_cluster_override_policy,
+    validate_override_policy,
+)
 from karmada.webhook.propagation_policy import (
     mutate_cluster_policy,
     mutate_policy,
@@ -31,7 +35,21 @@ HANDLERS: list[Handler] = [
         mutate_cluster_policy,
         validate=validate_cluster_policy,
     ),
-    Handler("overridepolicy.karmada.io", _POLICY, "v1alpha1", "overridepolicies", mutate_override_policy),
+    Handler(
+        "overridepolicy.karmada.io",
+        _POLICY,
+        "v1alpha1",
+        "overridepolicies",
+        mutate_override_policy,
+        validate=validate_override_policy,
+    ),
+    Handler(
+        "clusteroverridepolicy.karmada.io",
+        _POLICY,
+        "v1alpha1",
+        "clusteroverridepolicies",
+        validate=validate_cluster_override_policy,
+    ),
     Handler("resourcebinding.karmada.io", _WORK, "v1alpha2", "resourcebindings", mutate_binding, _CREATE),
     Handler(
         "clusterresourcebinding.karmada.io",

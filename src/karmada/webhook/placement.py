@@ -70,7 +70,7 @@ def _overflow(term: ClusterAffinityTerm, scheduling: ReplicaSchedulingStrategy |
     if not term.overflow_affinities:
         return []
     where = f"{path}.overflowAffinities"
-    value = [to_tree(each) for each in term.overflow_affinities]
+    value = [{"affinityName": each.affinity_name} | to_tree(each) for each in term.overflow_affinities]
     if not _divides_by_capacity(scheduling):
         detail = "overflowAffinities can only be used together with dynamic weight or aggregated scheduling"
         return [invalid(where, value, detail)]
