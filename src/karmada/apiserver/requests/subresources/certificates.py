@@ -34,7 +34,11 @@ async def approval(context: Context, call: Call) -> Answer:
         if call.verb == "patch":
             conforming.conform(call, new, options.field_validation)
         version = metadata.ensure(new).get("resourceVersion") or ""
-        conditions = [{**item, **{key: item.get(key) or time for key, time in _times(context).items()}} for item in (new.get("status") or {}).get("conditions") or ()]
+        times = _times(context)
+        wanted_conditions = (new.get("status") or {}).get("conditions") or ()
+        conditions = [
+            {**one, **{key: one.get(key) or time for key, time in times.items()}} for one in wanted_conditions
+        ]
         status = {**(current.get("status") or {}), "conditions": conditions}
         if not status["conditions"]:
             del status["conditions"]
