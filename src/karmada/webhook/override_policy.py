@@ -31,7 +31,7 @@ def mutate_override_policy(review: Review) -> None:
 async def validate_override_policy(review: Review) -> None:
     """Judge an OverridePolicy."""
     policy = decoded(review.object, OverridePolicy)
-    errors = _spec_errors(policy.spec)
+    errors = _spec_errors(policy.spec, review)
     detail = "namespace of resource selector must be the same as the namespace of the policy"
     errors += [
         invalid(f"spec.resourceSelectors[{index}].namespace", selector.namespace, detail)
@@ -43,16 +43,18 @@ async def validate_override_policy(review: Review) -> None:
 
 async def validate_cluster_override_policy(review: Review) -> None:
     """Judge a ClusterOverridePolicy."""
-    refuse_if_any(_spec_errors(decoded(review.object, ClusterOverridePolicy).spec))
+    refuse_if_any(_spec_errors(decoded(review.object, ClusterOverridePolicy).spec, review))
 
 
-def _spec_errors(spec: OverrideSpec) -> list[FieldError]:
+def _spec_errors(spec: OverrideSpec, review: Review) -> list[FieldError]:
     errors: list[FieldError] = []
+    has_rules = (review.object.get("spec") or {}).get("overrideRules") is not None
     legacy = to_tree(spec.overriders)
-    if spec.override_rules and spec.target_cluster is not None:
+    legacy.pop("fieldOverrider", None)  # newer than the legacy form, and not looked at there
+    if has_rules and spec.target_cluster is not None:
         value = to_tree(spec.target_cluster)
         errors.append(invalid("spec.targetCluster", value, "overrideRules and targetCluster can't co-exist"))
-    if spec.override_rules and legacy:
+    if has_rules and legacy:
         errors.append(invalid("spec.overriders", _shown(legacy), "overrideRules and overriders can't co-exist"))
     for index, rule in enumerate(spec.override_rules):
         path = f"spec.overrideRules[{index}]"
