@@ -43,6 +43,8 @@ class SqliteStorage:
         self._heads: dict[str, int] = {}
         """The committed revision of every key."""
         self._pending: dict[str, _Pending] = {}
+        self._outbox: list[Row] = []
+        """Writes that the thread has not been given yet."""
         self._revision = 0
         """The last revision given out, committed or not."""
         self._lock = -1
@@ -99,6 +101,7 @@ class SqliteStorage:
 
     async def close(self) -> None:
         """Finish the queue, then let go of the file."""
+        self._send()
         writer, self._writer = self._writer, None
         if writer is None:
             return
@@ -119,14 +122,22 @@ class SqliteStorage:
         actual = self._heads.get(key, 0)
         if actual != expected:
             raise Mismatch(key, expected, actual)
-        writer = self._running()
+        self._running()
         revision = self._revision = self._revision + 1
         row = Row(revision, key, expected, deleted, value.at(revision))
         answer: asyncio.Future[None] = loop.create_future()
         self._pending[key] = _Pending(context, answer)
-        writer.write(row)
+        if not self._outbox:
+            loop.call_soon(self._send)
+        self._outbox.append(row)
         await answer
         return row
+
+    def _send(self) -> None:
+        """Hand over what gathered in this turn of the event loop: waking the thread once costs less than often."""
+        if self._outbox:
+            self._running().write(self._outbox)
+            self._outbox = []
 
     def _settle(self, rows: list[Row], failed: StorageFailed | None) -> None:
         pending = [self._pending.pop(row.key) for row in rows]

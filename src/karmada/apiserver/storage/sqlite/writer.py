@@ -33,14 +33,14 @@ class Writer:
         self._db = db
         self._path = path
         self._settle = settle
-        self._queue: SimpleQueue[Row | _Compaction | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[Row] | _Compaction | None] = SimpleQueue()
         self._sweeping: list[Done] = []
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._thread.start()
 
-    def write(self, row: Row) -> None:
-        """Queue a write; `settle` tells how it ended."""
-        self._queue.put(row)
+    def write(self, rows: list[Row]) -> None:
+        """Queue writes; `settle` tells how they ended."""
+        self._queue.put(rows)
 
     def compact(self, revision: int, done: Done) -> None:
         """Queue a compaction; `done` tells how it ended."""
@@ -64,8 +64,8 @@ class Writer:
                     if isinstance(job, _Compaction):
                         self._begin(job)
                     else:
-                        rows.append(job)
-                    if len(rows) == _BATCH:
+                        rows += job
+                    if len(rows) >= _BATCH:
                         break
                     job = self._queue.get_nowait()
             if rows:
