@@ -1,0 +1,15 @@
+"""Flux HelmRepository."""
+
+from karmada.interpreter.model import KindRules
+from karmada.interpreter.thirdparty import flux
+from karmada.interpreter.thirdparty.statuses import reflect_fields
+
+_FIELDS = ("artifact", "url")
+
+RULES = KindRules(
+    retain=flux.retain,
+    reflect=reflect_fields(*_FIELDS, "conditions", "observedGeneration", generations=True),
+    aggregate=flux.aggregate(*_FIELDS, defaults={"url": ""}),
+    health=flux.is_ready("Succeeded"),
+    dependencies=flux.secrets_at(("secretRef",)),
+)
