@@ -45,6 +45,7 @@ class Informer(Generic[T]):
     ) -> None:
         self.type = type_
         self.scope = scope
+        self.codec = codec
         self._cache = Cache(codec, project)
         self._handlers: list[Handler[T]] = []
         self._synced = asyncio.Event()

@@ -26,7 +26,7 @@ from karmada.machinery.transport import EventType, WatchEvent
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-PAUSES = BackoffPolicy(initial=0.5, maximum=30.0, jitter=1.0)
+PAUSES = BackoffPolicy(initial=0.2, maximum=30.0, jitter=1.0)
 WATCH_SECONDS = 300
 """Servers are asked to end a watch after one to two times this long, so that connections spread after a failure."""
 SILENCE = 60.0
@@ -146,6 +146,7 @@ class Reflector(Generic[T]):
             if self._revision:
                 raise
             self._streaming = False
+            await self._load_pages()
 
     def _take_over(self, items: list[Item[T]], resource_version: str) -> None:
         revision = number(resource_version)
