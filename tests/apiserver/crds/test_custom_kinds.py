@@ -1,0 +1,237 @@
+"""What a CustomResourceDefinition makes of itself: types, names, rules; and what is refused."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from karmada.apiserver.crds import Names, crd_status, resource_types_of, validate_crd
+from karmada.apiserver.crds.objects import decode
+from karmada.apiserver.crds.types import version_order
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+def definition(*versions: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    found = list(versions) or [version("v1", {})]
+    return {
+        "metadata": {"name": "things.example.dev"},
+        "spec": {"group": "example.dev", "scope": "Namespaced", "names": names, "versions": found, **spec},
+        "status": {"storedVersions": [v["name"] for v in found if v["storage"]]},
+    }
+
+
+def version(name: str, properties: dict[str, Any], storage: bool = True, **more: Any) -> dict[str, Any]:
+    schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    return {"name": name, "served": True, "storage": storage, "schema": schema, **more}
+
+
+def thing(spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "example.dev/v1", "kind": "Thing", "metadata": {"name": "a", "namespace": "n"}, "spec": spec}
+
+
+def test_served_versions_become_types() -> None:
+    old = version("v1beta1", {}, storage=False, deprecated=True)
+    hidden = {**version("v1alpha1", {}, storage=False), "served": False}
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    new = version("v1", {}, subresources={"status": {}, "scale": scale}, selectableFields=[{"jsonPath": ".spec.color"}])
+    first, second = resource_types_of(definition(new, old, hidden))
+    assert (first.version, first.has_status, first.scale is not None) == ("v1", True, True)
+    assert [sub.name for sub in first.subresources] == ["status", "scale"]
+    assert first.strategy.selectable == ("spec.color",)
+    assert (second.version, second.storage_version, second.has_status) == ("v1beta1", "v1", False)
+    assert second.deprecation == "example.dev/v1beta1 Thing is deprecated; use example.dev/v1 Thing"
+    assert [column.name for column in second.columns] == ["Age"]
+
+
+def test_versions_sort_by_stability_then_age() -> None:
+    names = ["v1alpha1", "foo", "v2", "v1beta2", "v1", "v11", "v1beta1"]
+    assert sorted(names, key=version_order) == ["v11", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
+
+
+def test_names_are_accepted_once_in_a_group() -> None:
+    first = definition()
+    first["status"] = crd_status(first, Names(), NOW)
+    assert [(c["type"], c["status"]) for c in first["status"]["conditions"]] == [
+        ("NamesAccepted", "True"),
+        ("Established", "True"),
+    ]
+    second = deepcopy(definition())
+    second["spec"]["names"]["plural"] = "others"
+    status = crd_status(second, Names.of([first]), NOW)
+    assert status["acceptedNames"] == {"plural": "others", "kind": ""}
+    assert [(c["status"], c["reason"]) for c in status["conditions"]] == [
+        ("False", "ListKindConflict"),
+        ("False", "NotAccepted"),
+    ]
+
+
+def test_transitions_keep_their_time() -> None:
+    crd = definition()
+    crd["status"] = crd_status(crd, Names(), NOW)
+    again = crd_status(crd, Names(), "2027-01-01T00:00:00Z")
+    assert again == crd["status"]
+
+
+def test_objects_are_pruned_and_defaulted() -> None:
+    schema = {"spec": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
+    (type_,) = resource_types_of(definition(version("v1", schema)))
+    obj = thing({"b": 1})
+    assert decode(type_, obj) == ["spec.b"]
+    assert obj["spec"] == {"a": "x"}
+
+
+RULES = {
+    "spec": {
+        "type": "object",
+        "properties": {
+            "min": {"type": "integer"},
+            "max": {"type": "integer"},
+            "name": {
+                "type": "string",
+                "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "name is immutable"}],
+            },
+            "first": {
+                "type": "string",
+                "x-kubernetes-validations": [
+                    {"rule": "!oldSelf.hasValue() || oldSelf.value() == self", "optionalOldSelf": True}
+                ],
+            },
+            "list": {
+                "type": "array",
+                "items": {"type": "string"},
+                "x-kubernetes-validations": [
+                    {
+                        "rule": "self.all(x, x.startsWith('a'))",
+                        "messageExpression": "'must start with a, have ' + string(size(self))",
+                        "reason": "FieldValueForbidden",
+                    }
+                ],
+            },
+            "namespace": {"type": "string"},
+        },
+        "x-kubernetes-validations": [
+            {"rule": "!has(self.min) || self.min <= self.max", "message": "min over max", "fieldPath": ".min"},
+            {"rule": "!has(self.__namespace__) || self.__namespace__ != 'bad'"},
+        ],
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "old", "expected"),
+    [
+        pytest.param({"min": 1, "max": 2}, None, [], id="fine"),
+        pytest.param(
+            {"min": 3, "max": 2},
+            None,
+            [("spec.min", 'Invalid value: "object": min over max')],
+            id="message-and-path",
+        ),
+        pytest.param(
+            {"namespace": "bad"},
+            None,
+            [
+                (
+                    "spec",
+                    "Invalid value: \"object\": failed rule: !has(self.__namespace__) || self.__namespace__ != 'bad'",
+                )
+            ],
+            id="escaped-name-and-default-message",
+        ),
+        pytest.param(
+            {"list": ["b", "c"]},
+            None,
+            [("spec.list", "Forbidden: must start with a, have 2")],
+            id="computed-message-and-reason",
+        ),
+        pytest.param({"name": "x"}, {}, [], id="transition-rule-needs-an-old-value"),
+        pytest.param(
+            {"name": "y"}, {"name": "x"}, [("spec.name", 'Invalid value: "string": name is immutable')], id="transition"
+        ),
+        pytest.param({"first": "x"}, None, [], id="optional-old-value-absent"),
+        pytest.param(
+            {"first": "y"},
+            {"first": "x"},
+            [
+                (
+                    "spec.first",
+                    'Invalid value: "string": failed rule: !oldSelf.hasValue() || oldSelf.value() == self',
+                )
+            ],
+            id="optional-old-value-present",
+        ),
+        pytest.param(
+            {"min": 1},
+            None,
+            [("spec", 'Invalid value: "object": no such key: max evaluating rule: min over max')],
+            id="evaluation-error",
+        ),
+    ],
+)
+def test_rules(spec: dict[str, Any], old: dict[str, Any] | None, expected: list[tuple[str, str]]) -> None:
+    (type_,) = resource_types_of(definition(version("v1", RULES)))
+    errors = type_.strategy.validate(thing(spec), None if old is None else thing(old))
+    assert [(error.field, error.message) for error in errors] == expected
+
+
+def test_rules_wait_for_a_valid_object() -> None:
+    (type_,) = resource_types_of(definition(version("v1", RULES)))
+    errors = type_.strategy.validate(thing({"min": "one"}), None)
+    assert [error.field for error in errors] == ["spec.min", "<nil>"]
+    assert "some validation rules were not checked" in errors[1].message
+
+
+def test_status_is_judged_alone() -> None:
+    schema = {
+        "spec": {"type": "object", "properties": {"a": {"type": "integer"}}},
+        "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
+    }
+    (type_,) = resource_types_of(definition(version("v1", schema, subresources={"status": {}})))
+    obj = {**thing({"a": "wrong"}), "status": {"phase": 5}}
+    errors = type_.strategy.validate_status(obj, thing({}))
+    message = 'Invalid value: "integer": phase in body must be of type string: "integer"'
+    assert [(error.field, error.message) for error in errors] == [("status.phase", message)]
+
+
+@pytest.mark.parametrize(
+    ("properties", "field", "message"),
+    [
+        pytest.param(
+            {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self == 1"}]}},
+            "properties[a].x-kubernetes-validations[0].rule",
+            "found no matching overload for '_==_' applied to '(string, int)'",
+            id="rule-types",
+        ),
+        pytest.param(
+            {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self"}]}},
+            "properties[a].x-kubernetes-validations[0].rule",
+            "must evaluate to a bool",
+            id="rule-result",
+        ),
+        pytest.param(
+            {"a": {"type": "object", "properties": {"b": {"type": "integer"}}, "default": {"b": 1, "c": 2}}},
+            "properties[a].default",
+            "must not have unknown fields",
+            id="default-with-unknown-field",
+        ),
+        pytest.param(
+            {"a": {"type": "string", "pattern": "(?=x)"}},
+            "properties[a].pattern",
+            "must be a valid regular expression, but isn't: error parsing regexp",
+            id="backtracking-pattern",
+        ),
+    ],
+)
+def test_bad_schemas_are_refused(properties: dict[str, Any], field: str, message: str) -> None:
+    (error,) = validate_crd(definition(version("v1", properties)), None)
+    assert error.field == f"spec.validation.openAPIV3Schema.{field}"
+    assert message in error.message
+
+
+def test_schemas_that_differ_between_versions_are_named_by_version() -> None:
+    good = version("v1", {})
+    bad = version("v2", {"a": {}}, storage=False)
+    (error,) = validate_crd(definition(good, bad), None)
+    assert error.field == "spec.versions[1].schema.openAPIV3Schema.properties[a].type"
