@@ -1,7 +1,7 @@
 """Storage in memory, for tests and throw-away clusters: nothing survives the process.
 
-A write commits at once on the event loop, so there is never a pending one. The history is bounded by count;
-the oldest changes are compacted by themselves.
+A write commits at once on the event loop, so there is never a pending one. The history is bounded by count and by
+the bytes that nothing else keeps alive; the oldest changes are compacted by themselves.
 """
 
 from collections import deque
@@ -25,11 +25,14 @@ _BATCH = 1000
 class MemoryStorage:
     """See `storage.base` for the contract."""
 
-    def __init__(self, history: int = 10_000) -> None:
+    def __init__(self, history: int = 10_000, history_bytes: int = 32 << 20) -> None:
         self._limit = history
+        self._byte_limit = history_bytes
         self._records: dict[str, Record] = {}
         self._log: deque[Change] = deque()
         """Ordered by revision; holds every change after `_compacted`."""
+        self._bytes = 0
+        """What `_log` keeps alive beside the current state."""
         self._revision = FIRST_REVISION
         self._compacted = FIRST_REVISION
         self._listener: Listener | None = None
@@ -69,7 +72,7 @@ class MemoryStorage:
     async def compact(self, revision: int) -> None:
         """Drop the log's head."""
         while self._log and self._log[0].revision <= revision:
-            self._log.popleft()
+            self._forget()
         self._compacted = max(self._compacted, min(revision, self._revision))
 
     async def close(self) -> None:
@@ -88,7 +91,17 @@ class MemoryStorage:
     def _commit(self, change: Change) -> None:
         self._revision = change.revision
         self._log.append(change)
-        if len(self._log) > self._limit:
-            self._compacted = self._log.popleft().revision
+        self._bytes += _superseded(change)
+        while len(self._log) > self._limit or self._bytes > self._byte_limit:
+            self._forget()
         if self._listener is not None:
             self._listener.committed([change], change.revision)
+
+    def _forget(self) -> None:
+        change = self._log.popleft()
+        self._bytes -= _superseded(change)
+        self._compacted = change.revision
+
+
+def _superseded(change: Change) -> int:
+    return (len(change.previous.value) if change.previous else 0) + len(change.last or b"")

@@ -1,0 +1,30 @@
+"""What is special to memory: it must not fill up with the past."""
+
+import pytest
+
+from karmada.apiserver.storage.base import Compacted
+from karmada.apiserver.storage.memory import MemoryStorage
+
+
+async def test_history_is_bounded_by_count(heard, obj) -> None:
+    storage = MemoryStorage(history=3)
+    start = (await storage.open(heard)).revision
+    for number in range(5):
+        await storage.put(f"/{number}", obj(), 0)
+    with pytest.raises(Compacted) as error:
+        await storage.history("", start, start + 5)
+    assert error.value.oldest == start + 2
+    assert len(await storage.history("", start + 2, start + 5)) == 3
+
+
+async def test_history_is_bounded_by_the_bytes_it_alone_keeps(heard, obj) -> None:
+    storage = MemoryStorage(history_bytes=250_000)
+    start = (await storage.open(heard)).revision
+    for number in range(5):
+        await storage.put(f"/{number}", obj("x" * 100_000), 0)
+    assert len(await storage.history("", start, start + 5)) == 5
+    for number in range(3):
+        await storage.put(f"/{number}", obj(), start + number + 1)
+    with pytest.raises(Compacted):
+        await storage.history("", start, start + 8)
+    assert len(await storage.history("", start + 6, start + 8)) == 2
