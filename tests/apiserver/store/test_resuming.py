@@ -166,7 +166,7 @@ async def test_bookmarks_come_by_the_clock() -> None:
     store = ObjectStore(MemoryStorage(), index)
     await store.start()
     await put(store, "node", kind=NODES)
-    with store.watch(PODS, bookmarks=True) as wants, store.watch(PODS) as plain:
+    with store.watch(PODS, after=store.revision, bookmarks=True) as wants, store.watch(PODS) as plain:
         events = await asyncio.wait_for(anext(wants), 61)
         assert [(event.type, event.item.revision) for event in events] == [("BOOKMARK", store.revision)]
         with pytest.raises(TimeoutError):

@@ -69,7 +69,7 @@ class Watcher:
 
     def bookmark(self, revision: int) -> None:
         """Tell the watcher that it has been offered everything up to a revision."""
-        if not self._closed and revision > self._after:
+        if not self._closed and revision >= self._after:
             self._push(bookmark(revision))
 
     def end(self, error: Exception) -> None:
