@@ -19,10 +19,14 @@ _dns_subdomain = re.compile(_DNS_SUBDOMAIN)
 _dns_1035_label = re.compile(_DNS_1035_LABEL)
 
 _ENDS = "and must start and end with an alphanumeric character"
+# Almost all keys look like this; they need no closer look.
+_usual_key = re.compile(f"(?=.{{1,63}}$)({_DNS_SUBDOMAIN}/)?{_LABEL_PART}", re.ASCII)
 
 
 def label_key(text: str) -> list[str]:
     """`name` or `dns.prefix/name`, for labels, annotations and finalizers alike."""
+    if _usual_key.fullmatch(text):
+        return []
     rule = _pattern(f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS}", _LABEL_PART, *_KEY_EXAMPLES)
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
@@ -42,6 +46,8 @@ def label_key(text: str) -> list[str]:
 
 
 def label_value(text: str) -> list[str]:
+    if len(text) < 64 and _label_value.fullmatch(text):
+        return []
     sentence = f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
     rule = _pattern(sentence, _LABEL_VALUE, "MyValue", "my_value", "12345")
     return _limited(text, 63) + ([] if _label_value.fullmatch(text) else [rule])
@@ -49,6 +55,8 @@ def label_value(text: str) -> list[str]:
 
 def dns_label(text: str) -> list[str]:
     """One part of a DNS name: namespaces, ports, containers."""
+    if len(text) < 64 and _dns_label.fullmatch(text):
+        return []
     problems = _limited(text, 63)
     if not _dns_label.fullmatch(text):
         sentence = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}"
@@ -60,6 +68,8 @@ def dns_label(text: str) -> list[str]:
 
 def dns_subdomain(text: str) -> list[str]:
     """A DNS name: what most objects are called."""
+    if len(text) < 254 and _dns_subdomain.fullmatch(text):
+        return []
     sentence = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
     rule = _pattern(sentence, _DNS_SUBDOMAIN, "example.com")
     return _limited(text, 253) + ([] if _dns_subdomain.fullmatch(text) else [rule])

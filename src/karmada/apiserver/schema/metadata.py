@@ -11,6 +11,7 @@ NameRule = Callable[[str], list[str]]
 _CHECKS_OF_UPDATES = 3
 """How often the reference looks at the same labels, annotations and owners of an update; each look is a cause."""
 _ANNOTATIONS_LIMIT = 256 * 1024
+_STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io")
 
 
 def path_segment(text: str) -> list[str]:
@@ -108,7 +109,7 @@ def _finalizers(finalizers: list[str]) -> list[FieldError]:
     for finalizer in finalizers:
         problems = name_rules.label_key(finalizer)
         errors += [invalid(path, finalizer, problem) for problem in problems]
-        if not problems and "/" not in finalizer and finalizer not in ("orphan", "foregroundDeletion"):
+        if not problems and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             errors.append(
                 invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
             )

@@ -53,7 +53,8 @@ def strategy(
     """A strategy whose validation starts with the metadata; `name` is the rule for names of the kind."""
 
     def with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
-        return validate_metadata(obj, old, name, namespaced) + validate(obj, old)
+        errors = validate_metadata(obj, old, name, namespaced)
+        return errors if old is not None and _same_but_metadata(obj, old) else errors + validate(obj, old)
 
     def status_with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
         return validate_metadata(obj, old, name, namespaced) + validate_status(obj, old)
@@ -72,6 +73,12 @@ def strategy(
         selectable=selectable,
         warnings=warnings or _no_warnings,
     )
+
+
+def _same_but_metadata(obj: JSONObject, old: JSONObject) -> bool:
+    """Whether an update changes nothing that was not found valid before."""
+    keys = (obj.keys() | old.keys()) - {"metadata", "status"}
+    return all(obj.get(key) == old.get(key) for key in keys)
 
 
 def _no_warnings(obj: JSONObject) -> list[str]:

@@ -42,7 +42,7 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += template_selector(
         spec.get("selector"), labels, "spec.selector", "spec.template.metadata.labels", "deployment"
     )
-    errors += template_errors(template, "spec.template")
+    errors += template_errors(template, "spec.template", old["spec"]["template"] if old else None)
     errors += always_restarts(template["spec"], "spec.template.spec", "Deployment")
     errors += _strategy(spec["strategy"])
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))

@@ -28,8 +28,10 @@ _ENV_NAME = re.compile(r"[ -<>-~]+")
 _ENV_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
 
-def template_errors(template: JSONObject, path: str) -> Errors:
-    """What is wrong with a pod template."""
+def template_errors(template: JSONObject, path: str, old: JSONObject | None = None) -> Errors:
+    """What is wrong with a pod template; nothing when it is the old one."""
+    if template == old:
+        return []
     metadata = template.get("metadata") or {}
     errors = labels(metadata.get("labels"), f"{path}.metadata.labels")
     errors += annotations(metadata.get("annotations"), f"{path}.metadata.annotations")

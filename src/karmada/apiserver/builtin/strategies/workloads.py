@@ -30,8 +30,8 @@ def _default_replica_set(obj: JSONObject) -> None:
     spec.setdefault("replicas", 1)
 
 
-def _template(spec: JSONObject, kind: str) -> Errors:
-    errors = template_errors(spec["template"], "spec.template")
+def _template(spec: JSONObject, kind: str, old: JSONObject | None) -> Errors:
+    errors = template_errors(spec["template"], "spec.template", old["spec"].get("template") if old else None)
     return errors + always_restarts(spec["template"]["spec"], "spec.template.spec", kind)
 
 
@@ -41,7 +41,7 @@ def _validate_replica_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors = non_negative("spec.replicas", spec.get("replicas"))
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "replicaset")
-    errors += _template(spec, "ReplicaSet")
+    errors += _template(spec, "ReplicaSet", old)
     if old is not None:
         errors += immutable("spec.selector", spec.get("selector"), old["spec"].get("selector"))
     return errors
@@ -74,7 +74,7 @@ def _validate_replication_controller(obj: JSONObject, old: JSONObject | None) ->
     labels = template["metadata"].get("labels")
     if wanted and not matches({"matchLabels": wanted}, labels):
         errors.append(invalid(_LABELS, labels, "`selector` does not match template `labels`"))
-    return errors + _template(spec, "ReplicationController")
+    return errors + _template(spec, "ReplicationController", old)
 
 
 def _default_stateful_set(obj: JSONObject) -> None:
@@ -132,7 +132,7 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += non_negative("spec.replicas", spec.get("replicas"))
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "statefulset")
-    errors += _template(spec, "StatefulSet")
+    errors += _template(spec, "StatefulSet", old)
     for word in ("whenDeleted", "whenScaled"):
         place = f"spec.persistentVolumeClaimRetentionPolicy.{word}"
         errors += one_of(place, spec["persistentVolumeClaimRetentionPolicy"][word], ("Delete", "Retain"))
@@ -175,7 +175,7 @@ def _validate_daemon_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     labels = spec["template"]["metadata"].get("labels")
     errors = template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "daemonset")
-    errors += _template(spec, "DaemonSet")
+    errors += _template(spec, "DaemonSet", old)
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     update = spec["updateStrategy"]
     if update["type"] == "RollingUpdate":
