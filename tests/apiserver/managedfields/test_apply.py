@@ -10,6 +10,7 @@ from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import ApplyConflict, apply, reset_fields, scale_config, track_update
 from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.model import Schema
 
 JSONObject = dict[str, Any]
@@ -168,3 +169,12 @@ def test_apply_changes_neither_the_live_object_nor_the_configuration() -> None:
     result = put(live, config)
     result["spec"]["template"]["spec"]["containers"][0]["image"] = "3"
     assert (live, config) == before
+
+
+def test_an_empty_list_of_entries_survives_decoding_because_it_resets_ownership() -> None:
+    kind = resource("configmaps")
+    obj: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "managedFields": []}}
+    decode(kind.schema, obj)
+    live = {"metadata": {"name": "x", "uid": "u", "managedFields": [{"manager": "m"}]}}
+    track_update(live, obj, kind.schema, "m", "v1", "", "now")
+    assert "managedFields" not in obj["metadata"]
