@@ -2,9 +2,12 @@
 
 from karmada.testing.golden.case import Topic
 from karmada.testing.golden.topics import (
+    cluster_status,
+    cluster_taint_policy,
     cronfederatedhpa,
     dependencies,
     detector,
+    execution,
     interpreter,
     naming,
     override,
@@ -14,9 +17,12 @@ from karmada.testing.golden.topics import (
 )
 
 TOPICS: list[Topic] = [
+    cluster_status.TOPIC,
+    cluster_taint_policy.TOPIC,
     cronfederatedhpa.TOPIC,
     dependencies.TOPIC,
     detector.TOPIC,
+    execution.TOPIC,
     interpreter.NATIVE,
     interpreter.THIRDPARTY,
     naming.TOPIC,
