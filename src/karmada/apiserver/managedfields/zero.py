@@ -12,7 +12,7 @@ from karmada.apiserver.managedfields.fieldset import EMPTY
 from karmada.apiserver.schema.model import Schema
 
 _ZERO_OF_TYPE = {"string": "", "integer": 0, "number": 0, "boolean": False}
-_ZERO_OF_CODE = {"q": "0", "i": 0}
+_ZERO_OF_CODE = {"q": "0", "i": 0, "n": None}
 
 
 def zero_object(schema: Schema) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _zero(schema: Schema) -> dict[str, Any]:
         if code == "v":
             found[field] = _zero(inner) if inner.properties is not None else None
         elif code == "s":
-            found[field] = None if inner.format == "date-time" else _ZERO_OF_TYPE.get(inner.type)
+            found[field] = None if inner.name or inner.format == "byte" else _ZERO_OF_TYPE.get(inner.type)
         elif code in _ZERO_OF_CODE:
             found[field] = _ZERO_OF_CODE[code]
     return found
