@@ -292,8 +292,13 @@ class HttpConnection(asyncio.Protocol):
             return keep_alive
         if isinstance(answer, StreamResponse):
             return await self._send_stream(request, answer, keep_alive, chunked)
-        if upgrade:
-            await self._upgrade(answer)
+        try:
+            if upgrade:
+                await self._upgrade(answer)
+            else:
+                self._write_whole(_refused(Refusal(400, "Bad Request: no Connection: Upgrade")), b"", keep_alive=False)
+        finally:
+            answer.ended()
         return False
 
     async def _linger(self) -> None:
@@ -360,6 +365,7 @@ class HttpConnection(asyncio.Protocol):
             self._server.failed(request, error)
         finally:
             self._state = _State.HANDLING
+            answer.ended()
             close = getattr(chunks, "aclose", None)
             if close is not None:
                 await close()

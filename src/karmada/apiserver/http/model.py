@@ -12,6 +12,10 @@ Headers = Mapping[str, str | list[str]]
 """Header fields of an answer; a list stands for a field that occurs several times."""
 
 
+def _nothing() -> None:
+    return None
+
+
 @dataclass(slots=True)
 class HttpRequest:
     """A parsed request.
@@ -50,6 +54,8 @@ class StreamResponse:
     chunks: AsyncIterator[bytes]
     content_type: str = "application/json"
     headers: Headers = field(default_factory=dict)
+    ended: Callable[[], None] = _nothing
+    """Called once when the stream is over, however it ended."""
 
 
 class ByteStream(Protocol):
@@ -74,6 +80,8 @@ class Upgrade:
 
     headers: dict[str, str]
     serve: Callable[[ByteStream], Awaitable[None]]
+    ended: Callable[[], None] = _nothing
+    """Called once when the connection is over, however it ended."""
 
 
 HttpAnswer = HttpResponse | StreamResponse | Upgrade

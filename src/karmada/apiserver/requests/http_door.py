@@ -8,6 +8,7 @@ import orjson
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
+from karmada.apiserver.flow.traffic import Traffic, Visit
 from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests import paths
@@ -27,22 +28,37 @@ _UNAVAILABLE = HttpResponse(503, b"service unavailable\n", _TEXT)
 class HttpDoor:
     """The handler of the HTTP server."""
 
-    def __init__(self, door: Door, authenticate: Authenticate, remotes: ApiServices | None = None) -> None:
+    def __init__(
+        self,
+        door: Door,
+        authenticate: Authenticate,
+        remotes: ApiServices | None = None,
+        traffic: Traffic | None = None,
+    ) -> None:
         self._door = door
         self._authenticate = authenticate
         self._remotes = remotes
+        self._traffic = traffic or Traffic()
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
         """Answer one request; every refusal is a Status."""
+        visit = self._traffic.arrive(request)
+        answer = await self._answer(request, visit)
+        self._traffic.leave(visit, 101 if isinstance(answer, Upgrade) else answer.status)
+        return answer
+
+    async def _answer(self, request: HttpRequest, visit: Visit) -> HttpAnswer:
         call: Call | None = None
         try:
-            user = self._authenticate(request)
+            user = visit.user = self._authenticate(request)
             params = dict(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
             path = paths.parse(request.path)
             if path is None:
+                visit.attributes = Attributes(request.method.lower(), path=request.path)
                 return await self._page(request, params, user)
             verb = verb_of(request.method, path, params)
-            self._door.authorize(user, attributes_of(verb or request.method.lower(), path))
+            visit.attributes = attributes_of(verb or request.method.lower(), path)
+            self._door.authorize(user, visit.attributes)
             if self._remotes is not None:
                 elsewhere = self._remotes.remote(path.group, path.version)
                 if elsewhere is not None:
@@ -55,15 +71,19 @@ class HttpDoor:
             call.agent = headers.get("user-agent", "")
             call.http = request
             if call.verb == "watch" and not self._door.pipeline.is_special(call):
-                return await self._watch(call)
-            return _written(call, await self._door.pipeline.run(call))
+                return await self._watch(call, visit)
+            async with self._traffic.seat(visit):
+                answer = _written(call, await self._door.pipeline.run(call))
+            if not isinstance(answer, HttpResponse):
+                answer.ended = self._traffic.stay(visit)
+            return answer
         except Failure as failure:
             return refused(failure, call, request.headers.get("accept", ""))
         except PageNotFound:
             return _NOT_FOUND
         except DeadlinePassed:
-            failure = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
-            status = {key: value for key, value in failure.status().items() if key not in ("kind", "apiVersion")}
+            late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
+            status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}
             return HttpResponse(504, orjson.dumps(status), _TEXT)
 
     async def _page(self, request: HttpRequest, params: dict[str, str], user: UserInfo) -> HttpAnswer:
@@ -88,9 +108,15 @@ class HttpDoor:
             return refused(failure, None, "")
         return _UNAVAILABLE
 
-    async def _watch(self, call: Call) -> StreamResponse:
-        watch = await self._door.pipeline.watch(call)
-        return StreamResponse(200, lines(self._door.pipeline.context, watch), headers=_warnings(call))
+    async def _watch(self, call: Call, visit: Visit) -> StreamResponse:
+        ended = self._traffic.stay(visit)
+        try:
+            watch = await self._door.pipeline.watch(call)
+        except BaseException:
+            ended()
+            raise
+        chunks = lines(self._door.pipeline.context, watch)
+        return StreamResponse(200, chunks, headers=_warnings(call), ended=ended)
 
 
 def _written(call: Call, answer: AnyAnswer) -> HttpAnswer:

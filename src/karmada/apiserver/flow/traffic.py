@@ -1,0 +1,134 @@
+"""What happens to every request around its answer: a seat or a place in the watch budget, metrics, the audit log."""
+
+import time
+import uuid
+from collections.abc import Callable
+from types import TracebackType
+
+from karmada.apiserver.audit import AuditLog, AuditRecord
+from karmada.apiserver.auth.model import Attributes, UserInfo
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.flow.fairness import FairQueue, Seat
+from karmada.apiserver.flow.watches import WatchBudget
+from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.metrics import RequestKey, RequestMetrics
+
+_VERBS = {"create": "POST", "update": "PUT"}
+_READS = ("get", "list", "watch", "head", "options")
+
+
+class Visit:
+    """One request on its way; `user` and `attributes` are filled in when they are known."""
+
+    __slots__ = ("attributes", "request", "started", "user")
+
+    def __init__(self, request: HttpRequest, started: float) -> None:
+        self.request = request
+        self.started = started
+        self.user: UserInfo | None = None
+        self.attributes: Attributes | None = None
+
+
+class Traffic:
+    """See the module's contract. `requester` names who really asked, for the audit log."""
+
+    def __init__(
+        self,
+        metrics: RequestMetrics | None = None,
+        queue: FairQueue | None = None,
+        watches: WatchBudget | None = None,
+        audit: AuditLog | None = None,
+        requester: Callable[[HttpRequest], UserInfo] | None = None,
+    ) -> None:
+        self.metrics = metrics or RequestMetrics()
+        self._queue = queue or FairQueue()
+        self._watches = watches or WatchBudget()
+        self._audit = audit
+        self._requester = requester
+
+    def arrive(self, request: HttpRequest) -> Visit:
+        """A request came in."""
+        return Visit(request, time.monotonic())
+
+    def seat(self, visit: Visit) -> "Running":
+        """The context in which an ordinary request runs; entering may wait, or raise 429."""
+        return Running(self, visit, self._queue)
+
+    def stay(self, visit: Visit) -> Callable[[], None]:
+        """Count a long-running request; returns what ends it. Raises 429."""
+        assert visit.user is not None
+        try:
+            ticket = self._watches.open(visit.user)
+        except Failure:
+            self.metrics.rejected += 1
+            raise
+        key = key_of(visit)
+        self.metrics.opened(key)
+
+        def leave() -> None:
+            ticket.close()
+            self.metrics.closed(key)
+
+        return leave
+
+    def leave(self, visit: Visit, code: int) -> None:
+        """A request was answered, or its stream began."""
+        self.metrics.answered(key_of(visit), code, time.monotonic() - visit.started)
+        if self._audit is not None and visit.user is not None and visit.attributes is not None:
+            self._audit.record(self._record(visit, visit.user, visit.attributes, code))
+
+    def _record(self, visit: Visit, user: UserInfo, attributes: Attributes, code: int) -> AuditRecord:
+        request = visit.request
+        requester, impersonated = user, None
+        if "impersonate-user" in request.headers and self._requester is not None:
+            requester, impersonated = self._requester(request), user
+        now = time.time()
+        return AuditRecord(
+            identifier=str(uuid.uuid4()),
+            uri=f"{request.path}?{request.query}" if request.query else request.path,
+            attributes=attributes,
+            user=requester,
+            impersonated=impersonated,
+            peer=request.peer[0],
+            agent=request.headers.get("user-agent", ""),
+            code=code,
+            received=now - (time.monotonic() - visit.started),
+            completed=now,
+        )
+
+
+class Running:
+    """An ordinary request while it runs."""
+
+    __slots__ = ("_kind", "_seat", "_traffic")
+
+    def __init__(self, traffic: Traffic, visit: Visit, queue: FairQueue) -> None:
+        assert visit.user is not None
+        self._traffic = traffic
+        self._seat: Seat = queue.seat(visit.user)
+        verb = visit.attributes.verb if visit.attributes is not None else "get"
+        self._kind = "readOnly" if verb in _READS else "mutating"
+
+    async def __aenter__(self) -> None:
+        try:
+            await self._seat.__aenter__()
+        except Failure:
+            self._traffic.metrics.rejected += 1
+            raise
+        self._traffic.metrics.inflight[self._kind] += 1
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._traffic.metrics.inflight[self._kind] -= 1
+        await self._seat.__aexit__(kind, error, trace)
+
+
+def key_of(visit: Visit) -> RequestKey:
+    """How metrics tell the request apart."""
+    asked = visit.attributes
+    if asked is None or not asked.resource:
+        return RequestKey(visit.request.method, "", "", "", "", "")
+    scope = "resource" if asked.name else "namespace" if asked.namespace else "cluster"
+    verb = _VERBS.get(asked.verb) or asked.verb.upper()
+    return RequestKey(verb, asked.group, asked.version, asked.resource, asked.subresource, scope)
