@@ -85,10 +85,13 @@ class Identity:
         bootstrap = BootstrapTokens(self.objects, self._clock)
         return Authenticator(certificates, self._static, self.tokens, bootstrap, self._anonymous)
 
+    def requester_of(self, request: HttpRequest) -> UserInfo:
+        """The identity behind a request; raises 401."""
+        return self.authenticator.authenticate(request.headers, request.certificate)
+
     def user_of(self, request: HttpRequest) -> UserInfo:
         """The identity a request acts as; raises 401, or the 400 or 403 of impersonation."""
-        user = self.authenticator.authenticate(request.headers, request.certificate)
-        return impersonate(self.rbac, user, request.headers)
+        return impersonate(self.rbac, self.requester_of(request), request.headers)
 
     def tls(self, hosts: Sequence[str] = ()) -> "SSL.Context":
         """A context with the (kept or renewed) serving certificate; call it again to rotate."""
