@@ -8,13 +8,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from karmada.testing.scenarios import mirror
-from karmada.testing.world import Broken, explore
+from karmada.testing.scenarios import leadership, mirror
+from karmada.testing.world import Broken, Scenario, explore
 
-SCENARIOS = {"mirror": mirror.scenario}
+SCENARIOS: dict[str, Callable[[], Scenario]] = {"leadership": leadership.scenario, "mirror": mirror.scenario}
 CHUNK = 25
 
 

@@ -468,3 +468,9 @@ async def test_an_untrusted_server_is_refused(scripted, authority, tmp_path):
         await HttpTransport(unknown).send(GET)
     assert server.exchanges == []
     await server.stop()
+
+
+async def test_two_answers_to_one_request_are_none(scripted, connect, reply):
+    scripted.script = lambda exchange, number: reply({"n": number}) + reply({"smuggled": True})
+    with pytest.raises(Unavailable, match="not valid HTTP"):
+        await connect().send(CREATE)

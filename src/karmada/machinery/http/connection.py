@@ -5,6 +5,7 @@ cancellation, broken framing, stream left early) closes it.
 """
 
 import asyncio
+import socket
 from collections import deque
 from typing import cast
 
@@ -130,6 +131,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
         self._transport = cast(asyncio.Transport, transport)
+        _keep_alive(transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
         """Bytes have arrived."""
@@ -164,6 +166,11 @@ class Connection(asyncio.Protocol):
 
     # The parser side.
 
+    def on_message_begin(self) -> None:
+        """An answer begins. After two to one request nobody could tell which belongs to the next one."""
+        if self._complete:
+            raise ValueError("more than one answer")
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header line."""
         lowered = name.lower()
@@ -193,3 +200,13 @@ class Connection(asyncio.Protocol):
         if not keep and self._transport is not None:
             self._transport.close()
             self._transport = None
+
+
+def _keep_alive(connected: socket.socket | None) -> None:
+    """Have the system notice when the other side has silently vanished, which a watch could not tell from peace."""
+    if connected is None:
+        return
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

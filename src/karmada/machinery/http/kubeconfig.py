@@ -109,6 +109,14 @@ def default_paths(explicit: str = "", environment: Mapping[str, str] = os.enviro
     return [Path.home() / ".kube" / "config"]
 
 
+def find_target(explicit: str = "", context: str = "", environment: Mapping[str, str] = os.environ) -> Target:
+    """What a program should connect to: a kubeconfig if one is given or there, else the cluster it runs in."""
+    paths = default_paths(explicit, environment)
+    if explicit or context or any(path.is_file() for path in paths) or "KUBERNETES_SERVICE_HOST" not in environment:
+        return load(paths).target(context)
+    return in_cluster(environment)
+
+
 def from_bytes(content: bytes) -> Kubeconfig:
     """A kubeconfig that is no file (from a Secret, say); it must not name files."""
     return Kubeconfig([(None, _parse(content, "the kubeconfig"))])
