@@ -60,10 +60,10 @@ class DirectTransport:
 
     async def _events(self, opened: Watch) -> AsyncGenerator[list[WatchEvent], None]:
         call = opened.call
-        plain = call.served.is_storage_version
+        plain, since = call.served.is_storage_version, call.served.since
         with _typed_errors():
             async for events in batches(self._door.pipeline.context, opened):
-                if plain:
+                if plain and (not since or all(event.item.revision >= since for event in events)):
                     yield [
                         WatchEvent(event.type, event.item.body or _bookmark(call, event)) for event in events
                     ]

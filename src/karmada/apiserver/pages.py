@@ -1,6 +1,5 @@
 """Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
 
-import resource
 from collections.abc import Callable, Mapping, Sequence
 
 import orjson
@@ -9,8 +8,8 @@ from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
 from karmada.apiserver.openapi import OpenAPI
-from karmada.apiserver.openapi import OpenAPI
 from karmada.apiserver.requests.model import Answer
+from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import not_served
 from karmada.apiserver.resources import JSONObject
 
@@ -43,10 +42,12 @@ class ServerPages:
         identity: Identity,
         ready: Callable[[], dict[str, bool]],
         others: Callable[[], Sequence[JSONObject]],
+        metrics: Callable[[], bytes],
     ) -> None:
         self._catalog = catalog
         self._identity = identity
         self._ready = ready
+        self._metrics = metrics
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
@@ -68,7 +69,7 @@ class ServerPages:
         if path.startswith("/openapi/"):
             return self._schemas(path, accept)
         if path == "/metrics":
-            return Answer(200, metrics_text(), "text/plain; version=0.0.4; charset=utf-8")
+            return Answer(200, self._metrics(), "text/plain; version=0.0.4; charset=utf-8")
         return self._documents(path, accept)
 
     def _schemas(self, path: str, accept: str) -> Answer:
@@ -111,21 +112,11 @@ class ServerPages:
                 return Answer(200, body, aggregated_media_type(version)) if body is not None else None
         body = self._discovery.get(path)
         if body is not None:
+            if "as=" in accept and "as=APIGroupDiscoveryList" not in accept and "," not in accept:
+                negotiate(accept.replace("as=", "as=No"), collection=False)
             return Answer(200, body)
         parts = path.split("/")
         group = "" if parts[1] == "api" else parts[2] if parts[1] == "apis" and len(parts) > 2 else None
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
-
-
-def metrics_text() -> bytes:
-    """The process' own figures in the Prometheus text format."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    lines = [
-        "# TYPE process_cpu_seconds_total counter",
-        f"process_cpu_seconds_total {usage.ru_utime + usage.ru_stime}",
-        "# TYPE process_max_resident_memory_bytes gauge",
-        f"process_max_resident_memory_bytes {usage.ru_maxrss * 1024}",
-    ]
-    return ("\n".join(lines) + "\n").encode()

@@ -47,11 +47,14 @@ class Served:
         "kind",
         "list_kind",
         "selectable",
+        "since",
         "type",
     )
 
-    def __init__(self, type_: ResourceType, converter: Converter | None = None) -> None:
+    def __init__(self, type_: ResourceType, converter: Converter | None = None, since: int = 0) -> None:
+        """`since` is the revision from which on all writes conformed to this very schema."""
         self.type = type_
+        self.since = since
         self.api_version = type_.api_version
         self.kind = type_.kind
         self.list_kind = type_.list_kind or type_.kind + "List"

@@ -29,14 +29,17 @@ from karmada.apiserver.admission.defaults import (
 from karmada.apiserver.admission.escalation import EscalationCheck
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
+from karmada.apiserver.admission.policies import ValidatingPolicies
 from karmada.apiserver.admission.webhooks import MutatingWebhooks, ValidatingWebhooks, Webhooks
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.aggregation.proxy import Proxy
 from karmada.apiserver.aggregation.services import ApiServices
+from karmada.apiserver.audit import AuditLog
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.bootstrap import bootstrap
 from karmada.apiserver.builtin import builtin_types
+from karmada.apiserver.builtin.conversions import converter_of
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.controllers.certificates import CertificateController
 from karmada.apiserver.controllers.cluster_roles import ClusterRoleAggregation
@@ -46,6 +49,7 @@ from karmada.apiserver.controllers.garbage import GarbageCollector
 from karmada.apiserver.controllers.namespaces import NamespaceController
 from karmada.apiserver.controllers.service_accounts import ServiceAccounts
 from karmada.apiserver.direct import DirectTransport
+from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
 from karmada.apiserver.outgoing import HttpCaller
 from karmada.apiserver.pages import ServerPages
@@ -86,6 +90,8 @@ class ApiServerOptions:
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
     service_range: str = DEFAULT_RANGE
     """Where cluster IPs come from."""
+    audit: Path | None = None
+    """Where to write the audit log; None writes none."""
     client_ca: bytes = b""
     anonymous: bool = True
     issuer: str = ""
@@ -97,7 +103,8 @@ class ApiServer:
 
     def __init__(self, options: ApiServerOptions | None = None) -> None:
         self.options = options = options or ApiServerOptions()
-        self.catalog = Catalog([*builtin_types(), *(type_ for api in options.apis for type_ in api.types)])
+        types = [*builtin_types(), *(type_ for api in options.apis for type_ in api.types)]
+        self.catalog = Catalog(types, converter_of)
         self.store = ObjectStore(options.storage, self._index)
         self.identity = Identity(
             self.store,
@@ -107,6 +114,8 @@ class ApiServer:
             issuer=options.issuer,
             clock=options.now,
         )
+        self.audit = AuditLog(options.audit) if options.audit is not None else None
+        self.traffic = Traffic(audit=self.audit, requester=self.identity.requester_of)
         self._caller = HttpCaller()
         self.context = Context(
             self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix
@@ -114,7 +123,7 @@ class ApiServer:
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
         self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
-        pages = ServerPages(self.catalog, self.identity, self._checks, self.api_services.groups)
+        pages = ServerPages(self.catalog, self.identity, self._checks, self.api_services.groups, self._metrics_text)
         self.door = Door(self.pipeline, self.identity.rbac, pages)
         self.custom_resources = CustomResources(self.context, lambda crd: None)
         self._controllers = [
@@ -154,6 +163,8 @@ class ApiServer:
             await self.custom_resources.stop()
         await self._caller.close()
         await self.store.stop()
+        if self.audit is not None:
+            self.audit.close()
 
     def direct(self, user: UserInfo = ADMIN, agent: str = "karmada") -> DirectTransport:
         """A transport into this server, as a user."""
@@ -163,13 +174,14 @@ class ApiServer:
         """Serve HTTP(S) on an address, with a certificate for `hosts`; returns the port."""
         if self._http is None:
             context = self.identity.tls(hosts) if tls else None
-            self._http = HttpServer(HttpDoor(self.door, self.identity.user_of, self.api_services), tls=context)
+            door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
+            self._http = HttpServer(door, tls=context)
         return await self._http.listen(host, port)
 
     def _plugins(self) -> list[AdmissionPlugin]:
         """In the order in which they change objects; refusals come in the same order."""
         store = self.store
-        hooks = Webhooks(store, self.catalog, self._caller, _uid, self._canonical, _always)
+        hooks = Webhooks(store, self.catalog, self._caller, _uid, self._canonical)
         return [
             NamespaceLifecycle(store),
             TerminatingDefinitions(store),
@@ -185,6 +197,7 @@ class ApiServer:
             *self.options.admission,
             MutatingWebhooks(hooks),
             ServiceAddresses(store, self.options.service_range),
+            ValidatingPolicies(store, self.catalog),
             ValidatingWebhooks(hooks),
         ]
 
@@ -212,6 +225,9 @@ class ApiServer:
             **{special: handler for api in self.options.apis for special, handler in api.handlers.items()},
         }
 
+    def _metrics_text(self) -> bytes:
+        return self.traffic.metrics.render()
+
     def _checks(self) -> dict[str, bool]:
         return {"ping": True, "etcd": True, "poststarthook/bootstrap": self._ready}
 
@@ -232,6 +248,3 @@ def _uid() -> str:
 def _suffix() -> str:
     return "".join(random.choices(_SUFFIX, k=5))
 
-
-async def _always(condition: JSONObject, request: AdmissionRequest) -> bool:
-    return True

@@ -133,8 +133,7 @@ def _patch(response: JSONObject, mutating: bool) -> list[Any]:
     if not kind:
         raise BadReview("received invalid webhook response: webhook returned response.patch but not response.patchType")
     if kind != "JSONPatch":
-        text = f'invalid response.patchType of "{kind}"'
-        raise BadReview(f"received invalid webhook response: {text}")
+        return []
     try:
         patch = orjson.loads(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError, orjson.JSONDecodeError) as error:

@@ -7,7 +7,7 @@ is a refusal or is ignored, as its failure policy says.
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,6 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import ObjectStore
 
 _GROUP = "admissionregistration.k8s.io"
-Condition = Callable[[JSONObject, AdmissionRequest], Awaitable[bool]]
 Decode = Callable[[AdmissionRequest, JSONObject], JSONObject]
 """Brings an object that a webhook changed back into its canonical form."""
 
@@ -70,13 +69,11 @@ class Webhooks:
         caller: HttpCaller,
         uid: Callable[[], str],
         decode: Decode,
-        condition: Condition,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._caller = caller
         self._uid = uid
-        self._condition = condition
         self.decode = decode
         self.mutating = Configurations(store, (_GROUP, "mutatingwebhookconfigurations"), _hooks)
         self.validating = Configurations(store, (_GROUP, "validatingwebhookconfigurations"), _hooks)
@@ -98,12 +95,29 @@ class Webhooks:
             return None
         if not matching.selects_object(spec.get("objectSelector"), request):
             return None
-        for condition in spec.get("matchConditions") or ():
-            if not await self._condition(condition, request):
-                return None
+        if spec.get("matchConditions") and not self._conditions_hold(hook, request):
+            return None
         if request.dry_run and spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
             raise bad_request(f"admission webhook {hook.name!r} does not support dry run".replace("'", '"'))
         return matched
+
+    def _conditions_hold(self, hook: Hook, request: AdmissionRequest) -> bool:
+        """Whether all match conditions hold: one that does not excuses the webhook, whatever others do."""
+        from karmada.apiserver import cel
+        from karmada.apiserver.admission.expressions import Expressions
+
+        expressions = Expressions(request, None)
+        errors = []
+        for condition in hook.spec["matchConditions"]:
+            try:
+                if expressions.evaluate(condition["expression"]) is not True:
+                    return False
+            except (cel.CompileError, cel.EvaluationError) as error:
+                errors.append(f"expression '{condition['expression']}' resulted in error: {error}")
+        if errors and not hook.ignores_failures:
+            text = ", ".join(errors)
+            raise Failure(403, "Forbidden", f'admission webhook "{hook.name}" denied the request: {text}')
+        return not errors
 
     async def ask(
         self, hook: Hook, request: AdmissionRequest, matched: matching.Matched, mutating: bool
@@ -126,8 +140,10 @@ class Webhooks:
     ) -> tuple[JSONObject | None, JSONObject | None]:
         if matched.type is request.type or request.kind is not None:
             return request.object, request.old
-        served = self._catalog.find(request.type.group, request.type.version, request.type.plural)
-        assert served is not None
+        other = self._catalog.find(matched.type.group, matched.type.version, matched.type.plural)
+        own = self._catalog.find(request.type.group, request.type.version, request.type.plural)
+        assert other is not None and own is not None
+        served = own if other.is_storage_version else other
         converted = []
         for obj in (request.object, request.old):
             if obj is None:

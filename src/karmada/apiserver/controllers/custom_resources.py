@@ -15,6 +15,7 @@ from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.crds import Names, crd_status, resource_types_of
 from karmada.apiserver.crds.status import is_established, terminating
+from karmada.apiserver.requests.delete import DEFINITION_FINALIZER as FINALIZER
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
@@ -23,7 +24,6 @@ from karmada.apiserver.store import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
-FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _DELETED_MARK = b'"deletionTimestamp":'
 
 
@@ -78,9 +78,9 @@ class CustomResources:
         self._worker.add(item.name)
         status = crd_status(crd, self._names_beside(crd), "")
         if is_established({"status": status}):
-            self._register(item.name, crd)
+            self._register(item.name, crd, item.revision)
 
-    def _register(self, name: str, crd: JSONObject) -> None:
+    def _register(self, name: str, crd: JSONObject, revision: int) -> None:
         spec = orjson.dumps(crd["spec"])
         known = self._registered.get(name)
         if known is not None and known.spec == spec:
@@ -88,7 +88,8 @@ class CustomResources:
         types = resource_types_of(crd)
         group = crd["spec"]["group"]
         converter = self._converter(crd) or Relabel(group)
-        served = [Served(type_, converter) for type_ in types]
+        since = revision if crd["metadata"].get("generation", 1) > 1 else 0
+        served = [Served(type_, converter, since) for type_ in types]
         keys = [(type_.group, type_.version, type_.plural) for type_ in types]
         self._registered[name] = _Registered(spec, keys)
         self._catalog.replace(known.keys if known else (), served)
@@ -129,8 +130,6 @@ class CustomResources:
                 current["status"] = crd_status(current, self._names_beside(current), now)
 
             await self._writer.change(KIND, "", name, edit, "status")
-        if is_established(crd) and FINALIZER not in (crd["metadata"].get("finalizers") or ()):
-            await self._writer.change(KIND, "", name, _add_finalizer)
 
     async def _end(self, name: str, crd: JSONObject) -> None:
         """Delete all objects, then let the definition go."""
@@ -155,12 +154,6 @@ class CustomResources:
             current["status"] = terminating(current, reason, message, now)
 
         await self._writer.change(KIND, "", name, edit, "status")
-
-
-def _add_finalizer(crd: JSONObject) -> None:
-    finalizers = crd["metadata"].get("finalizers") or []
-    if FINALIZER not in finalizers and "deletionTimestamp" not in crd["metadata"]:
-        crd["metadata"]["finalizers"] = [*finalizers, FINALIZER]
 
 
 def _drop_finalizer(crd: JSONObject) -> None:

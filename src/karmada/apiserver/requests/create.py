@@ -34,7 +34,7 @@ async def create_object(
         Operation.CREATE,
         type_,
         call.namespace,
-        meta.get("name") or "",
+        "" if managed else meta.get("name") or "",
         "",
         obj,
         None,
@@ -51,6 +51,8 @@ async def create_object(
         if generated:
             meta.pop("name", None)
         metadata.fill(context, meta, strategy.generation)
+        if not meta.get("name"):
+            raise refuse_nameless(call)
         if attempt == 0:
             strategy.prepare_create(obj)
             conforming.validate(call, obj, None)

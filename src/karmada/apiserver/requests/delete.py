@@ -44,6 +44,8 @@ _ANSWERED_WITH_OBJECT = frozenset(
 """Kinds whose deletion is answered with the deleted object instead of a Status."""
 _ORPHANED_BY_DEFAULT = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
 _POLICY_FINALIZERS = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
+DEFINITION_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+"""Keeps a CRD until its objects are gone."""
 _TRIES = 100
 
 
@@ -90,7 +92,7 @@ async def delete_collection(context: Context, call: Call) -> Answer:
             warnings=call.warnings,
         )
         try:
-            deleted = await delete_object(context, single, options)
+            deleted = await delete_object(context, single, options, collection=True)
         except Failure as failure:
             if failure.code == 404:
                 continue
@@ -120,8 +122,10 @@ def _options_body(call: Call) -> JSONObject | None:
     return body
 
 
-async def delete_object(context: Context, call: Call, options: DeleteOptions) -> Deleted:
-    """Delete or mark one object, whatever comes in between."""
+async def delete_object(
+    context: Context, call: Call, options: DeleteOptions, collection: bool = False
+) -> Deleted:
+    """Delete or mark one object, whatever comes in between; as part of a collection admission sees no name."""
     type_ = call.served.type
     admitted = False
     for _ in range(_TRIES):
@@ -130,7 +134,7 @@ async def delete_object(context: Context, call: Call, options: DeleteOptions) ->
             raise not_found(type_.group, type_.plural, call.name)
         obj = await reading.decoded(call.served, item.body)
         if not admitted:
-            await _admit(context, call, obj, options)
+            await _admit(context, call, obj, options, collection)
             admitted = True
         _check_preconditions(call, options, item)
         try:
@@ -140,7 +144,9 @@ async def delete_object(context: Context, call: Call, options: DeleteOptions) ->
     raise Failure(409, "Conflict", f"{type_.plural} {call.name} keeps changing; try again")
 
 
-async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteOptions) -> None:
+async def _admit(
+    context: Context, call: Call, old: JSONObject, options: DeleteOptions, collection: bool
+) -> None:
     body: JSONObject = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace_seconds is not None:
         body["gracePeriodSeconds"] = options.grace_seconds
@@ -166,6 +172,8 @@ async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteO
         options.dry_run,
         warnings=call.warnings,
     )
+    if collection:
+        request.name = ""
     await context.admission.mutate(request)
     await context.admission.validate(request)
 
@@ -200,6 +208,8 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
     metadata = obj["metadata"]
     grace, changed = _grace(served.type, options, obj)
     finalizers = _finalizers(served.type, metadata.get("finalizers") or [], options)
+    if served.type.kind == "CustomResourceDefinition" and not finalizers and "deletionTimestamp" not in metadata:
+        finalizers = [DEFINITION_FINALIZER]
     if finalizers != (metadata.get("finalizers") or []):
         metadata["finalizers"] = finalizers
         if not finalizers:
@@ -211,16 +221,21 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
         if "deletionTimestamp" not in metadata or changed:
             changed = True
             _mark(context, served.type, metadata, grace)
+            if served.type.kind == "CustomResourceDefinition":
+                obj["status"] = _terminating(context, obj)
         if not changed or options.dry_run:
             return Deleted(obj, False)
         return Deleted(await _write(context, call, item, obj), False)
-    if served.type.strategy.graceful_seconds is not None:
+    expected = item.revision
+    if served.type.strategy.graceful_seconds is not None and metadata.get("deletionGracePeriodSeconds") != 0:
         _mark(context, served.type, metadata, 0)
+        if not options.dry_run:
+            expected = int((await _write(context, call, item, obj))["metadata"]["resourceVersion"])
     if options.dry_run:
         return Deleted(obj, True)
     stored = await conforming.for_storage(context, served, obj)
     value = stored.served.encode(stored.obj)
-    revision = await context.store.delete(served.key, call.namespace, call.name, value, item.revision)
+    revision = await context.store.delete(served.key, call.namespace, call.name, value, expected)
     metadata["resourceVersion"] = str(revision)
     return Deleted(obj, True)
 
@@ -270,6 +285,13 @@ def _mark(context: Context, type_: ResourceType, metadata: JSONObject, grace: in
         metadata["deletionGracePeriodSeconds"] = grace
     if first and "generation" in metadata:
         metadata["generation"] += 1
+
+
+def _terminating(context: Context, crd: JSONObject) -> JSONObject:
+    from karmada.apiserver.crds.status import terminating
+
+    text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    return terminating(crd, "InstanceDeletionPending", text, rfc3339(context.now()))
 
 
 def _is_namespace(type_: ResourceType) -> bool:

@@ -19,4 +19,4 @@ async def get(context: Context, call: Call) -> Answer:
     if item is None:
         plural = served.type.plural
         raise not_found(served.type.group, "componentstatus" if plural == "componentstatuses" else plural, call.name)
-    return await reading.one(call, item.body)
+    return await reading.one(call, item.body, revision=item.revision)

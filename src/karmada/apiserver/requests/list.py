@@ -65,7 +65,10 @@ async def _answer(call: Call, page: Page, metadata: JSONObject) -> Answer:
         kind = reading.go_type(served, "List")
         message = f"you requested {view.form}, but the requested object is a list ({kind})"
         raise Failure(406, "NotAcceptable", message)
-    if view.form is Form.OBJECT and served.is_storage_version:
+    plain = served.is_storage_version and (
+        not served.since or all(item.revision >= served.since for item in page.items)
+    )
+    if view.form is Form.OBJECT and plain:
         return reading.written(call, 200, _joined(served, page, metadata))
     objects = await reading.objects(served, page.items)
     if view.form is Form.TABLE:

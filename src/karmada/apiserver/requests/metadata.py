@@ -20,11 +20,6 @@ def ensure(obj: JSONObject) -> JSONObject:
 def check_namespace(call: Call, metadata: JSONObject) -> None:
     """The namespace in the object must be that of the request; it is filled in when absent."""
     if not call.served.type.namespaced:
-        if metadata.get("namespace"):
-            if call.subresource:
-                metadata.pop("namespace")
-                return
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata.pop("namespace", None)
         return
     given = metadata.get("namespace")

@@ -18,18 +18,34 @@ from karmada.apiserver.store import Item
 
 
 async def decoded(served: Served, body: bytes) -> JSONObject:
-    """A stored object as a tree in the served version."""
+    """A stored object as a tree in the served version, conforming to its schema."""
     obj: JSONObject = orjson.loads(body)
-    if served.is_storage_version:
-        return obj
-    return (await served.converter.convert([obj], served.type.version))[0]
+    if not served.is_storage_version:
+        obj = (await served.converter.convert([obj], served.type.version))[0]
+        _conform(served, obj)
+    elif served.since:
+        _conform(served, obj)
+    return obj
 
 
-async def one(call: Call, body: bytes, code: int = 200) -> Answer:
-    """Answer with one stored object."""
+def _conform(served: Served, obj: JSONObject) -> None:
+    """The schema of a custom kind may be younger than the object, or another version's."""
+    if served.type.custom:
+        from karmada.apiserver.crds import objects as custom
+
+        custom.decode(served.type, obj)
+
+
+def is_plain(served: Served, revision: int) -> bool:
+    """Whether an object of this revision is stored just as it is served."""
+    return served.is_storage_version and revision >= served.since
+
+
+async def one(call: Call, body: bytes, code: int = 200, revision: int | None = None) -> Answer:
+    """Answer with one stored object; without a revision it has just been written."""
     served, view = call.served, call.view
     if view.form is Form.OBJECT:
-        if not served.is_storage_version:
+        if not (served.is_storage_version if revision is None else is_plain(served, revision)):
             body = orjson.dumps(await decoded(served, body))
         return written(call, code, body)
     return tree(call, await decoded(served, body), code)
@@ -75,9 +91,12 @@ def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObj
 async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
     """Items as trees in the served version, converted together."""
     trees: list[JSONObject] = [orjson.loads(item.body) for item in items]
-    if served.is_storage_version or not trees:
-        return trees
-    return await served.converter.convert(trees, served.type.version)
+    if not served.is_storage_version and trees:
+        trees = await served.converter.convert(trees, served.type.version)
+    if served.type.custom and (served.since or not served.is_storage_version):
+        for obj in trees:
+            _conform(served, obj)
+    return trees
 
 
 def written(call: Call, code: int, body: bytes) -> Answer:

@@ -59,6 +59,8 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route
         allowed = bool(path.namespace) or verb in ("list", "watch")
     else:
         if path.namespace:
+            if type_.custom:
+                raise PageNotFound
             raise not_served()
         allowed = True
     if method == "HEAD" or not verb:

@@ -45,6 +45,8 @@ class Change:
     door: Door = Door.MAIN
     managed: bool = False
     """`build` keeps managedFields itself (apply)."""
+    admitted: bool = False
+    """Admission has judged the change already, in another form."""
     tries: int = _TRIES
     view: Callable[[JSONObject], JSONObject] | None = None
     """What admission sees instead of the object, where the subresource has a kind of its own."""
@@ -146,7 +148,8 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         change.view_kind,
         call.warnings,
     )
-    await context.admission.mutate(request)
+    if not change.admitted:
+        await context.admission.mutate(request)
     if view is None and request.object is not None and request.object is not new:
         new = request.object
         metadata.keep(metadata.ensure(new), old["metadata"])
@@ -156,7 +159,8 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     metadata.tidy(meta)
     if strategy.generation and change.door is Door.MAIN and not metadata.same_generation(served.type, new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
-    await context.admission.validate(request)
+    if not change.admitted:
+        await context.admission.validate(request)
     if change.options.dry_run:
         return orjson.dumps(new)
     if ownership.unchanged(new, old):
@@ -164,7 +168,10 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     stored = await conforming.for_storage(context, served, new)
     value = stored.served.encode(stored.obj)
     if _is_finished(new):
-        await context.store.delete(served.key, call.namespace, call.name, value, item.revision)
+        last = await conforming.for_storage(context, served, old)
+        await context.store.delete(
+            served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision
+        )
         return value.at(item.revision)
     written = await context.store.update(
         served.key, call.namespace, call.name, value, stored.served.index(stored.obj), item.revision

@@ -86,12 +86,12 @@ async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEve
 
 async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:
     """The watch as the body of an HTTP answer."""
-    call = watch.call
+    call, served = watch.call, watch.call.served
     plain = call.view.form is Form.OBJECT and call.served.is_storage_version
     first = True
     try:
         async for events in batches(context, watch):
-            if plain:
+            if plain and (not served.since or all(event.item.revision >= served.since for event in events)):
                 yield b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
                 continue
             parts = []

@@ -52,7 +52,7 @@ async def bind(context: Context, call: Call) -> Answer:
         status["conditions"] = [*conditions, scheduled]
         return pod
 
-    await changed(context, Change(where, options, build, Door.OTHER, managed=True))
+    await changed(context, Change(where, options, build, Door.OTHER, managed=True, admitted=True))
     return _success()
 
 
