@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from karmada.apiserver.builtin.conversions import converter_of
 from karmada.apiserver.resources import ResourceType
-from karmada.apiserver.served import Served
+from karmada.apiserver.served import Converter, Served
 
 Key = tuple[str, str, str]
 
@@ -17,7 +17,11 @@ Key = tuple[str, str, str]
 class Catalog:
     """Served resources by group, version and plural name."""
 
-    def __init__(self, types: Iterable[ResourceType] = ()) -> None:
+    def __init__(
+        self,
+        types: Iterable[ResourceType] = (),
+        converter: Callable[[ResourceType], Converter | None] = lambda type_: None,
+    ) -> None:
         self.version = 0
         self._served: dict[Key, Served] = {}
         self._kinds: dict[Key, Served] = {}

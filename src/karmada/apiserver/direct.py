@@ -64,9 +64,7 @@ class DirectTransport:
         with _typed_errors():
             async for events in batches(self._door.pipeline.context, opened):
                 if plain and (not since or all(event.item.revision >= since for event in events)):
-                    yield [
-                        WatchEvent(event.type, event.item.body or _bookmark(call, event)) for event in events
-                    ]
+                    yield [WatchEvent(event.type, event.item.body or _bookmark(call, event)) for event in events]
                 else:
                     yield [await _converted(call, event) for event in events]
 

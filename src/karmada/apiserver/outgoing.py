@@ -251,7 +251,11 @@ def _connection_problem(target: Target, error: Exception) -> str:
         return f"dial tcp {host}:{port}: connect: connection refused"
     if isinstance(error, asyncio.IncompleteReadError | ConnectionResetError):
         return "EOF"
-    return f"dial tcp: lookup {host}: no such host" if isinstance(error, OSError) and error.errno in (-2, -3) else str(error)
+    return (
+        f"dial tcp: lookup {host}: no such host"
+        if isinstance(error, OSError) and error.errno in (-2, -3)
+        else str(error)
+    )
 
 
 def target_of(url: str, authorities: bytes) -> Target:

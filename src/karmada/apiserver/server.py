@@ -48,6 +48,7 @@ from karmada.apiserver.controllers.expiry import Expiry
 from karmada.apiserver.controllers.garbage import GarbageCollector
 from karmada.apiserver.controllers.namespaces import NamespaceController
 from karmada.apiserver.controllers.service_accounts import ServiceAccounts
+from karmada.apiserver.controllers.worker import Controller
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
@@ -117,16 +118,14 @@ class ApiServer:
         self.audit = AuditLog(options.audit) if options.audit is not None else None
         self.traffic = Traffic(audit=self.audit, requester=self.identity.requester_of)
         self._caller = HttpCaller()
-        self.context = Context(
-            self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix
-        )
+        self.context = Context(self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix)
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
         self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
         pages = ServerPages(self.catalog, self.identity, self._checks, self.api_services.groups, self._metrics_text)
         self.door = Door(self.pipeline, self.identity.rbac, pages)
         self.custom_resources = CustomResources(self.context, lambda crd: None)
-        self._controllers = [
+        self._controllers: list[Controller] = [
             NamespaceController(self.context),
             GarbageCollector(self.context),
             ServiceAccounts(self.context, self.identity, lambda: self.identity.authority.certificate_pem),
@@ -247,4 +246,3 @@ def _uid() -> str:
 
 def _suffix() -> str:
     return "".join(random.choices(_SUFFIX, k=5))
-

@@ -44,7 +44,8 @@ def address_of(store: ObjectStore, namespace: str, name: str, port: int) -> Addr
         return endpoint
     cluster_ip = spec.get("clusterIP") or ""
     if not cluster_ip or cluster_ip == "None" or spec.get("selector"):
-        message = f'endpoints for service/{name} in "{namespace}" have no addresses with port name "{declared.get("name", "")}"'
+        where = f'with port name "{declared.get("name", "")}"'
+        message = f'endpoints for service/{name} in "{namespace}" have no addresses {where}'
         raise Unreachable("MissingEndpoints", message)
     return Address(cluster_ip, port)
 
@@ -59,10 +60,10 @@ def _endpoint(store: ObjectStore, namespace: str, name: str, port: JSONObject) -
         found = _from_slice(orjson.loads(item.body), port)
         if found is not None:
             return found
-    item = store.get(("", "endpoints"), namespace, name)
-    if item is None:
+    endpoints = store.get(("", "endpoints"), namespace, name)
+    if endpoints is None:
         return None
-    for subset in orjson.loads(item.body).get("subsets") or ():
+    for subset in orjson.loads(endpoints.body).get("subsets") or ():
         ports = [p for p in subset.get("ports") or () if p.get("name", "") == port.get("name", "")]
         addresses = subset.get("addresses") or ()
         if ports and addresses:

@@ -34,9 +34,7 @@ class ServiceAddresses:
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of services through their main door."""
-        return (
-            request.type.stored_as == _KIND and not request.subresource and request.operation is not Operation.DELETE
-        )
+        return request.type.stored_as == _KIND and not request.subresource and request.operation is not Operation.DELETE
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Allocate what the service needs and does not have."""
@@ -63,7 +61,7 @@ class ServiceAddresses:
             wanted = self._free_ip()
             for letter in "/%":
                 if letter in request.name:
-                    text = f'spec.parentRef.name: Invalid value: "{request.name}": may not contain \'{letter}\''
+                    text = f"spec.parentRef.name: Invalid value: \"{request.name}\": may not contain '{letter}'"
                     why = f'failed to allocate IP: IPAddress.networking.k8s.io "{wanted}" is invalid: {text}'
                     raise _refused(request, "spec.clusterIPs", [""], why)
         spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted]
@@ -95,7 +93,9 @@ class ServiceAddresses:
 
     def _give_ports(self, request: AdmissionRequest, spec: JSONObject, old: JSONObject, owner: _Owner) -> None:
         kind = spec.get("type")
-        needs = kind == "NodePort" or (kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False)
+        needs = kind == "NodePort" or (
+            kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
+        )
         taken: dict[int, set[str]] = {}
         for index, port in enumerate(spec.get("ports") or ()):
             number = port.get("nodePort")

@@ -1,7 +1,7 @@
 """Objects that configure admission, decoded once per change: webhook configurations, policies, bindings, quotas."""
 
-from typing import Generic, TypeVar
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import orjson
 

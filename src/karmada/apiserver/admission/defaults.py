@@ -1,4 +1,4 @@
-"""What the cluster's own objects fill into new ones: priorities, tolerations, default classes, protection finalizers."""
+"""What the cluster fills into new objects: priorities, tolerations, default classes, protection finalizers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,9 +7,9 @@ import orjson
 
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Kind, ObjectStore
+from karmada.apiserver.times import rfc3339
 
 _PODS: Kind = ("", "pods")
 _CLAIMS: Kind = ("", "persistentvolumeclaims")
@@ -30,9 +30,7 @@ class _OnCreate:
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New objects of the kind."""
-        return (
-            request.operation is Operation.CREATE and not request.subresource and request.type.stored_as == self.kind
-        )
+        return request.operation is Operation.CREATE and not request.subresource and request.type.stored_as == self.kind
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Nothing to validate."""
@@ -65,12 +63,16 @@ class PodPriority(_OnCreate):
         given = spec.get("priority")
         if given is not None and given != value:
             why = f"the integer value of priority ({given}) must not be provided in pod spec"
-            raise refusal(request, f"{why}; priority admission controller computed {value} from the given PriorityClass name")
+            raise refusal(
+                request, f"{why}; priority admission controller computed {value} from the given PriorityClass name"
+            )
         spec["priority"] = value
         given_policy = spec.get("preemptionPolicy")
         if given_policy is not None and given_policy != policy:
             why = f"the string value of PreemptionPolicy ({given_policy}) must not be provided in pod spec"
-            raise refusal(request, f"{why}; priority admission controller computed {policy} from the given PriorityClass name")
+            raise refusal(
+                request, f"{why}; priority admission controller computed {policy} from the given PriorityClass name"
+            )
         spec["preemptionPolicy"] = policy
 
 
@@ -189,7 +191,7 @@ def _default_by_annotation(objects: list[JSONObject], annotation: str) -> str:
         return obj["metadata"]["creationTimestamp"], obj["metadata"]["name"]
 
     newest = max(age(obj)[0] for obj in defaults)
-    return min(obj["metadata"]["name"] for obj in defaults if age(obj)[0] == newest)
+    return min(str(obj["metadata"]["name"]) for obj in defaults if age(obj)[0] == newest)
 
 
 _PROTECTION = {
@@ -205,9 +207,7 @@ class StorageInUse:
     def applies(self, request: AdmissionRequest) -> bool:
         """New objects of these kinds."""
         return (
-            request.operation is Operation.CREATE
-            and not request.subresource
-            and request.type.stored_as in _PROTECTION
+            request.operation is Operation.CREATE and not request.subresource and request.type.stored_as in _PROTECTION
         )
 
     async def mutate(self, request: AdmissionRequest) -> None:

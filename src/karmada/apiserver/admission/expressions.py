@@ -7,15 +7,15 @@ from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.reviews import user_info
 from karmada.apiserver.resources import JSONObject
 
-_VARIABLES = {
-    name: "dyn" for name in ("object", "oldObject", "request", "namespaceObject", "params", "variables")
-}
+_VARIABLES = dict.fromkeys(("object", "oldObject", "request", "namespaceObject", "params", "variables"), "dyn")
 
 
 class Expressions:
     """Evaluates expressions about one request; named variables are computed when first used."""
 
-    def __init__(self, request: AdmissionRequest, namespace: JSONObject | None, params: JSONObject | None = None) -> None:
+    def __init__(
+        self, request: AdmissionRequest, namespace: JSONObject | None, params: JSONObject | None = None
+    ) -> None:
         self._values: dict[str, Any] = {
             "object": request.object,
             "oldObject": request.old,

@@ -67,7 +67,7 @@ def _rule(rule: JSONObject, request: AdmissionRequest, type_: ResourceType) -> b
 
 
 def _contains(values: list[str] | None, value: str) -> bool:
-    return bool(values) and ("*" in values or value in values)
+    return values is not None and ("*" in values or value in values)
 
 
 def _resource(pattern: str, resource: str, subresource: str) -> bool:

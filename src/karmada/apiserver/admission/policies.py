@@ -74,9 +74,8 @@ class ValidatingPolicies:
     def _matches(self, constraints: JSONObject, request: AdmissionRequest, needs_rules: bool) -> bool:
         policy = constraints.get("matchPolicy") or "Equivalent"
         rules = constraints.get("resourceRules")
-        if rules or needs_rules:
-            if matching.match_rules(rules or (), policy, request, self._catalog) is None:
-                return False
+        if (rules or needs_rules) and matching.match_rules(rules or (), policy, request, self._catalog) is None:
+            return False
         excluded = constraints.get("excludeResourceRules") or ()
         if excluded and matching.match_rules(excluded, policy, request, self._catalog) is not None:
             return False
@@ -139,7 +138,9 @@ class ValidatingPolicies:
         group, _, version = kind["apiVersion"].rpartition("/")
         served = self._catalog.by_kind(group, version, kind["kind"])
         if served is None:
-            raise _NoParameters(f"failed to find resource referenced by paramKind: '{kind['apiVersion']}, Kind={kind['kind']}'")
+            raise _NoParameters(
+                f"failed to find resource referenced by paramKind: '{kind['apiVersion']}, Kind={kind['kind']}'"
+            )
         namespace = ""
         if served.type.namespaced:
             namespace = reference.get("namespace") or request.namespace

@@ -128,7 +128,9 @@ def _patch(response: JSONObject, mutating: bool) -> list[Any]:
         return []
     if not encoded:
         if kind:
-            raise BadReview("received invalid webhook response: webhook returned response.patchType but not response.patch")
+            raise BadReview(
+                "received invalid webhook response: webhook returned response.patchType but not response.patch"
+            )
         return []
     if not kind:
         raise BadReview("received invalid webhook response: webhook returned response.patch but not response.patchType")

@@ -142,9 +142,10 @@ class Webhooks:
             return request.object, request.old
         other = self._catalog.find(matched.type.group, matched.type.version, matched.type.plural)
         own = self._catalog.find(request.type.group, request.type.version, request.type.plural)
-        assert other is not None and own is not None
+        assert other is not None
+        assert own is not None
         served = own if other.is_storage_version else other
-        converted = []
+        converted: list[JSONObject | None] = []
         for obj in (request.object, request.old):
             if obj is None:
                 converted.append(None)
@@ -164,7 +165,11 @@ class Webhooks:
         joint = "&" if "?" in target.path else "?"
         query = f"{joint}timeout={hook.seconds}s"
         target = target._replace(path=target.path + query)
-        headers = {"Content-Type": "application/json", "Accept": "application/json, */*", "User-Agent": "kube-apiserver-admission"}
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, */*",
+            "User-Agent": "kube-apiserver-admission",
+        }
         try:
             response = await self._caller.request("POST", target, headers, body, hook.seconds)
         except CallFailed as error:

@@ -96,7 +96,9 @@ class Proxy:
         }
         headers.update(identity_headers(user))
         answer = await self._caller.open(request.method, self._target(backend, path), headers, request.body)
-        kept = {name: value for name, value in answer.headers.items() if name not in (*_HOP_BY_HOP, "content-type", "date")}
+        kept = {
+            name: value for name, value in answer.headers.items() if name not in (*_HOP_BY_HOP, "content-type", "date")
+        }
         return Streamed(answer.status, _closing(answer.chunks), answer.headers.get("content-type", ""), kept)
 
 

@@ -16,10 +16,10 @@ from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests.model import AnyAnswer, Context
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.apiserver.times import rfc3339
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiregistration.k8s.io", "apiservices")

@@ -17,10 +17,10 @@ from karmada.apiserver.crds import Names, crd_status, resource_types_of
 from karmada.apiserver.crds.status import is_established, terminating
 from karmada.apiserver.requests.delete import DEFINITION_FINALIZER as FINALIZER
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Converter, Relabel, Served
 from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.apiserver.times import rfc3339
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")

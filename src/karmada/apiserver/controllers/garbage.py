@@ -64,9 +64,9 @@ class GarbageCollector:
 
     def _consider(self, kind: Kind, item: Item) -> None:
         body = item.body
-        if _DELETED_MARK in body and (_FOREGROUND_MARK in body or _ORPHAN_MARK in body):
-            self._add(kind, item)
-        elif item.index.owners and any(self._store.by_uid(owner) is None for owner in item.index.owners):
+        if (_DELETED_MARK in body and (_FOREGROUND_MARK in body or _ORPHAN_MARK in body)) or (
+            item.index.owners and any(self._store.by_uid(owner) is None for owner in item.index.owners)
+        ):
             self._add(kind, item)
 
     def _revisit(self, uid: str) -> None:

@@ -12,9 +12,9 @@ import orjson
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.apiserver.times import rfc3339
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "namespaces")
@@ -154,7 +154,10 @@ def _conditions(remaining: Remaining) -> list[JSONObject]:
         condition(
             "NamespaceDeletionContentFailure",
             bool(remaining.failures),
-            ("ContentDeletionFailed", f"Failed to delete all resource types, {len(remaining.failures)} remaining: {failed}"),
+            (
+                "ContentDeletionFailed",
+                f"Failed to delete all resource types, {len(remaining.failures)} remaining: {failed}",
+            ),
             ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
         ),
         condition(

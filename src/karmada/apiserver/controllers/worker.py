@@ -8,13 +8,25 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 _log = logging.getLogger(__name__)
 _FIRST_DELAY = 0.01
 _LONGEST_DELAY = 60.0
+
+
+class Controller(Protocol):
+    """Something that works in the background from `start` to `stop`."""
+
+    def start(self) -> None:
+        """Look at what there is, then follow events."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop working."""
+        ...
 
 
 class Worker(Generic[K]):

@@ -8,9 +8,9 @@ from karmada.apiserver.requests import bodies, conforming, metadata
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.requests.update import Change, Door, modify
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.times import rfc3339
 
 
 async def apply(context: Context, call: Call) -> Answer:

@@ -157,24 +157,25 @@ def _not_an_object(call: Call, obj: Any, kind: str) -> Failure:
 
 def _check_custom(api_version: str, kind: str, served: Served) -> None:
     if api_version != served.api_version:
-        raise bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version ({served.api_version})"
-        )
+        raise _wrong_version(api_version, served)
     if kind != served.kind:
         message = f"{kind} in version {served.type.version!r} cannot be handled as a {served.kind}"
-        raise bad_request(message.replace("'", '"') + f": no kind \"{kind}\" is registered")
+        raise bad_request(message.replace("'", '"') + f': no kind "{kind}" is registered')
 
 
 def _wrong_kind(catalog: Catalog, api_version: str, kind: str, served: Served) -> Failure:
     group, _, version = api_version.rpartition("/")
     if kind == served.kind and group == served.type.group and group:
-        return bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version ({served.api_version})"
-        )
+        return _wrong_version(api_version, served)
     head = f'{kind} in version "{version}" cannot be handled as a {served.kind}'
     known = catalog.by_kind(group, version, kind) is not None or (kind == "List" and api_version == "v1")
     if known:
         package = served.type.group.split(".")[0] if served.type.group else "core"
         return bad_request(f"{head}: converting ({version}.{kind}) to ({package}.{served.kind}): unknown conversion")
-    scheme = 'no kind "%s" is registered for version "%s" in scheme "pkg/runtime/scheme.go:111"' % (kind, api_version)
-    return bad_request(f"{head}: {scheme}")
+    scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+    return bad_request(f'{head}: no kind "{kind}" is registered for version "{api_version}" {scheme}')
+
+
+def _wrong_version(api_version: str, served: Served) -> Failure:
+    expected = f"does not match the expected API version ({served.api_version})"
+    return bad_request(f"the API version in the data ({api_version}) {expected}")

@@ -16,10 +16,10 @@ from karmada.apiserver.requests.list import read_page
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, delete_options, list_options
 from karmada.apiserver.requests.selection import select
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Mismatch
 from karmada.apiserver.store import Item
+from karmada.apiserver.times import rfc3339
 
 _ANSWERED_WITH_OBJECT = frozenset(
     {
@@ -122,9 +122,7 @@ def _options_body(call: Call) -> JSONObject | None:
     return body
 
 
-async def delete_object(
-    context: Context, call: Call, options: DeleteOptions, collection: bool = False
-) -> Deleted:
+async def delete_object(context: Context, call: Call, options: DeleteOptions, collection: bool = False) -> Deleted:
     """Delete or mark one object, whatever comes in between; as part of a collection admission sees no name."""
     type_ = call.served.type
     admitted = False
@@ -144,9 +142,7 @@ async def delete_object(
     raise Failure(409, "Conflict", f"{type_.plural} {call.name} keeps changing; try again")
 
 
-async def _admit(
-    context: Context, call: Call, old: JSONObject, options: DeleteOptions, collection: bool
-) -> None:
+async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteOptions, collection: bool) -> None:
     body: JSONObject = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace_seconds is not None:
         body["gracePeriodSeconds"] = options.grace_seconds
@@ -250,8 +246,7 @@ def _grace(type_: ResourceType, options: DeleteOptions, obj: JSONObject) -> tupl
     if wanted < 0:
         wanted = 1
     if type_.plural == "pods" and (
-        not (obj.get("spec") or {}).get("nodeName")
-        or (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+        not (obj.get("spec") or {}).get("nodeName") or (obj.get("status") or {}).get("phase") in ("Failed", "Succeeded")
     ):
         wanted = 0
     if "deletionTimestamp" not in metadata:
@@ -298,9 +293,7 @@ def _is_namespace(type_: ResourceType) -> bool:
     return type_.plural == "namespaces" and type_.group == ""
 
 
-async def _mark_namespace(
-    context: Context, call: Call, options: DeleteOptions, item: Item, obj: JSONObject
-) -> Deleted:
+async def _mark_namespace(context: Context, call: Call, options: DeleteOptions, item: Item, obj: JSONObject) -> Deleted:
     """A namespace terminates: its content goes first, then its own finalizers (see `controllers.namespaces`)."""
     metadata = obj["metadata"]
     if "deletionTimestamp" in metadata:

@@ -64,9 +64,7 @@ class HttpDoor:
                 if elsewhere is not None:
                     return await self._forward(elsewhere, request, user)
             headers = request.headers
-            call = self._door.call(
-                request.method, verb, path, user, params, request.body, headers.get("accept", "")
-            )
+            call = self._door.call(request.method, verb, path, user, params, request.body, headers.get("accept", ""))
             call.content_type = headers.get("content-type", "")
             call.agent = headers.get("user-agent", "")
             call.http = request

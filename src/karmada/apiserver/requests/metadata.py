@@ -2,8 +2,8 @@
 
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import FieldError, JSONObject, ResourceType
+from karmada.apiserver.times import rfc3339
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
@@ -70,7 +70,9 @@ def keep(metadata: JSONObject, old: JSONObject) -> list[FieldError]:
     for field in ("uid", "deletionTimestamp"):
         given = metadata.get(field)
         if given and given != old.get(field):
-            error = FieldError("FieldValueInvalid", f"metadata.{field}", f'Invalid value: "{given}": field is immutable')
+            error = FieldError(
+                "FieldValueInvalid", f"metadata.{field}", f'Invalid value: "{given}": field is immutable'
+            )
             errors += [error, error]
     grace = metadata.get("deletionGracePeriodSeconds")
     if grace is not None and old.get("deletionTimestamp") and grace != old.get("deletionGracePeriodSeconds"):

@@ -199,7 +199,7 @@ def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
     errors: list[FieldError] = []
     orphan, policy = source.get("orphanDependents"), source.get("propagationPolicy") or ""
     if orphan is not None and policy:
-        text = "Invalid value: \"%s\": orphanDependents and deletionPropagation cannot be both set" % policy
+        text = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
     if policy and policy not in _POLICIES:
         text = f'Unsupported value: "{policy}": supported values: "Background", "Foreground", "Orphan", "nil"'

@@ -4,7 +4,6 @@ The common case, the stored version as plain JSON, hands out the stored bytes un
 """
 
 import time
-import time
 from collections.abc import Sequence
 
 import orjson
@@ -78,7 +77,7 @@ def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObj
     """A Table of some objects; `more` are further fields of the list metadata."""
     include = call.params.get("includeObject", "")
     if include not in ("", "Metadata", "Object", "None"):
-        text = f'includeObject: Invalid value: "{include}": must be \'Metadata\', \'Object\', \'None\', or empty'
+        text = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
         raise Failure(400, "BadRequest", f"Unable to convert to Table as requested: {text}")
     from karmada.apiserver import printing
 

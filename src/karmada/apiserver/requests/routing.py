@@ -89,6 +89,4 @@ def not_served() -> Failure:
 
 def method_not_allowed() -> Failure:
     """The path is known, the method is not."""
-    return Failure(
-        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
-    )
+    return Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})

@@ -72,9 +72,7 @@ async def update(context: Context, call: Call) -> Answer:
         raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
     encoded = orjson.dumps(obj)
     first = [obj]
-    change = Change(
-        call, options, lambda current: first.pop() if first else orjson.loads(encoded), door
-    )
+    change = Change(call, options, lambda current: first.pop() if first else orjson.loads(encoded), door)
     return await modify(context, change)
 
 
@@ -169,9 +167,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     value = stored.served.encode(stored.obj)
     if _is_finished(new):
         last = await conforming.for_storage(context, served, old)
-        await context.store.delete(
-            served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision
-        )
+        await context.store.delete(served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision)
         return value.at(item.revision)
     written = await context.store.update(
         served.key, call.namespace, call.name, value, stored.served.index(stored.obj), item.revision

@@ -93,7 +93,9 @@ class Connect:
 
         if self._backends.forward is None:
             raise _absent(call)
-        upgrade = forward_upgrade(request, call.namespace, call.name, self._backends.forward)
+        asked = parse_qs(request.query).get("ports", ())
+        ports = [int(port) for ports in asked for port in ports.split(",") if port.isdigit()]
+        upgrade = forward_upgrade(request, call.namespace, call.name, ports, self._backends.forward)
         return Upgraded(upgrade.headers, upgrade.serve)
 
     def _exec(self, call: Call, request: HttpRequest, pod: JSONObject) -> AnyAnswer:
@@ -121,9 +123,7 @@ def _container(call: Call, pod: JSONObject, asked: str) -> str:
     spec = pod.get("spec") or {}
     names = [container["name"] for container in spec.get("containers") or ()]
     others = [
-        container["name"]
-        for group in ("initContainers", "ephemeralContainers")
-        for container in spec.get(group) or ()
+        container["name"] for group in ("initContainers", "ephemeralContainers") for container in spec.get(group) or ()
     ]
     if asked:
         if asked not in names and asked not in others:

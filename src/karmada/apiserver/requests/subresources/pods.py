@@ -9,11 +9,11 @@ from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.requests.update import Change, Door, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Served
 from karmada.apiserver.store import Kind
+from karmada.apiserver.times import rfc3339
 
 _BUDGETS: Kind = ("policy", "poddisruptionbudgets")
 _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -35,7 +35,7 @@ async def bind(context: Context, call: Call) -> Answer:
         if "deletionTimestamp" in pod["metadata"]:
             raise conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
         if spec.get("nodeName"):
-            why = f"pod {name} is already assigned to node \"{spec['nodeName']}\""
+            why = f'pod {name} is already assigned to node "{spec["nodeName"]}"'
             raise conflict("", "pods/binding", name, why)
         spec["nodeName"] = node
         annotations = (body.get("metadata") or {}).get("annotations")

@@ -9,8 +9,8 @@ from karmada.apiserver.requests import bodies, conforming, metadata, ownership
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.pipeline import Special, Verb
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.times import rfc3339
 
 
 def review_handlers(identity: Identity, authorizer: Authorizer) -> dict[Special, Verb]:

@@ -50,9 +50,7 @@ async def scale(context: Context, call: Call) -> Answer:
 def _change(
     call: Call, options: WriteOptions, build: Callable[[JSONObject], JSONObject], managed: bool = False
 ) -> Change:
-    return Change(
-        call, options, build, Door.MAIN, managed, view=lambda obj: scale_of(call, obj), view_kind=KIND
-    )
+    return Change(call, options, build, Door.MAIN, managed, view=lambda obj: scale_of(call, obj), view_kind=KIND)
 
 
 async def _apply(context: Context, call: Call) -> Answer:
@@ -96,7 +94,9 @@ def _check(call: Call, wanted: JSONObject) -> None:
     if replicas < 0 and call.served.type.custom:
         text = f"Invalid value: {replicas}: should be a non-negative integer"
         path = paths_of(call).spec
-        raise invalid(call.served.type.group, call.served.kind, call.name, [FieldError("FieldValueInvalid", path, text)])
+        raise invalid(
+            call.served.type.group, call.served.kind, call.name, [FieldError("FieldValueInvalid", path, text)]
+        )
     if replicas < 0:
         text = f"Invalid value: {replicas}: must be greater than or equal to 0"
         error = FieldError("FieldValueInvalid", "spec.replicas", text)
@@ -112,7 +112,11 @@ def scale_of(call: Call, obj: JSONObject) -> JSONObject:
     """The Scale of an object."""
     paths = paths_of(call)
     source = obj["metadata"]
-    meta = {key: source[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in source}
+    meta = {
+        key: source[key]
+        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if key in source
+    }
     spec: JSONObject = {}
     replicas = dig(obj, paths.spec)
     if replicas:
