@@ -29,7 +29,6 @@ CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 
 async def eventually(check: Callable[[], Awaitable[Any]], attempts: int = 500) -> Any:
@@ -102,9 +101,6 @@ async def road() -> Any:
         push = PushMembers(open_transport, REAL)
         ControllerManager(context, push).start(supervisor)
         for name in members:
-            await client.resource(NAMESPACES).create(
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"karmada-es-{name}"}}
-            )
             cluster = {
                 "apiVersion": "cluster.karmada.io/v1alpha1",
                 "kind": "Cluster",
@@ -112,14 +108,18 @@ async def road() -> Any:
                 "spec": {"syncMode": "Push"},
             }
             await client.resource(CLUSTERS).create(cluster)
-            ready = {
-                "type": "Ready",
-                "status": "True",
-                "reason": "ClusterReady",
-                "message": "",
-                "lastTransitionTime": "2024-01-01T00:00:00Z",
-            }
-            await client.resource(CLUSTERS).patch(name, {"status": {"conditions": [ready]}}, subresource="status")
+
+        async def ready() -> bool:
+            listed = await client.resource(CLUSTERS).list()
+            return all(
+                any(
+                    c["type"] == "Ready" and c["status"] == "True"
+                    for c in cluster.get("status", {}).get("conditions", ())
+                )
+                for cluster in listed.items
+            )
+
+        await eventually(ready)
         yield client, {name: Client(server.direct(ADMIN)) for name, server in members.items()}
         await push.close()
 

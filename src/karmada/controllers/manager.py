@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.binding import BindingController
 from karmada.controllers.binding_status import BindingStatusController
+from karmada.controllers.cluster import ClusterController
+from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.context import Context
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
@@ -43,6 +45,7 @@ class ControllerManager:
     context: Context
     members: Members
     selection: Selection = field(default_factory=Selection)
+    status: StatusOptions = field(default_factory=StatusOptions)
 
     def start(self, supervisor: Supervisor) -> None:
         """Start every selected controller; each is restarted on its own when it dies."""
@@ -66,5 +69,10 @@ class ControllerManager:
             yield "execution", ExecutionController(self.context, self.members, works).controller.run
         if self.selection.enabled("workStatus"):
             yield "workStatus", WorkStatusController(self.context, self.members, works).controller.run
+        if self.selection.enabled("cluster"):
+            yield "cluster", ClusterController(self.context).controller.run
+        if self.selection.enabled("clusterStatus"):
+            status = ClusterStatusController(self.context, self.members, self.status)
+            yield "clusterStatus", status.controller.run
         if self.selection.enabled("namespace"):
             yield "namespace", NamespaceController(self.context).controller.run

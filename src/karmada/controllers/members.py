@@ -3,12 +3,14 @@
 `membership` implements it for push clusters from Cluster objects and their Secrets; the agent for its own cluster.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
 from karmada.machinery.client import Client
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.summary import Summary
 
 
 class MemberUnavailable(Exception):
@@ -26,6 +28,10 @@ class Member(Protocol):
     @property
     def client(self) -> Client:
         """Access to its API server."""
+        ...
+
+    async def count(self, models: Sequence[ResourceModel]) -> Summary:
+        """Its nodes, what they offer and what of it is taken."""
         ...
 
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:

@@ -1,11 +1,11 @@
 """Connections to members: one per cluster, shared by all controllers, renewed when what it was made from changes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from karmada.api import labels
-from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
 from karmada.controllers.members import Member
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
@@ -14,6 +14,8 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
+from karmada.membership.census import Census
+from karmada.membership.summary import Summary
 
 OpenTransport = Callable[[Cluster], Awaitable[Transport]]
 """Makes a transport for a cluster; raises `MemberUnavailable` with the reason when it cannot."""
@@ -28,6 +30,13 @@ class MemberConnection:
     client: Client
     informers: InformerFactory
     supervisor: Supervisor
+    _census: Census | None = None
+
+    async def count(self, models: Sequence[ResourceModel]) -> Summary:
+        """Its nodes, what they offer and what of it is taken."""
+        if self._census is None:
+            self._census = Census(self.informers)
+        return await self._census.count(models)
 
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
         """The informer of the objects Karmada manages there."""

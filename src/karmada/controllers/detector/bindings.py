@@ -150,7 +150,7 @@ def _merged(current: B | None, fresh: B) -> B:
         owner_references=owners if controller else (owner,),
     )
     spec = merge_spec(current.spec, fresh.spec)
-    if isinstance(current, ClusterResourceBinding):
+    if not current.metadata.namespace:
         # Whether dependencies follow is set once for cluster-scoped resources.
         spec = msgspec.structs.replace(spec, propagate_deps=current.spec.propagate_deps)
     return msgspec.structs.replace(current, metadata=metadata, spec=spec)

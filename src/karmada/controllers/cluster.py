@@ -1,0 +1,164 @@
+"""Cluster controller: gives every cluster its execution space and its taints, and sees it off when it leaves.
+
+A cluster leaves in this order: its execution space (and with it every Work) goes, no binding names it any more, then
+the finalizer goes. For a pull cluster that is not ready nobody would take the Works' finalizers off, so this does.
+"""
+
+from typing import Any
+
+import msgspec
+
+from karmada.api import conditions, events, finalizers, labels, names
+from karmada.api.cluster.v1alpha1 import Cluster, Taint
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.bindings import Bindings, without_finalizer
+from karmada.controllers.clusters import is_ready
+from karmada.controllers.context import Context
+from karmada.machinery.committer import Absent, Committer, Unchanged
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.errors import NotFound
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Item
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+COMPONENT = "cluster-controller"
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+TARGETS = "targets"
+NOT_READY, UNREACHABLE = "cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"
+LEAVING_WAIT = 1.0
+"""Seconds until a leaving cluster is looked at again, should no event come."""
+
+
+def targets(item: Item[Any]) -> list[str]:
+    """Index function of bindings: the clusters chosen for them."""
+    return [target.name for target in item.value.spec.clusters]
+
+
+class ClusterController:
+    """See the module."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._works: Informer[Work] = context.informers.of(Work)
+        self._namespaces: Informer[JSONObject] = context.informers.resource(NAMESPACES)
+        self._bindings = Bindings(context)
+        for informer in self._bindings.informers:
+            informer.add_index(TARGETS, targets)
+        self._commit = Committer(context.client.of(Cluster))
+        self._commit_work = Committer(context.client.of(Work))
+        self._commit_namespace = Committer(context.client.resource(NAMESPACES))
+        self._recorder = context.recorder(COMPONENT)
+        self.controller: Controller[str] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=5,
+            needs=(self._clusters, self._works, self._namespaces, *self._bindings.informers),
+            clock=context.clock,
+        )
+        self.controller.watch(self._clusters, lambda change: [change.key.name])
+        self.controller.watch(self._namespaces, _space_gone)
+
+    async def reconcile(self, name: str) -> Result:
+        """Bring one cluster's surroundings up to date."""
+        cluster = self._clusters.get(name)
+        if cluster is None:
+            return DONE
+        if cluster.metadata.deletion_timestamp is not None:
+            return await self._leave(cluster)
+        if finalizers.CLUSTER not in cluster.metadata.finalizers:
+            outcome = await self._commit.commit(cluster, _with_finalizer)
+            if isinstance(outcome, Absent):
+                return DONE
+            cluster = outcome.value
+        await self._ensure_space(cluster)
+        await self._taint(cluster)
+        return DONE
+
+    async def _ensure_space(self, cluster: Cluster) -> None:
+        space = names.execution_space(cluster.metadata.name)
+        if self._namespaces.get(space) is not None:
+            return
+        wanted: JSONObject = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": space, "labels": {labels.SYSTEM: "true"}},
+        }
+        await self._commit_namespace.ensure(space, "", lambda current: current or wanted)
+        text = f"Created execution space({space}) for cluster({cluster.metadata.name})."
+        self._tell(cluster, events.CREATE_EXECUTION_SPACE.succeeded, text)
+
+    async def _taint(self, cluster: Cluster) -> None:
+        outcome = await self._commit.commit(cluster, _tainted)
+        if isinstance(outcome, Unchanged | Absent):
+            return
+        taints = outcome.value.spec.taints
+        text = f"Taint cluster succeed: cluster now {told(taints)}."
+        self._tell(cluster, events.TAINT_CLUSTER.succeeded, text)
+
+    async def _leave(self, cluster: Cluster) -> Result:
+        if finalizers.CLUSTER not in cluster.metadata.finalizers:
+            return DONE
+        name = cluster.metadata.name
+        space = names.execution_space(name)
+        if not is_ready(cluster) and cluster.spec.sync_mode == "Pull":
+            await self._free_works(space)
+        try:
+            await self._context.client.resource(NAMESPACES).delete(space)
+            return RequeueAfter(LEAVING_WAIT)
+        except NotFound:
+            text = f"Removed execution space for cluster({name})."
+            self._tell(cluster, events.REMOVE_EXECUTION_SPACE.succeeded, text)
+        if any(informer.indexed_items(TARGETS, name) for informer in self._bindings.informers):
+            return RequeueAfter(LEAVING_WAIT)
+        await self._commit.commit(
+            cluster, lambda c: msgspec.structs.replace(c, metadata=without_finalizer(c.metadata, finalizers.CLUSTER))
+        )
+        return DONE
+
+    async def _free_works(self, space: str) -> None:
+        for work in self._works.values(space):
+            await self._commit_work.commit(
+                work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
+            )
+
+    def _tell(self, cluster: Cluster, reason: str, text: str) -> None:
+        self._recorder.event(ObjectReference.to(cluster), events.NORMAL, reason, text)
+
+
+def told(taints: tuple[Taint, ...]) -> str:
+    """Taints as events tell them."""
+    if not taints:
+        return "does not have taints"
+    shown = ",".join(
+        f"{{Key:{taint.key},{f'Value:{taint.value},' if taint.value else ''}Effect:{taint.effect}}}" for taint in taints
+    )
+    return f"has taints([{shown}])"
+
+
+def _with_finalizer(cluster: Cluster) -> Cluster:
+    metadata = cluster.metadata
+    if finalizers.CLUSTER in metadata.finalizers:
+        return cluster
+    metadata = msgspec.structs.replace(metadata, finalizers=(*metadata.finalizers, finalizers.CLUSTER))
+    return msgspec.structs.replace(cluster, metadata=metadata)
+
+
+def _tainted(cluster: Cluster) -> Cluster:
+    """The cluster with the taint that its readiness calls for, and without the other."""
+    ready = next((c.status for c in cluster.status.conditions if c.type == conditions.READY), "False")
+    wanted = {"False": NOT_READY, "Unknown": UNREACHABLE}.get(ready)
+    kept = tuple(t for t in cluster.spec.taints if t.key == wanted or t.key not in (NOT_READY, UNREACHABLE))
+    if wanted and not any(t.key == wanted for t in kept):
+        kept += (Taint(key=wanted, effect="NoSchedule"),)
+    if kept == cluster.spec.taints:
+        return cluster
+    return msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, taints=kept))
+
+
+def _space_gone(change: Change[JSONObject]) -> list[str]:
+    name = change.key.name
+    if change.new is None and name.startswith("karmada-es-"):
+        return [names.cluster_of_execution_space(name)]
+    return []

@@ -1,0 +1,188 @@
+"""Cluster status controller: asks each member how it is and writes what it says.
+
+Probes run apart: a member that hangs delays no other, and costs nothing but its own deadline. A change of readiness is
+published only when it has lasted (`membership.thresholds`); while a member is not ready nothing but its condition is
+written, and what was known about it stays.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+import msgspec
+import orjson
+
+from karmada.api import conditions, finalizers
+from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
+from karmada.api.meta import Condition
+from karmada.controllers.bindings import with_condition
+from karmada.controllers.context import Context
+from karmada.controllers.members import Member, Members, MemberUnavailable
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.errors import ApiError, NotFound, Timeout, Unavailable
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.membership.thresholds import ReadinessThreshold
+
+COMPONENT = "cluster-status-controller"
+READY_MESSAGE = "cluster is healthy and ready to accept workloads"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusOptions:
+    """How often members are asked, and how long a change must last."""
+
+    period: float = 10.0
+    success_threshold: float = 30.0
+    failure_threshold: float = 30.0
+    probe_timeout: float = 10.0
+    modeling: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What one probe saw."""
+
+    status: str
+    reason: str
+    message: str
+
+
+class ClusterStatusController:
+    """See the module."""
+
+    def __init__(self, context: Context, members: Members, options: StatusOptions) -> None:
+        self._context = context
+        self._members = members
+        self._options = options
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._commit = Committer(context.client.of(Cluster))
+        self._threshold = ReadinessThreshold(options.success_threshold, options.failure_threshold)
+        self.controller: Controller[str] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=64,
+            needs=(self._clusters,),
+            deadline=options.probe_timeout + 30,
+            clock=context.clock,
+        )
+        self.controller.watch(self._clusters, _changed)
+
+    async def reconcile(self, name: str) -> Result:
+        """Ask one member and write its status."""
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            self._threshold.forget(name)
+            return DONE
+        if not self._members.concerns(cluster) or finalizers.CLUSTER not in cluster.metadata.finalizers:
+            return DONE
+        try:
+            member = await self._members.connect(cluster)
+        except MemberUnavailable as error:
+            health = Health(
+                "False", conditions.REASON_STATUS_COLLECTION_FAILED, f"failed to get cluster client: {error}"
+            )
+            await self._write(cluster, health, None)
+            return RequeueAfter(self._options.period)
+        health = await self._probe(member)
+        collected = await self._collect(member, cluster) if health.status == "True" else None
+        await self._write(cluster, health, collected)
+        return RequeueAfter(self._options.period)
+
+    async def _probe(self, member: Member) -> Health:
+        try:
+            async with asyncio.timeout(self._options.probe_timeout):
+                try:
+                    await member.client.transport.raw("GET", "/readyz")
+                except NotFound:
+                    await member.client.transport.raw("GET", "/healthz")
+        except (Timeout, Unavailable, TimeoutError) as error:
+            return Health("False", conditions.REASON_CLUSTER_NOT_REACHABLE, f"cluster is not reachable: {error}")
+        except ApiError as error:
+            text = f"cluster is reachable but health endpoint responded without ok: {error}"
+            return Health("False", conditions.REASON_CLUSTER_NOT_READY, text)
+        return Health("True", conditions.REASON_CLUSTER_READY, READY_MESSAGE)
+
+    async def _collect(self, member: Member, cluster: Cluster) -> ClusterStatus:
+        status = cluster.status
+        now = self._context.clock.now()
+        version = orjson.loads(await member.client.transport.raw("GET", "/version")).get("gitVersion", "")
+        resources = await member.client.mapper.all()
+        enablements = enablements_of(resources)
+        complete = bool(enablements)
+        summary = await member.count(cluster.spec.resource_models if self._options.modeling else ())
+        return msgspec.structs.replace(
+            status,
+            kubernetes_version=version,
+            api_enablements=enablements,
+            node_summary=summary.nodes,
+            resource_summary=summary.resources,
+            conditions=with_condition(
+                status.conditions,
+                conditions.COMPLETE_API_ENABLEMENTS,
+                complete,
+                "Complete" if complete else "Empty",
+                "collected complete APIEnablements" if complete else "collected empty APIEnablements",
+                now,
+            ),
+        )
+
+    async def _write(self, cluster: Cluster, health: Health, collected: ClusterStatus | None) -> None:
+        now = self._context.clock.now()
+        shown = next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+        word = self._threshold.publish(
+            cluster.metadata.name, health.status, shown.status if shown else None, self._context.clock.monotonic()
+        )
+        if word != health.status and shown is not None:
+            ready = shown
+        else:
+            ready = Condition(
+                type=conditions.READY,
+                status=word,
+                reason=health.reason,
+                message=health.message,
+                last_transition_time=rfc3339(now),
+            )
+        base = collected if collected is not None and word == "True" else None
+
+        def decide(current: Cluster) -> Cluster:
+            status = current.status
+            if base is not None:
+                status = msgspec.structs.replace(base, remedy_actions=status.remedy_actions)
+            found = _merged(status.conditions, ready)
+            return msgspec.structs.replace(current, status=msgspec.structs.replace(status, conditions=found))
+
+        await self._commit.commit(cluster, decide)
+
+
+def enablements_of(resources: list[ApiResource]) -> tuple[APIEnablement, ...]:
+    """What a member serves, by group version, resources by name."""
+    grouped: dict[str, list[APIResource]] = {}
+    for resource in resources:
+        grouped.setdefault(resource.api_version, []).append(
+            APIResource(name=resource.type.resource, kind=resource.kind)
+        )
+    return tuple(
+        APIEnablement(group_version=version, resources=tuple(sorted(grouped[version], key=lambda r: r.name)))
+        for version in sorted(grouped)
+    )
+
+
+def _merged(found: tuple[Condition, ...], ready: Condition) -> tuple[Condition, ...]:
+    previous = next((condition for condition in found if condition.type == ready.type), None)
+    if previous is not None and previous.status == ready.status:
+        ready = msgspec.structs.replace(ready, last_transition_time=previous.last_transition_time)
+    others = tuple(condition for condition in found if condition.type != ready.type)
+    return (ready, *others)
+
+
+def _changed(change: Change[Cluster]) -> list[str]:
+    if change.new is None:
+        return [change.key.name]
+    if change.old is not None:
+        before, after = change.old.value.metadata, change.new.value.metadata
+        if before.generation == after.generation and before.finalizers == after.finalizers:
+            return []
+    return [change.key.name]

@@ -1,0 +1,85 @@
+"""Counts a member's nodes and pods from trimmed caches, and only when something changed.
+
+Of a node or pod nothing is kept but what counting reads, so that thousands of them stay small.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from karmada.api.cluster.v1alpha1 import ResourceModel
+from karmada.api.codec import decoder
+from karmada.api.native import Node, NodeStatus, Pod, PodSpec, PodStatus
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.summary import Summary, summarize
+
+NODES = GroupVersionResource("", "v1", "nodes")
+PODS = GroupVersionResource("", "v1", "pods")
+
+
+class _Meta(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _TrimmedNode(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    metadata: _Meta = _Meta()
+    status: NodeStatus = NodeStatus()
+
+
+_node = msgspec.json.Decoder(_TrimmedNode)
+_encode = msgspec.json.Encoder().encode
+
+
+def trim_node(body: bytes) -> bytes:
+    """A node with nothing but its amounts and conditions."""
+    return _encode(_node.decode(body))
+
+
+def trim_pod(body: bytes) -> bytes:
+    """A pod with nothing but its amounts, node and phase."""
+    pod = decoder(Pod).decode(body)
+    meta = pod.metadata
+    spec = PodSpec(
+        node_name=pod.spec.node_name,
+        containers=pod.spec.containers,
+        init_containers=pod.spec.init_containers,
+        overhead=pod.spec.overhead,
+    )
+    trimmed = {
+        "metadata": _Meta(meta.name, meta.namespace, meta.uid, meta.resource_version),
+        "spec": spec,
+        "status": PodStatus(phase=pod.status.phase),
+    }
+    return _encode(trimmed)
+
+
+class Census:
+    """What one member has and uses."""
+
+    def __init__(self, informers: InformerFactory) -> None:
+        self._nodes = informers.resource(NODES, project=trim_node)
+        self._pods = informers.resource(PODS, project=trim_pod)
+        self._nodes.add_handler(self._changed)
+        self._pods.add_handler(self._changed)
+        self._last: tuple[Sequence[ResourceModel], Summary] | None = None
+
+    async def count(self, models: Sequence[ResourceModel]) -> Summary:
+        """The summary now; counted again only after a change."""
+        await self._nodes.synced()
+        await self._pods.synced()
+        if self._last is not None and self._last[0] == models:
+            return self._last[1]
+        nodes = [decoder(Node).decode(item.body) for item in self._nodes.all_items()]
+        pods = (decoder(Pod).decode(item.body) for item in self._pods.all_items())
+        summary = summarize(nodes, pods, models)
+        self._last = (models, summary)
+        return summary
+
+    def _changed(self, changes: list[Change[Any]]) -> None:
+        self._last = None
