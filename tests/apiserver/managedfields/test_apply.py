@@ -178,3 +178,17 @@ def test_an_empty_list_of_entries_survives_decoding_because_it_resets_ownership(
     live = {"metadata": {"name": "x", "uid": "u", "managedFields": [{"manager": "m"}]}}
     track_update(live, obj, kind.schema, "m", "v1", "", "now")
     assert "managedFields" not in obj["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(1, True), (False, 0), ({"a": 1}, {"a": True}), ([{"a": 1}], [{"a": True}])], ids=repr
+)
+def test_a_number_that_becomes_a_boolean_is_a_change(before: Any, after: Any) -> None:
+    free = Schema(properties={"spec": Schema(preserve_unknown=True)})
+
+    def put_free(live: JSONObject | None, value: Any) -> JSONObject:
+        config = {"metadata": {"name": "x"}, "spec": {"value": value}}
+        return apply(live, config, free, "m", False, "v1", "", "now")
+
+    result = put_free(put_free(None, before), after)
+    assert orjson.dumps(result["spec"]["value"]) == orjson.dumps(after)

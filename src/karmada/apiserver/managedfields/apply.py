@@ -16,7 +16,7 @@ from karmada.apiserver.managedfields.comparison import Comparison, compare
 from karmada.apiserver.managedfields.conflicts import ApplyConflict, Conflict
 from karmada.apiserver.managedfields.entries import Entry
 from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, intersection, union, without
-from karmada.apiserver.managedfields.merging import merge, prune
+from karmada.apiserver.managedfields.merging import merge, prune, retyped
 from karmada.apiserver.managedfields.owned import owned_by
 from karmada.apiserver.managedfields.track import after_write
 from karmada.apiserver.managedfields.zero import zero_object
@@ -72,7 +72,7 @@ def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, fo
     comparison = compare(live, merged, schema, reset)
     if not force:
         _refuse_conflicts(live, others, comparison, schema, mine["manager"])
-    changed = comparison != (EMPTY, EMPTY)
+    changed = comparison != (EMPTY, EMPTY) or retyped(live, merged)
     if not changed:
         mine = {key: value for key, value in mine.items() if key != "time"}
         if last is not None and "time" in last:

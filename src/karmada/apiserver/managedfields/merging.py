@@ -11,6 +11,8 @@ from karmada.apiserver.schema.model import Schema
 
 JSONObject = dict[str, Any]
 
+_CONTAINERS = frozenset(elements.CONTAINER)
+
 
 def merge(live: JSONObject, config: JSONObject, schema: Schema) -> JSONObject:
     """The live object with the configuration's values; what the configuration does not mention stays."""
@@ -26,7 +28,7 @@ def merge(live: JSONObject, config: JSONObject, schema: Schema) -> JSONObject:
 
 
 def _merge(live: Any, value: Any, schema: Schema) -> Any:
-    if live == value and type(live) is type(value):
+    if live == value and type(live) is type(value) and not (schema.preserve_unknown and type(value) in _CONTAINERS):
         return live
     if isinstance(live, dict) and live and (isinstance(value, dict) or value is None):
         return _merge_map(live, value or {}, schema) if elements.piecewise_map(schema) else value
@@ -81,6 +83,17 @@ def _merge_list(live: list[Any], config: list[Any], schema: Schema) -> list[Any]
         take()
     same = len(result) == len(live) and all(new is old for new, old in zip(result, live, strict=True))
     return live if same else result
+
+
+def retyped(live: Any, merged: Any) -> bool:
+    """Whether a number became a boolean or the reverse, which equality does not tell; only untyped fields can."""
+    if live is merged:
+        return False
+    if isinstance(live, dict) and isinstance(merged, dict):
+        return any(retyped(live[key], value) for key, value in merged.items() if key in live)
+    if isinstance(live, list) and isinstance(merged, list):
+        return any(map(retyped, live, merged))
+    return isinstance(live, bool) is not isinstance(merged, bool)
 
 
 def prune(merged: JSONObject, last: Fields, owned: Fields, schema: Schema) -> JSONObject:
