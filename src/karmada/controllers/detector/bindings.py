@@ -134,23 +134,23 @@ def _merged(current: B | None, fresh: B) -> B:
     if current is None:
         return fresh
     owner = fresh.metadata.owner_references[0]
-    owners = current.metadata.owner_references
-    controller = next((ref for ref in owners if ref.controller), None)
+    mine = current.metadata
+    controller = next((ref for ref in mine.owner_references if ref.controller), None)
     if controller is not None and controller.uid != owner.uid:
         raise BindingOfAnother(
-            f"{current.kind} {current.metadata.name} belongs to a deleted resource of the same name, "
+            f"{current.kind} {mine.name} belongs to a deleted resource of the same name, "
             "try again later after binding is garbage collected"
         )
-    free = claimed(current.metadata.labels, current.metadata.annotations, None)
+    free = claimed(mine.labels, mine.annotations, None)
     metadata = msgspec.structs.replace(
-        current.metadata,
+        mine,
         labels={**free.labels, **fresh.metadata.labels},
         annotations={**free.annotations, **fresh.metadata.annotations},
-        finalizers=tuple(dict.fromkeys((*current.metadata.finalizers, *fresh.metadata.finalizers))),
-        owner_references=owners if controller else (owner,),
+        finalizers=tuple(dict.fromkeys((*mine.finalizers, *fresh.metadata.finalizers))),
+        owner_references=mine.owner_references if controller else (owner,),
     )
     spec = merge_spec(current.spec, fresh.spec)
-    if not current.metadata.namespace:
+    if not mine.namespace:
         # Whether dependencies follow is set once for cluster-scoped resources.
         spec = msgspec.structs.replace(spec, propagate_deps=current.spec.propagate_deps)
     return msgspec.structs.replace(current, metadata=metadata, spec=spec)
