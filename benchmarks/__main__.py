@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.result import Result
 
-MODULES = ["api", "storage"]
+MODULES = ["api", "storage", "apply"]
 
 
 def main(names: list[str]) -> int:
