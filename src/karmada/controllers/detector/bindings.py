@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from karmada.api import events, names
+from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.policy_index import TemplateKey
@@ -134,7 +135,7 @@ def _merged(current: B | None, fresh: B) -> B:
     if current is None:
         return fresh
     owner = fresh.metadata.owner_references[0]
-    mine = current.metadata
+    mine: ObjectMeta = current.metadata
     controller = next((ref for ref in mine.owner_references if ref.controller), None)
     if controller is not None and controller.uid != owner.uid:
         raise BindingOfAnother(
