@@ -57,7 +57,7 @@ Handler = Callable[[SideRequest], Awaitable[SideResponse]]
 
 @dataclass(slots=True)
 class SideDoor:
-    """What a component shows of itself; `routes` adds paths of its own."""
+    """What a component shows of itself; `routes` adds paths of its own, those that end in `/` with all below them."""
 
     registry: "CollectorRegistry | None" = None
     health: dict[str, Check] = field(default_factory=dict)
@@ -79,8 +79,9 @@ class SideDoor:
 
     async def answer(self, request: SideRequest) -> SideResponse:
         """The answer to one request."""
-        if request.path in self.routes:
-            return await self.routes[request.path](request)
+        route = self._route(request.path)
+        if route is not None:
+            return await route(request)
         match request.path:
             case "/healthz" | "/livez":
                 return _checked(self.health, "verbose" in request.query)
@@ -93,6 +94,13 @@ class SideDoor:
                     return SideResponse(b"forbidden\n", 403)
                 return await _profile(request) if request.path == "/debug/profile" else _tasks()
         return SideResponse(b"not found\n", 404)
+
+    def _route(self, path: str) -> Handler | None:
+        if path in self.routes:
+            return self.routes[path]
+        return next(
+            (route for prefix, route in self.routes.items() if prefix[-1:] == "/" and path.startswith(prefix)), None
+        )
 
     def _metrics(self) -> SideResponse:
         from prometheus_client import REGISTRY, generate_latest
@@ -129,7 +137,14 @@ class SideDoor:
             return SideResponse(b"internal error\n", 500)
 
 
-_PHRASES = {200: "OK", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+_PHRASES = {
+    200: "OK",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    503: "Service Unavailable",
+}
 
 
 def _encoded(response: SideResponse) -> bytes:
