@@ -87,7 +87,13 @@ def create(type_: ResourceType, body: dict[str, Any]) -> tuple[dict[str, Any], l
 @pytest.mark.skipif(not CASES, reason="needs ../shared/golden/kube")
 @pytest.mark.parametrize(("type_", "body", "expected"), CASES)
 def test_create_answers_as_recorded(type_: ResourceType, body: dict[str, Any], expected: dict[str, Any]) -> None:
-    text = json.dumps(expected["body"]).replace("${run}", "run").replace("${g_x}", "dng-gen00").replace("<gen>", "gen00").replace("<uid:1>", "u1")
+    text = (
+        json.dumps(expected["body"])
+        .replace("${run}", "run")
+        .replace("${g_x}", "dng-gen00")
+        .replace("<gen>", "gen00")
+        .replace("<uid:1>", "u1")
+    )
     answer = json.loads(text)
     if expected["status"] == 400:
         try:

@@ -76,8 +76,7 @@ def _update_crd(obj: JSONObject, old: JSONObject) -> None:
 def _validate_csr(obj: JSONObject, old: JSONObject | None) -> Errors:
     from karmada.apiserver.auth import csr
 
-    # Updates of the request itself cannot change its status, so what they may do is what an approval may do.
-    return csr.validate(obj, old, csr.Door.APPROVAL)
+    return csr.validate(obj, old, csr.Door.MAIN)
 
 
 def _validate_csr_status(obj: JSONObject, old: JSONObject | None) -> Errors:

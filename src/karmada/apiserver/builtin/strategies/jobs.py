@@ -5,6 +5,7 @@ from zoneinfo import available_timezones
 
 from karmada.api.field_errors import FieldError, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
+    IMMUTABLE,
     Errors,
     JSONObject,
     immutable,
@@ -15,6 +16,7 @@ from karmada.apiserver.builtin.strategies.common import (
     unsupported,
 )
 from karmada.apiserver.builtin.strategies.cron import schedule_problem
+from karmada.apiserver.builtin.strategies.internal_form import pod_template
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
 
@@ -80,8 +82,10 @@ def _validate_job(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors += selector("spec.selector", spec["selector"])
     if old is not None:
         before = old["spec"]
-        for field in ("completions", "selector", "template", "completionMode", "podFailurePolicy", "manualSelector"):
+        for field in ("completions", "selector", "completionMode", "podFailurePolicy", "manualSelector"):
             errors += immutable(f"spec.{field}", spec.get(field), before.get(field))
+        if spec["template"] != before["template"]:
+            errors.append(invalid("spec.template", pod_template(spec["template"]), IMMUTABLE))
     return errors
 
 

@@ -3,6 +3,7 @@
 from karmada.api.field_errors import forbidden
 from karmada.api.quantity import Quantity
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immutable, strategy
+from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
 
@@ -74,9 +75,9 @@ def _update(spec: JSONObject, old: JSONObject) -> Errors:
     for field in ("containers", "initContainers"):
         if len(spec.get(field) or ()) != len(old.get(field) or ()):
             return [forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
-    new_rest, old_rest = _fixed_part(spec), _fixed_part(old)
-    if new_rest != old_rest:
-        errors.append(forbidden("spec", _CHANGEABLE))
+    if _fixed_part(spec) != _fixed_part(old):
+        shown = difference(pod_spec(old), pod_spec(_with_allowed_part(spec, old)))
+        errors.append(forbidden("spec", f"{_CHANGEABLE}\n{shown}"))
     kept = old.get("tolerations") or []
     new = spec.get("tolerations") or []
     if not all(_with_any_seconds(toleration, new) for toleration in kept):
@@ -94,9 +95,22 @@ def _with_any_seconds(toleration: JSONObject, among: list[JSONObject]) -> bool:
     return any(bare(toleration) == bare(other) for other in among)
 
 
+_FREE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates")
+
+
+def _with_allowed_part(spec: JSONObject, old: JSONObject) -> JSONObject:
+    """The new spec as it would be without the changes that are allowed."""
+    result = {key: value for key, value in spec.items() if key not in _FREE}
+    result.update({key: old[key] for key in _FREE if key in old})
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            pairs = zip(spec[field], old[field], strict=True)
+            result[field] = [{**new, "image": before.get("image")} for new, before in pairs]
+    return result
+
+
 def _fixed_part(spec: JSONObject) -> JSONObject:
-    free = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates")
-    result = {key: value for key, value in spec.items() if key not in free}
+    result = {key: value for key, value in spec.items() if key not in _FREE}
     for field in ("containers", "initContainers"):
         if field in spec:
             result[field] = [{k: v for k, v in container.items() if k != "image"} for container in spec[field]]

@@ -16,6 +16,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
     unsupported,
 )
+from karmada.apiserver.builtin.strategies.internal_form import claim_spec, difference
 from karmada.apiserver.builtin.strategies.pod_validation import nfs_errors
 from karmada.apiserver.builtin.strategies.pods import default_volume_source
 
@@ -89,7 +90,8 @@ def _validate_claim(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec, before = obj["spec"], old["spec"]
     binding = not before.get("volumeName")
     if _fixed_claim(spec, binding) != _fixed_claim(before, binding):
-        errors.append(forbidden("spec", _CLAIM_FIXED))
+        kept = {**spec, "resources": before["resources"]}
+        errors.append(forbidden("spec", f"{_CLAIM_FIXED}\n{difference(claim_spec(before), claim_spec(kept))}"))
     wanted, had = _storage(spec), _storage(before)
     if wanted and had and quantity_of(wanted) < quantity_of(had):
         text = "field can not be less than previous value"
