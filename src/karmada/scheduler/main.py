@@ -1,0 +1,69 @@
+"""karmada-scheduler as a program."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from karmada.machinery.events import EventRecorder
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.scheduler.component import (
+    Process,
+    add_leader_flags,
+    add_truth,
+    common_flags,
+    run_component,
+    seconds,
+)
+from karmada.scheduler.core.request import Settings
+from karmada.scheduler.plugins.choice import choose
+from karmada.scheduler.service import DEFAULT_NAME, Scheduler, SchedulerOptions
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the scheduler; its exit code."""
+    flags = parser().parse_args(argv)
+    options = options_of(flags)
+
+    async def body(process: Process) -> None:
+        informers = InformerFactory(process.client, process.supervisor)
+        recorder = EventRecorder(process.client, options.name)
+        process.supervisor.start("events", recorder.run)
+        scheduler = Scheduler(process.client, informers, recorder, options)
+        await scheduler.run()
+
+    return run_component(flags, "karmada-scheduler", body)
+
+
+def parser() -> ArgumentParser:
+    """The flags of the scheduler."""
+    made = common_flags("karmada-scheduler", ":10351", "Decides where resources go and how many replicas run where.")
+    add_leader_flags(made, "karmada-scheduler")
+    add = made.add_argument
+    add("--scheduler-name", default=DEFAULT_NAME, help="Bindings that name this scheduler (or none) are its own.")
+    add("--plugins", default="*", help="Comma-separated: * for all, Name for one, -Name for all but one.")
+    add_truth(made, "--enable-empty-workload-propagation", False, "Also send resources to clusters without replicas.")
+    add_estimator_flags(made)
+    add_truth(made, "--enable-scheduler-estimator", False, "Ask the estimators of member clusters.")
+    add_truth(made, "--disable-scheduler-estimator-in-pull-mode", False, "Do not ask those of pull-mode clusters.")
+    return made
+
+
+def add_estimator_flags(made: ArgumentParser) -> None:
+    """How estimators are reached."""
+    add = made.add_argument
+    add("--scheduler-estimator-timeout", type=seconds, default=3.0, help="How long to wait for all estimators.")
+    add("--scheduler-estimator-service-namespace", default="karmada-system", help="Namespace of their Services.")
+    add("--scheduler-estimator-service-prefix", default="karmada-scheduler-estimator", help="Prefix of their names.")
+    add("--scheduler-estimator-port", type=int, default=10352, help="Port of their Services.")
+    add("--scheduler-estimator-ca-file", default="", help="Authority that signed their certificates.")
+    add("--scheduler-estimator-cert-file", default="", help="Certificate to show them.")
+    add("--scheduler-estimator-key-file", default="", help="Key of that certificate.")
+    add_truth(made, "--insecure-skip-estimator-verify", False, "Do not check their certificates.")
+
+
+def options_of(flags: Namespace) -> SchedulerOptions:
+    """What the flags ask for."""
+    return SchedulerOptions(
+        flags.scheduler_name,
+        Settings(flags.feature_gates, flags.enable_empty_workload_propagation),
+        choose(flags.plugins),
+    )

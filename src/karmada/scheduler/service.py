@@ -1,0 +1,263 @@
+"""The scheduling loop: follows bindings and clusters, decides, writes, tells.
+
+Decisions are made one at a time on the facts at that moment; only writing overlaps. What the scheduler itself wrote
+does not make it look again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from karmada.api import conditions, events, labels
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Decision, NoClusterFits, Placed
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock, rfc3339
+from karmada.machinery.errors import ApiError, Forbidden
+from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
+from karmada.scheduler.affected import AffinityIndex
+from karmada.scheduler.core.decide import decide
+from karmada.scheduler.core.framework import DEFAULT, Framework
+from karmada.scheduler.core.need import Need, is_ours, need, versions_to_check
+from karmada.scheduler.core.rendering import event_message
+from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Settings
+from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.keys import BindingKey
+from karmada.scheduler.queue import SchedulingQueue
+from karmada.scheduler.writing import Verdict, Writer, verdict_of
+
+log = logging.getLogger(__name__)
+
+DEFAULT_NAME = "default-scheduler"
+WRITERS = 16
+"""Attempts under way at the same time; they wait for the API server, not for each other."""
+DEADLINE = 60.0
+_MARKS = (
+    labels.PROPAGATION_POLICY_PERMANENT_ID,
+    labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
+    labels.BINDING_MANAGED_BY,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOptions:
+    """What the operator chose."""
+
+    name: str = DEFAULT_NAME
+    settings: Settings = DEFAULT_SETTINGS
+    framework: Framework = field(default_factory=lambda: DEFAULT)
+
+
+class Scheduler:
+    """One scheduler of one control plane."""
+
+    def __init__(
+        self,
+        client: Client,
+        informers: InformerFactory,
+        recorder: EventRecorder,
+        options: SchedulerOptions | None = None,
+        clock: Clock = REAL,
+    ) -> None:
+        self.options = options or SchedulerOptions()
+        self._clock = clock
+        self._recorder = recorder
+        self._clusters = informers.of(Cluster)
+        self._namespaced = informers.of(ResourceBinding)
+        self._wide = informers.of(ClusterResourceBinding)
+        gates = self.options.settings.gates
+        self._by_priority = gates.enabled("PriorityBasedScheduling")
+        self._writer = Writer(client, gates.enabled("KeepLastCopy"))
+        self.queue: SchedulingQueue[BindingKey] = SchedulingQueue(clock)
+        self._affinities = AffinityIndex()
+        self._snapshot: Snapshot | None = None
+        self._settled: dict[BindingKey, tuple[str, int]] = {}
+        """The uid and generation each binding had after the scheduler's own last write."""
+        self._disturbed: set[BindingKey] = set()
+        """The bindings that a cluster's change concerns since they were last looked at."""
+        self._clusters.add_handler(self._clusters_changed)
+        self._namespaced.add_handler(self._bindings_changed)
+        self._wide.add_handler(self._bindings_changed)
+
+    def start(self, supervisor: Supervisor) -> None:
+        """Run in the background."""
+        supervisor.start("scheduler", self.run)
+
+    async def run(self) -> None:
+        """Schedule until cancelled."""
+        for informer in (self._clusters, self._namespaced, self._wide):
+            await informer.synced()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(WRITERS):
+                    group.create_task(self._work(), name=f"scheduler {number}")
+        finally:
+            self.queue.close()
+
+    # What happens to clusters and bindings.
+
+    def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
+        self._snapshot = None
+        for change in changes:
+            if change.old is None or change.new is None:
+                continue
+            versions = versions_to_check(change.old.value, change.new.value)
+            if versions:
+                for key in self._affinities.concerned(versions):
+                    self._disturbed.add(key)
+                    self._enqueue(key)
+            elif change.old.value.status.resource_summary != change.new.value.status.resource_summary:
+                self._room_changed()
+
+    def _room_changed(self) -> None:
+        """Clusters report often; bindings without room are worth a look, but not at every report."""
+        if self.queue.parked:
+            self.queue.release()
+
+    def _bindings_changed(self, changes: list[Change[Any]]) -> None:
+        for change in changes:
+            key = BindingKey(*change.key)
+            if change.new is None:
+                self._affinities.discard(key)
+                self._settled.pop(key, None)
+                self._disturbed.discard(key)
+                self.queue.forget(key)
+                continue
+            binding = change.new.value
+            if not self._in_charge(binding):
+                self._affinities.discard(key)
+                continue
+            self._affinities.put(key, binding)
+            if change.old is not None and change.old.value.metadata.generation == binding.metadata.generation:
+                continue
+            self._enqueue(key, binding)
+
+    def _in_charge(self, binding: Binding) -> bool:
+        marks = binding.metadata.labels
+        return is_ours(binding, self.options.name) and any(mark in marks for mark in _MARKS)
+
+    def _enqueue(self, key: BindingKey, binding: Binding | None = None) -> None:
+        binding = binding or self._get(key)
+        wish = binding.spec.schedule_priority if binding is not None else None
+        self.queue.add(key, wish.priority if wish is not None and self._by_priority else 0)
+
+    # One attempt.
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.take()
+            try:
+                async with asyncio.timeout(DEADLINE):
+                    ended = await self._attempt(key)
+            except Exception as error:
+                pause = self.queue.failed(key)
+                expected = isinstance(error, ApiError | TimeoutError)
+                log.warning("scheduling %s failed, again in %.0f s: %s", key, pause, error, exc_info=not expected)
+            else:
+                (self.queue.succeeded if ended else self.queue.park)(key)
+
+    async def _attempt(self, key: BindingKey) -> bool:
+        """Decide about a binding as it is now; False when it waits for better times."""
+        binding = self._get(key)
+        if binding is None or not self._in_charge(binding) or self._is_settled(key, binding):
+            return True
+        self._disturbed.discard(key)
+        reason = need(binding, self.options.settings.gates, self._is_terminating)
+        match reason:
+            case Need.DELETING:
+                return True
+            case Need.NO_PLACEMENT:
+                log.error("binding %s has no placement, it cannot be scheduled", key)
+                return True
+            case Need.NONE:
+                if binding.status.scheduler_observed_generation != binding.metadata.generation:
+                    await self._writer.observed(binding)
+                return True
+        return await self._schedule(key, binding, reason)
+
+    async def _schedule(self, key: BindingKey, binding: Binding, reason: Need) -> bool:
+        try:
+            written = await self._writer.result(binding, self._decide)
+        except ApiError as error:
+            if not error.transient:
+                await self._refused(binding, error)
+            raise
+        if written is None:
+            return True
+        current, decision = written
+        await self._conclude(current, decision, reason)
+        self._settled[key] = (current.metadata.uid, current.metadata.generation)
+        return isinstance(decision.outcome, Placed | NoClusterFits)
+
+    def _decide(self, binding: Binding) -> Decision:
+        return decide(self.snapshot, binding, {}, self.options.settings, self.options.framework)
+
+    async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> None:
+        """Say in the status and in events how it ended."""
+        now = self._clock.now()
+        changes: dict[str, Any] = {}
+        before = binding.status
+        if isinstance(decision.outcome, Placed):
+            changes["scheduler_observed_generation"] = binding.metadata.generation
+            if decision.affinity:
+                changes["scheduler_observing_affinity_name"] = decision.affinity
+            news = (
+                reason is not Need.DUPLICATED
+                or before.last_scheduled_time is None
+                or before.scheduler_observed_generation != binding.metadata.generation
+            )
+            if news:
+                changes["last_scheduled_time"] = rfc3339(now)
+        if await self._writer.status(binding, verdict_of(decision), now, **changes):
+            self._tell(binding, decision)
+
+    async def _refused(self, binding: Binding, error: ApiError) -> None:
+        """The API server did not take the result: its word is the reason."""
+        quota = isinstance(error, Forbidden) and "FederatedResourceQuota" in error.message
+        reason = conditions.REASON_QUOTA_EXCEEDED if quota else conditions.REASON_SCHEDULER_ERROR
+        if await self._writer.status(binding, Verdict(False, reason, error.message), self._clock.now()):
+            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, error.message)
+
+    def _tell(self, binding: Binding, decision: Decision) -> None:
+        placed = isinstance(decision.outcome, Placed)
+        text = event_message(decision, cluster_scoped=isinstance(binding, ClusterResourceBinding))
+        if placed:
+            self._event(binding, events.NORMAL, events.SCHEDULE_BINDING.succeeded, text)
+        else:
+            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, text)
+
+    def _event(self, binding: Binding, kind: str, reason: str, message: str) -> None:
+        for about in _subjects(binding):
+            self._recorder.event(about, kind, reason, message)
+
+    # What is known.
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The facts now."""
+        if self._snapshot is None:
+            self._snapshot = Snapshot(self._clusters.values())
+        return self._snapshot
+
+    def _get(self, key: BindingKey) -> Binding | None:
+        return self._namespaced.get(key.name, key.namespace) if key.namespace else self._wide.get(key.name)
+
+    def _is_terminating(self, name: str) -> bool:
+        cluster = self._clusters.get(name)
+        return cluster is not None and cluster.metadata.deletion_timestamp is not None
+
+    def _is_settled(self, key: BindingKey, binding: Binding) -> bool:
+        known = self._settled.get(key)
+        return known == (binding.metadata.uid, binding.metadata.generation) and key not in self._disturbed
+
+
+def _subjects(binding: Binding) -> Iterator[ObjectReference]:
+    yield ObjectReference.to(binding)
+    resource = binding.spec.resource
+    yield ObjectReference(resource.api_version, resource.kind, resource.name, resource.namespace, resource.uid)

@@ -1,0 +1,130 @@
+"""Writing a decision: the clusters and the placement they were decided by, then the status.
+
+A result that is the same set as before is not written: the order of clusters says nothing. Somebody else's write in
+between makes the scheduler decide again on what is there then.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karmada.api import annotations, conditions
+from karmada.api.decision import Decision, NoClusterFits, Placed
+from karmada.api.meta import Condition
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, TargetCluster
+from karmada.machinery.client import Client
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.committer import Absent, Committer, Unchanged, Written
+from karmada.scheduler.core.rendering import condition_message
+from karmada.scheduler.core.request import Binding
+
+Decide = Callable[[Binding], Decision]
+
+
+class Verdict(NamedTuple):
+    """What the Scheduled condition is to say."""
+
+    status: bool
+    reason: str
+    message: str
+
+
+def verdict_of(decision: Decision) -> Verdict:
+    """The condition of a decision."""
+    placed = isinstance(decision.outcome, Placed)
+    return Verdict(placed, decision.outcome.REASON, condition_message(decision))
+
+
+class Writer:
+    """Writes bindings of both kinds."""
+
+    def __init__(self, client: Client, keep_last_copy: bool) -> None:
+        self._namespaced: Committer[ResourceBinding] = Committer(client.of(ResourceBinding))
+        self._wide: Committer[ClusterResourceBinding] = Committer(client.of(ClusterResourceBinding))
+        self._keep_last_copy = keep_last_copy
+
+    async def result(self, seen: Binding, decide: Decide) -> tuple[Binding, Decision] | None:
+        """Decide and write the clusters; what is there afterwards, or None when the binding is gone."""
+        made: list[Decision] = []
+
+        def wanted(current: Any) -> Any:
+            made.append(decide(current))
+            return self._with_result(current, made[-1])
+
+        outcome = await self._commit(seen, wanted)
+        return None if isinstance(outcome, Absent) else (outcome.value, made[-1])
+
+    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> bool:
+        """Write the condition and other parts of the status; whether anything was written."""
+
+        def wanted(current: Any) -> Any:
+            settled = with_condition(current.status.conditions, verdict, now)
+            status = msgspec.structs.replace(current.status, conditions=settled, **changes)
+            return msgspec.structs.replace(current, status=status)
+
+        return isinstance(await self._commit(seen, wanted), Written)
+
+    async def observed(self, seen: Binding) -> None:
+        """Note that nothing had to be decided about this generation."""
+
+        def wanted(current: Any) -> Any:
+            generation = seen.metadata.generation
+            if current.metadata.generation != generation:
+                return current
+            status = msgspec.structs.replace(current.status, scheduler_observed_generation=generation)
+            return msgspec.structs.replace(current, status=status)
+
+        await self._commit(seen, wanted)
+
+    def _with_result(self, binding: Any, decision: Decision) -> Any:
+        outcome = decision.outcome
+        if isinstance(outcome, Placed):
+            clusters = outcome.clusters
+        elif isinstance(outcome, NoClusterFits) and not self._keep_last_copy:
+            clusters = ()
+        else:
+            return binding
+        if same_clusters(clusters, binding.spec.clusters):
+            clusters = binding.spec.clusters
+        applied = msgspec.json.encode(binding.spec.placement).decode()
+        noted = binding.metadata.annotations
+        if clusters is binding.spec.clusters and noted.get(annotations.APPLIED_PLACEMENT) == applied:
+            return binding
+        return msgspec.structs.replace(
+            binding,
+            metadata=msgspec.structs.replace(
+                binding.metadata, annotations={**noted, annotations.APPLIED_PLACEMENT: applied}
+            ),
+            spec=msgspec.structs.replace(binding.spec, clusters=clusters),
+        )
+
+    async def _commit(self, seen: Binding, wanted: Callable[[Any], Any]) -> Unchanged[Any] | Written[Any] | Absent:
+        if isinstance(seen, ResourceBinding):
+            return await self._namespaced.commit(seen, wanted)
+        return await self._wide.commit(seen, wanted)
+
+
+def same_clusters(one: tuple[TargetCluster, ...], other: tuple[TargetCluster, ...]) -> bool:
+    """Whether two results mean the same."""
+    return len(one) == len(other) and {t.name: t for t in one} == {t.name: t for t in other}
+
+
+def with_condition(existing: tuple[Condition, ...], verdict: Verdict, now: float) -> tuple[Condition, ...]:
+    """The conditions with Scheduled as given; its transition time moves only when its status does."""
+    status = "True" if verdict.status else "False"
+    new = Condition(
+        type=conditions.SCHEDULED,
+        status=status,
+        reason=verdict.reason,
+        message=verdict.message,
+        last_transition_time=rfc3339(now),
+    )
+    found = []
+    for condition in existing:
+        if condition.type == conditions.SCHEDULED:
+            if condition.status == status:
+                new = msgspec.structs.replace(new, last_transition_time=condition.last_transition_time)
+            condition = new
+        found.append(condition)
+    return tuple(found) if new in found else (*found, new)

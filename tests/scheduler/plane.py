@@ -1,0 +1,112 @@
+"""A control plane in memory with a scheduler on it, in virtual time."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from karmada.aggregated.cluster_type import cluster_type
+from karmada.api.crd.definition import definitions
+from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.machinery.client import Client
+from karmada.machinery.events import EventRecorder
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource
+from karmada.scheduler.service import Scheduler, SchedulerOptions
+from karmada.testing.loop import VirtualClock, run_virtual
+
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+WIDE_BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "clusterresourcebindings")
+EVENTS = GroupVersionResource("", "v1", "events")
+
+Tree = dict[str, Any]
+DYNAMIC = {
+    "replicaSchedulingType": "Divided",
+    "replicaDivisionPreference": "Weighted",
+    "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+}
+
+
+class Plane:
+    """The hub as a test sees it."""
+
+    def __init__(self, client: Client, scheduler: Scheduler, clock: VirtualClock) -> None:
+        self.client = client
+        self.scheduler = scheduler
+        self.clock = clock
+
+    async def join(self, name: str, pods: int = 100, **spec: Any) -> None:
+        metadata = {"name": name, "labels": spec.pop("labels", {})}
+        await self.client.resource(CLUSTERS).create(
+            {
+                "apiVersion": "cluster.karmada.io/v1alpha1",
+                "kind": "Cluster",
+                "metadata": metadata,
+                "spec": {"syncMode": "Push", **spec},
+            }
+        )
+        await self.report(name, pods)
+
+    async def report(self, name: str, pods: int) -> None:
+        enabled = [{"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]}]
+        status = {"apiEnablements": enabled, "resourceSummary": {"allocatable": {"pods": str(pods)}}}
+        await self.client.resource(CLUSTERS).patch(name, {"status": status}, subresource="status")
+
+    async def bind(self, name: str, replicas: int = 2, placement: Tree | None = None, **spec: Any) -> None:
+        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name}
+        await self.client.resource(BINDINGS).create(
+            {
+                "apiVersion": "work.karmada.io/v1alpha2",
+                "kind": "ResourceBinding",
+                "metadata": {
+                    "name": name,
+                    "namespace": "default",
+                    "labels": {"propagationpolicy.karmada.io/permanent-id": "p"},
+                },
+                "spec": {"resource": resource, "replicas": replicas, "placement": placement or {}, **spec},
+            }
+        )
+
+    async def binding(self, name: str) -> Tree:
+        return await self.client.resource(BINDINGS).get(name, "default")
+
+    async def result(self, name: str) -> dict[str, int]:
+        binding = await self.binding(name)
+        return {target["name"]: target.get("replicas", 0) for target in binding["spec"].get("clusters", ())}
+
+    async def condition(self, name: str) -> Tree:
+        binding = await self.binding(name)
+        return next(item for item in binding["status"]["conditions"] if item["type"] == "Scheduled")
+
+    async def events(self, kind: str, name: str) -> list[tuple[str, str, str]]:
+        listing = await self.client.resource(EVENTS).list()
+        return [
+            (event["type"], event["reason"], event["message"])
+            for event in listing.items
+            if (event["involvedObject"]["kind"], event["involvedObject"]["name"]) == (kind, name)
+        ]
+
+    async def settle(self, seconds: float = 0.5) -> None:
+        await self.clock.sleep(seconds)
+
+
+def on_a_plane(test: Callable[[Plane], Awaitable[None]], options: SchedulerOptions | None = None) -> None:
+    """Run a test with a scheduler."""
+
+    async def scenario() -> None:
+        clock = VirtualClock()
+        async with ApiServer(ApiServerOptions(apis=[LocalApi([cluster_type()])])) as hub, Supervisor() as supervisor:
+            client = Client(hub.direct(ADMIN))
+            for crd in definitions():
+                await client.resource(CRDS).create(crd)
+            await clock.sleep(1)
+            informers = InformerFactory(client, supervisor, clock=clock)
+            recorder = EventRecorder(client, "default-scheduler", clock=clock)
+            supervisor.start("events", recorder.run)
+            scheduler = Scheduler(client, informers, recorder, options, clock)
+            scheduler.start(supervisor)
+            await test(Plane(client, scheduler, clock))
+
+    run_virtual(scenario)
