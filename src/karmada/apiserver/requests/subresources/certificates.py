@@ -3,7 +3,7 @@
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth import csr
 from karmada.apiserver.auth.model import Authorizer
-from karmada.apiserver.failures import not_found
+from karmada.apiserver.failures import invalid, not_found
 from karmada.apiserver.requests import conforming, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
@@ -42,7 +42,11 @@ async def approval(context: Context, call: Call) -> Answer:
         status = {**(current.get("status") or {}), "conditions": conditions}
         if not status["conditions"]:
             del status["conditions"]
-        return {**current, "metadata": {**current["metadata"], "resourceVersion": version}, "status": status}
+        changed = {**current, "metadata": {**current["metadata"], "resourceVersion": version}, "status": status}
+        errors = csr.validate(changed, current, csr.Door.APPROVAL)
+        if errors:
+            raise invalid(csr.GROUP, call.served.kind, call.name, errors)
+        return changed
 
     return await modify(context, Change(call, options, build, Door.OTHER))
 
