@@ -1,4 +1,4 @@
-"""Pod specs and claims as validation messages quote them: the reference server's own form, every field with its name there.
+"""Pod specs and claims as validation messages quote them: in the reference server's own form, with every field.
 
 Clients print these messages, and people search for them. Parts that are rarely quoted are named by rule only.
 """
@@ -28,6 +28,7 @@ _SECURITY: Fields = (
     *(("FSGroup", None), ("FSGroupChangePolicy", None), ("Sysctls", None), ("SeccompProfile", None)),
     *(("AppArmorProfile", None), ("SELinuxChangePolicy", None)),
 )
+_HOST = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 _POD: Fields = (
     *(("Volumes", None), ("InitContainers", None), ("Containers", None), ("EphemeralContainers", None)),
     *(("RestartPolicy", ""), ("TerminationGracePeriodSeconds", None), ("ActiveDeadlineSeconds", None)),
@@ -83,11 +84,7 @@ def pod_spec(spec: JSONObject) -> JSONObject:
         result["Tolerations"] = [_filled(toleration, _TOLERATION) for toleration in result["Tolerations"]]
     context = spec.get("securityContext")
     if context is not None:
-        host = {
-            key: spec[key]
-            for key in ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
-            if key in spec
-        }
+        host: JSONObject = {key: spec[key] for key in _HOST if key in spec}
         result["SecurityContext"] = _filled({**context, **host}, _SECURITY)
     return result
 

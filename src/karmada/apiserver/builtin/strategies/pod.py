@@ -1,8 +1,8 @@
 """Rules of Pods."""
 
-from karmada.api.field_errors import forbidden
+from karmada.api.field_errors import forbidden, invalid
 from karmada.api.quantity import Quantity
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immutable, strategy
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immutable, ip_address, strategy
 from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
@@ -117,6 +117,18 @@ def _fixed_part(spec: JSONObject) -> JSONObject:
     return result
 
 
+def _validate_status(pod: JSONObject, old: JSONObject | None) -> Errors:
+    status, before = pod.get("status") or {}, (old or {}).get("status") or {}
+    errors: Errors = []
+    nominated = status.get("nominatedNodeName")
+    if nominated and nominated != before.get("nominatedNodeName") and pod["spec"].get("nodeName"):
+        text = "may not be set on a pod that is assigned to a node"
+        errors.append(invalid("status.nominatedNodeName", nominated, text))
+    for index, address in enumerate(status.get("podIPs") or ()):
+        errors += ip_address(f"status.podIPs[{index}]", address.get("ip") or "")
+    return errors
+
+
 def warnings(spec: JSONObject, path: str) -> list[str]:
     """What is allowed in a pod spec, but hardly meant."""
     texts = []
@@ -140,6 +152,7 @@ STRATEGY = strategy(
     _validate,
     generation=True,
     prepare_create=_prepare_create,
+    validate_status=_validate_status,
     graceful_seconds=lambda pod: int((pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0),
     selectable=(
         "spec.nodeName",
