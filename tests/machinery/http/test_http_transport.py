@@ -380,10 +380,12 @@ async def test_requests_go_through_a_proxy(scripted, connect):
 
     server = await asyncio.start_server(proxy, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    transport = connect(proxy=f"http://user:p%40ss@127.0.0.1:{port}")
+    transport = connect(proxy=f"http://user:p%40ss@127.0.0.1:{port}", proxy_headers=(("X-Tenant", "one"),))
     await transport.send(GET)
     assert asked[0].startswith(f"CONNECT 127.0.0.1:{scripted.port} HTTP/1.1\r\n")
     assert "Proxy-Authorization: Basic dXNlcjpwQHNz" in asked[0]
+    assert "X-Tenant: one\r\n" in asked[0]
+    assert "x-tenant" not in scripted.exchanges[0].headers
     await transport.close()
     await asyncio.sleep(0.01)
     server.close()

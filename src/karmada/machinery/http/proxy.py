@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from karmada.machinery.errors import Unavailable
@@ -61,7 +61,9 @@ class _Handshake(asyncio.Protocol):
             self._answered.set_exception(Unavailable("the proxy closed the connection"))
 
 
-async def tunnel(proxy: SplitResult, host: str, port: int) -> asyncio.Transport:
+async def tunnel(
+    proxy: SplitResult, host: str, port: int, headers: Iterable[tuple[str, str]] = ()
+) -> asyncio.Transport:
     """A connection to the server through the proxy, before TLS."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[bytes] = loop.create_future()
@@ -71,6 +73,7 @@ async def tunnel(proxy: SplitResult, host: str, port: int) -> asyncio.Transport:
     if proxy.username:
         pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
         head += f"Proxy-Authorization: Basic {base64.b64encode(pair.encode()).decode()}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in headers)
     transport.write(head.encode() + b"\r\n")
     try:
         status = (await answered).split(b"\r\n", 1)[0].decode("latin-1")

@@ -68,5 +68,7 @@ class Target(NamedTuple):
     server_name: str = ""
     """The name to expect in the server's certificate, when it is not the host of `server`."""
     proxy: str = ""
+    proxy_headers: tuple[tuple[str, str], ...] = ()
+    """Sent to the proxy, not to the server."""
     identity: Identity = Identity()
     namespace: str = DEFAULT_NAMESPACE

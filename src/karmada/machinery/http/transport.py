@@ -177,9 +177,16 @@ def _refusal(head: Head, body: bytes) -> _Refused:
     except orjson.JSONDecodeError:
         status = None
     if not isinstance(status, dict) or status.get("kind") != "Status":
-        text = body[:1000].decode("utf-8", "replace").strip()
-        status = {"message": f"the server answered {head.status}: {text}" if text else ""}
+        status = {"message": _message(head.status, body)}
     return _Refused(from_status(head.status, status, retry_after or 1.0), retry_after)
+
+
+def _message(code: int, body: bytes) -> str:
+    """What an answer without a Status says."""
+    if code == 404:
+        return "the server could not find the requested resource"
+    text = body[:1000].decode("utf-8", "replace").strip()
+    return f"the server answered {code}: {text}" if text else ""
 
 
 def _plain(path: str) -> str:
