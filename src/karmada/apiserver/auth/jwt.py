@@ -96,21 +96,23 @@ def verify(token: str, keys: dict[str, PublicKey]) -> Claims:
     """Claims of a token signed by one of the keys; raises `BadToken`."""
     parts = token.split(".")
     if len(parts) != 3:
-        raise BadToken("not a signed token")
+        raise BadToken("invalid bearer token")
     try:
         header = orjson.loads(_decode(parts[0]))
-        key = keys.get(header.get("kid", ""))
-        candidates = [key] if key is not None else list(keys.values())
+        kid = header.get("kid", "")
+        candidates = [keys[kid]] if kid in keys else [] if kid else list(keys.values())
         signature = _decode(parts[2])
         signed = token[: token.rindex(".")].encode()
         claims = orjson.loads(_decode(parts[1]))
     except (ValueError, AttributeError, TypeError) as error:
-        raise BadToken("not a signed token") from error
+        raise BadToken("invalid bearer token") from error
     algorithm = header.get("alg")
     if not isinstance(claims, dict):
-        raise BadToken("not a signed token")
+        raise BadToken("invalid bearer token")
+    if not candidates:
+        raise BadToken("invalid signature, no keys found")
     if not any(known.algorithm == algorithm and known.verify(signed, signature) for known in candidates):
-        raise BadToken("no known key signed this token")
+        raise BadToken("invalid signature")
     return claims
 
 

@@ -13,7 +13,7 @@ import orjson
 from karmada.apiserver.auth.authentication import Authenticator
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
 from karmada.apiserver.auth.rbac import MASTERS, RbacAuthorizer
-from karmada.apiserver.auth.rules import Rule
+from karmada.apiserver.auth.rules import Rule, quoted
 from karmada.apiserver.failures import bad_request, invalid
 from karmada.apiserver.resources import FieldError
 
@@ -115,13 +115,11 @@ def token_review(obj: JSONObject, context: ReviewContext) -> JSONObject:
     wanted = tuple(spec.get("audiences") or ()) or context.audiences
     verified = context.authenticator.verify(token)
     if isinstance(verified, str):
-        error = verified if verified == "invalid bearer token" else f"[invalid bearer token, {verified}]"
-        return _reviewed(obj, spec, {"user": {}, "error": error})
+        return _reviewed(obj, spec, {"user": {}, "error": verified})
     common = [audience for audience in wanted if audience in verified.audiences]
     if not common:
-        # The values appear in the message as Go prints a slice.
-        got, want = (" ".join(f'"{a}"' for a in audiences) for audiences in (verified.audiences, wanted))
-        error = f"[invalid bearer token, token audiences [{got}] is invalid for the target audiences [{want}]]"
+        got, want = quoted(verified.audiences), quoted(wanted)
+        error = f"token audiences {got} is invalid for the target audiences {want}"
         return _reviewed(obj, spec, {"user": {}, "error": error})
     status = {"authenticated": True, "user": user_object(verified.user), "audiences": common}
     return _reviewed(obj, spec, status)

@@ -37,6 +37,9 @@ def create_token(namespace: str, name: str, obj: JSONObject, context: TokenReque
     uid = context.objects.uid(SERVICE_ACCOUNTS, namespace, name)
     if uid is None:
         raise failures.not_found("", "serviceaccounts", name)
+    if metadata.get("uid") and metadata["uid"] != uid:
+        why = f"the UID in the token request ({metadata['uid']}) does not match the UID of the service account ({uid})"
+        raise failures.conflict(AUTHENTICATION, "TokenRequest", name, why)
     given = obj.get("spec") or {}
     audiences = list(given.get("audiences") or context.tokens.audiences)
     seconds = given.get("expirationSeconds")
@@ -51,7 +54,8 @@ def create_token(namespace: str, name: str, obj: JSONObject, context: TokenReque
     if bound is not None and bound.kind == "pod" and seconds == WARN_SECONDS and own_audience:
         warn_after, lifetime = seconds, EXTENDED_SECONDS
     token = context.tokens.mint(namespace, name, uid, audiences, lifetime, bound, node, warn_after)
-    metadata.update(name=name, namespace=namespace, creationTimestamp=_time(context.now))
+    metadata = {key: value for key, value in metadata.items() if value}
+    metadata.update(name=name, namespace=namespace, uid=uid, creationTimestamp=_time(context.now))
     return {
         "kind": "TokenRequest",
         "apiVersion": f"{AUTHENTICATION}/v1",
