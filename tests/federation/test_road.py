@@ -1,30 +1,19 @@
 """The main road in one process: template and policy in, objects in members, status back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from karmada.aggregated.cluster_type import cluster_type
-from karmada.api.crd.definition import definitions
-from karmada.api.feature_gates import DEFAULTS
-from karmada.apiserver.aggregation.model import LocalApi
-from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
-from karmada.controllers.context import Context
-from karmada.controllers.manager import ControllerManager
-from karmada.interpreter.facade import native_interpreter
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
-from karmada.machinery.clock import REAL
 from karmada.machinery.errors import NotFound
-from karmada.machinery.events import EventRecorder
-from karmada.machinery.informers.factory import InformerFactory
-from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource
-from karmada.membership.connections import PushMembers
-from karmada.standalone.admission import KarmadaAdmission
+from karmada.machinery.transport import GroupVersionResource, Transport
+from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
-CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
@@ -42,14 +31,6 @@ async def eventually(check: Callable[[], Awaitable[Any]], attempts: int = 500) -
             last = error
         await asyncio.sleep(0.01)
     raise AssertionError(f"did not happen; last: {last!r}")
-
-
-class NoLookup:
-    async def list(self, api_version: str, kind: str, namespace: str = "") -> list[dict[str, Any]]:
-        return []
-
-    async def replace_status(self, api_version: str, kind: str, tree: dict[str, Any], dry_run: bool) -> None:
-        raise AssertionError
 
 
 def deployment(replicas: int) -> dict[str, Any]:
@@ -80,48 +61,29 @@ POLICY = {
 
 
 @pytest.fixture
-async def road() -> Any:
-    options = ApiServerOptions(admission=[KarmadaAdmission(NoLookup(), DEFAULTS)], apis=[LocalApi([cluster_type()])])
-    async with ApiServer(options) as hub, ApiServer() as member1, ApiServer() as member2, Supervisor() as supervisor:
+async def road() -> AsyncIterator[tuple[Client, dict[str, Client]]]:
+    async with ApiServer() as member1, ApiServer() as member2:
         members = {"member1": member1, "member2": member2}
-        client = Client(hub.direct(ADMIN))
-        for crd in definitions():
-            await client.resource(CRDS).create(crd)
 
-        async def open_transport(cluster: Any) -> Any:
+        async def open_member(cluster: Cluster) -> Transport:
             return members[cluster.metadata.name].direct(ADMIN)
 
-        def recorder(component: str) -> EventRecorder:
-            made = EventRecorder(client, component)
-            supervisor.start(f"events of {component} {id(made)}", made.run)
-            return made
+        async with ControlPlane(ControlPlaneOptions(), open_member) as plane:
+            for name in members:
+                cluster = {
+                    "apiVersion": "cluster.karmada.io/v1alpha1",
+                    "kind": "Cluster",
+                    "metadata": {"name": name},
+                    "spec": {"syncMode": "Push"},
+                }
+                await plane.client.resource(CLUSTERS).create(cluster)
 
-        informers = InformerFactory(client, supervisor)
-        context = Context(client, informers, recorder, DEFAULTS, native_interpreter(), REAL)
-        push = PushMembers(open_transport, REAL)
-        ControllerManager(context, push).start(supervisor)
-        for name in members:
-            cluster = {
-                "apiVersion": "cluster.karmada.io/v1alpha1",
-                "kind": "Cluster",
-                "metadata": {"name": name},
-                "spec": {"syncMode": "Push"},
-            }
-            await client.resource(CLUSTERS).create(cluster)
+            async def ready() -> bool:
+                found = (await plane.client.of(Cluster).list()).items
+                return all(is_ready(cluster) for cluster in found)
 
-        async def ready() -> bool:
-            listed = await client.resource(CLUSTERS).list()
-            return all(
-                any(
-                    c["type"] == "Ready" and c["status"] == "True"
-                    for c in cluster.get("status", {}).get("conditions", ())
-                )
-                for cluster in listed.items
-            )
-
-        await eventually(ready)
-        yield client, {name: Client(server.direct(ADMIN)) for name, server in members.items()}
-        await push.close()
+            await eventually(ready)
+            yield plane.client, {name: Client(server.direct(ADMIN)) for name, server in members.items()}
 
 
 async def test_a_deployment_reaches_its_members_and_its_status_comes_back(road: Any) -> None:
@@ -131,8 +93,6 @@ async def test_a_deployment_reaches_its_members_and_its_status_comes_back(road: 
     binding = await eventually(lambda: hub.resource(BINDINGS).get("nginx-deployment", "default"))
     assert binding["spec"]["replicas"] == 2
 
-    clusters = [{"name": "member1", "replicas": 2}, {"name": "member2", "replicas": 2}]
-    await hub.resource(BINDINGS).patch("nginx-deployment", {"spec": {"clusters": clusters}}, "default")
     for name, member in members.items():
         copy = await eventually(lambda member=member: member.resource(DEPLOYMENTS).get("nginx", "default"))
         assert copy["metadata"]["labels"]["karmada.io/managed"] == "true", name
@@ -154,8 +114,6 @@ async def test_deleting_the_template_removes_it_from_the_members(road: Any) -> N
     await hub.resource(POLICIES).create(POLICY)
     await hub.resource(DEPLOYMENTS).create(deployment(1))
     await eventually(lambda: hub.resource(BINDINGS).get("nginx-deployment", "default"))
-    clusters = [{"name": "member1", "replicas": 1}]
-    await hub.resource(BINDINGS).patch("nginx-deployment", {"spec": {"clusters": clusters}}, "default")
     await eventually(lambda: members["member1"].resource(DEPLOYMENTS).get("nginx", "default"))
 
     await hub.resource(DEPLOYMENTS).delete("nginx", "default")

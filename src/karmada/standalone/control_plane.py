@@ -1,0 +1,137 @@
+"""The control plane in one process: API server, admission, controllers and scheduler around one direct transport.
+
+    async with ControlPlane(ControlPlaneOptions(), open_member) as plane:
+        await plane.client.resource(...)
+
+The same class serves `karmada up` (SQLite, HTTPS) and tests (memory, no sockets).
+"""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+from karmada.aggregated.cluster_type import cluster_type
+from karmada.api.crd.definition import definitions
+from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.apiserver.storage.base import Storage
+from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.controllers.cluster_status import StatusOptions
+from karmada.controllers.context import Concurrency, Context
+from karmada.controllers.detector.scope import PropagationScope, SkippedApis
+from karmada.controllers.manager import ControllerManager, Selection
+from karmada.interpreter.facade import native_interpreter
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.committer import Committer
+from karmada.machinery.events import EventRecorder
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.connections import OpenTransport, PushMembers
+from karmada.scheduler.service import Scheduler
+from karmada.standalone.admission import KarmadaAdmission
+from karmada.standalone.lookup import ClientLookup
+
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+SYSTEM_NAMESPACES = ("karmada-system", "karmada-cluster")
+
+
+@dataclass(slots=True)
+class ControlPlaneOptions:
+    """What a control plane is made of."""
+
+    storage: Storage = field(default_factory=MemoryStorage)
+    folder: Path | None = None
+    """Where keys and certificates are kept; None keeps them in memory."""
+    gates: FeatureGates = DEFAULTS
+    selection: Selection = field(default_factory=Selection)
+    status: StatusOptions = field(default_factory=StatusOptions)
+    skipped_apis: str = ""
+    skipped_namespaces: Sequence[str] = ("kube-.*",)
+    concurrency: Concurrency = field(default_factory=Concurrency)
+    clock: Clock = REAL
+
+
+class ControlPlane:
+    """See the module."""
+
+    def __init__(self, options: ControlPlaneOptions, open_member: OpenTransport) -> None:
+        self.options = options
+        self._open_member = open_member
+        self._stack = AsyncExitStack()
+        self._recorders: dict[str, EventRecorder] = {}
+        self._lookup = ClientLookup()
+        self.server = ApiServer(
+            ApiServerOptions(
+                storage=options.storage,
+                folder=options.folder,
+                admission=[KarmadaAdmission(self._lookup, options.gates)],
+                apis=[LocalApi([cluster_type()])],
+                now=options.clock.now,
+            )
+        )
+        self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
+        self.supervisor = Supervisor(options.clock)
+        self.members = PushMembers(open_member, options.clock)
+        self._lookup.client = self.client
+
+    async def __aenter__(self) -> "ControlPlane":
+        await self._stack.enter_async_context(self.server)
+        await self._install()
+        await self._stack.enter_async_context(self.supervisor)
+        self._stack.push_async_callback(self.members.close)
+        informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
+        context = Context(
+            self.client,
+            informers,
+            self._recorder,
+            self.options.gates,
+            native_interpreter(self.options.gates),
+            self.options.clock,
+            PropagationScope(SkippedApis(self.options.skipped_apis), self.options.skipped_namespaces),
+            self.options.concurrency,
+        )
+        ControllerManager(context, self.members, self.options.selection, self.options.status).start(self.supervisor)
+        scheduler = Scheduler(self.client, informers, self._recorder("default-scheduler"), clock=self.options.clock)
+        scheduler.start(self.supervisor)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def _install(self) -> None:
+        """Have Karmada's kinds and namespaces exist, in the shape of this version."""
+        crds = Committer(self.client.resource(CRDS))
+        for wanted in definitions():
+            await crds.ensure(wanted["metadata"]["name"], "", partial(_installed, wanted))
+        namespaces = Committer(self.client.resource(NAMESPACES))
+        for name in SYSTEM_NAMESPACES:
+            namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            await namespaces.ensure(name, "", partial(_present, namespace))
+
+    def _recorder(self, component: str) -> EventRecorder:
+        """One recorder per component, so that its events are folded together."""
+        recorder = self._recorders.get(component)
+        if recorder is None:
+            recorder = EventRecorder(self.client, component, clock=self.options.clock)
+            self._recorders[component] = recorder
+            self.supervisor.start(f"events of {component}", recorder.run)
+        return recorder
+
+
+def _present(wanted: JSONObject, current: JSONObject | None) -> JSONObject:
+    return current or wanted
+
+
+def _installed(wanted: JSONObject, current: JSONObject | None) -> JSONObject:
+    if current is None:
+        return wanted
+    return {**current, "spec": {**current["spec"], "versions": wanted["spec"]["versions"]}}

@@ -1,0 +1,21 @@
+"""What admission functions need to know about other objects, asked through a client."""
+
+from karmada.machinery.client import Client
+from karmada.machinery.resource import Scope
+from karmada.machinery.transport import JSONObject
+
+
+class ClientLookup:
+    """A `webhook.model.Lookup` on the control plane itself; the client is set once the server exists."""
+
+    client: Client
+
+    async def list(self, api_version: str, kind: str, namespace: str = "") -> list[JSONObject]:
+        """All objects of a kind."""
+        served = await self.client.mapper.of_kind(api_version, kind)
+        return (await self.client.resource(served.type).list(Scope(namespace))).items
+
+    async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
+        """Write the status of an object that was read."""
+        served = await self.client.mapper.of_kind(api_version, kind)
+        await self.client.resource(served.type).update(tree, "status", dry_run=dry_run)
