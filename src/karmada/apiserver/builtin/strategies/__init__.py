@@ -69,6 +69,8 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "Role"): rbac.ROLE,
     ("rbac.authorization.k8s.io", "RoleBinding"): rbac.ROLE_BINDING,
     ("resource.k8s.io", "DeviceClass"): extensions.DEVICE_CLASS,
+    ("resource.k8s.io", "ResourceClaim"): extensions.RESOURCE_CLAIM,
+    ("resource.k8s.io", "ResourceClaimTemplate"): extensions.RESOURCE_CLAIM_TEMPLATE,
     ("resource.k8s.io", "ResourceSlice"): extensions.RESOURCE_SLICE,
     ("scheduling.k8s.io", "PriorityClass"): cluster.PRIORITY_CLASS,
     ("storage.k8s.io", "CSIDriver"): volumes.CSI_DRIVER,

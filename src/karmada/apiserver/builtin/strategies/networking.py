@@ -107,6 +107,12 @@ def _backend(backend: JSONObject, path: str) -> Errors:
     return errors
 
 
+def _default_ingress_class(obj: JSONObject) -> None:
+    parameters = obj["spec"].get("parameters")
+    if parameters is not None:
+        parameters.setdefault("scope", "Cluster")
+
+
 def _validate_ingress_class(obj: JSONObject, old: JSONObject | None) -> Errors:
     controller = obj["spec"].get("controller") or ""
     errors: Errors = []
@@ -228,7 +234,7 @@ def _validate_cidrs(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 
 INGRESS = strategy(validate=_validate_ingress, generation=True)
-INGRESS_CLASS = strategy(validate=_validate_ingress_class, namespaced=False, generation=True)
+INGRESS_CLASS = strategy(_default_ingress_class, _validate_ingress_class, namespaced=False, generation=True)
 NETWORK_POLICY = strategy(_default_policy, _validate_policy, generation=True)
 IP_ADDRESS = strategy(validate=_validate_ip, name=_ip_name, namespaced=False, generation=True)
 SERVICE_CIDR = strategy(validate=_validate_cidrs, namespaced=False, generation=True)
