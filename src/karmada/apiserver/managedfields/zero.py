@@ -26,7 +26,7 @@ def _zero(schema: Schema) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field, code in (schema.wire or {}).items():
         inner = properties.get(field)
-        if inner is None or (field == "metadata" and not schema.name.endswith("TemplateSpec")):
+        if inner is None:
             continue
         if code == "v":
             found[field] = _zero(inner) if inner.properties is not None else None
