@@ -23,6 +23,7 @@ TOPICS: list[Topic] = [
     dependencies.TOPIC,
     detector.TOPIC,
     execution.TOPIC,
+    interpreter.LUA,
     interpreter.NATIVE,
     interpreter.THIRDPARTY,
     naming.TOPIC,

@@ -1,0 +1,93 @@
+"""The `kube` module of scripts. Each helper takes decoded arguments and gives a value, or raises `HelperError`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class HelperError(Exception):
+    """A helper was called in a way it does not understand."""
+
+
+def pod_requirements(arguments: Sequence[Any]) -> Any:
+    from karmada.api.codec import to_tree
+    from karmada.interpreter.pods.requirements import replica_requirements
+
+    if len(arguments) != 1:
+        raise HelperError("getPodRequirements only accepts one argument")
+    found = replica_requirements(_template(arguments[0], "accuratePodRequirements"), with_priority=False)
+    return None if found is None else to_tree(found)
+
+
+def dependencies(arguments: Sequence[Any]) -> Any:
+    from karmada.api.codec import to_tree
+    from karmada.interpreter.pods.references import pod_dependencies
+
+    if len(arguments) != 2:
+        raise HelperError("getPodDependencies only accepts two argument")
+    pod = _template(arguments[0], "getPodDependencies")
+    namespace = "default" if arguments[1] is None else arguments[1]
+    if not isinstance(namespace, str):
+        raise HelperError(f"bad argument #2 to getPodDependencies (string expected, got {lua_type(namespace)})")
+    return [to_tree(found) for found in pod_dependencies(pod, namespace)] or None
+
+
+def resource_add(arguments: Sequence[Any]) -> Any:
+    from karmada.api.quantity import Quantity
+
+    total = Quantity(0)
+    for index, argument in enumerate(arguments, 1):
+        if argument is not None:
+            total = total + _quantity(argument, index, "resourceAdd")
+    return str(total)
+
+
+def resource_quantity(arguments: Sequence[Any]) -> Any:
+    if len(arguments) != 1:
+        raise HelperError("getResourceQuantity only accepts one argument")
+    return 0 if arguments[0] is None else _quantity(arguments[0], 1, "getResourceQuantity").approximate_float()
+
+
+HELPERS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "accuratePodRequirements": pod_requirements,
+    "getPodDependencies": dependencies,
+    "resourceAdd": resource_add,
+    "getResourceQuantity": resource_quantity,
+}
+
+
+def lua_type(value: Any) -> str:
+    """The name that Lua gives to the type of a decoded value."""
+    match value:
+        case None:
+            return "nil"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+    return "table"
+
+
+def _template(tree: Any, function: str) -> Any:
+    from karmada.interpreter.model import InterpretError
+    from karmada.interpreter.pods.template import PodTemplate
+    from karmada.interpreter.shape import view
+
+    if lua_type(tree) != "table":
+        raise HelperError(f"bad argument #1 to {function} (table expected, got {lua_type(tree)})")
+    try:
+        return view(tree or {}, PodTemplate).spec
+    except InterpretError as error:
+        raise HelperError(str(error)) from error
+
+
+def _quantity(text: Any, index: int, function: str) -> Any:
+    from karmada.api.quantity import Quantity, QuantityError
+
+    if not isinstance(text, str):
+        raise HelperError(f"bad argument #{index} to {function} (string expected, got {lua_type(text)})")
+    try:
+        return Quantity.parse(text)
+    except QuantityError as error:
+        raise HelperError(f"cannot parse '{text}': {error.reason}") from error

@@ -1,0 +1,218 @@
+"""Workers that run scripts, and the limits of a call.
+
+A worker runs one call at a time. One that does not answer within the limit, breaks off or is out of memory is killed
+and replaced when the next call needs it; the caller gets a typed failure, never a wait beyond the limit. Scripts that
+have run into the limit before share a single worker, so that they cannot take all of them away from the others.
+
+A pool belongs to the event loop it is first used on. Nothing is started before the first call.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from karmada.interpreter.lua.protocol import LARGEST_ANSWER, LENGTH, ErrorClass, Result, frame
+from karmada.interpreter.model import InterpretError, Unavailable
+
+
+class ScriptError(InterpretError):
+    """A script failed; `error_class` says how."""
+
+    def __init__(self, error_class: ErrorClass, message: str) -> None:
+        self.error_class = error_class
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one pool. A call may also use 64 MiB of memory and three seconds of processor time."""
+
+    workers: int = 2
+    call_seconds: float = 1.0
+    start_seconds: float = 20.0
+    stop_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script and the key by which workers remember it."""
+
+    text: str
+    key: str
+
+    @staticmethod
+    def of(text: str) -> "Script":
+        return Script(text, hashlib.sha256(text.encode()).hexdigest()[:32])
+
+
+class Pool:
+    """Runs functions of scripts."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits = limits or Limits()
+        self._free: list[_Worker] = []
+        self._slots = asyncio.Semaphore(limits.workers)
+        self._suspect_slot = asyncio.Semaphore(1)
+        self._suspects: set[str] = set()
+        self._closed = False
+
+    async def call(
+        self, script: Script, names: Sequence[str], arguments: Sequence[Any], references: int, result: Result
+    ) -> Any:
+        """What the first of the named functions that the script defines returns."""
+        if script.key not in self._suspects:
+            async with self._slots:
+                return await self._run(script, names, arguments, references, result)
+        async with self._suspect_slot, self._slots:
+            return await self._run(script, names, arguments, references, result)
+
+    async def close(self) -> None:
+        """Stop all workers. Calls under way fail."""
+        self._closed = True
+        workers, self._free = self._free, []
+        for worker in workers:
+            await worker.stop()
+
+    async def _run(
+        self, script: Script, names: Sequence[str], arguments: Sequence[Any], references: int, result: Result
+    ) -> Any:
+        async with self._worker() as worker:
+            known = script.key in worker.scripts
+            request = [script.key, None if known else script.text, names, arguments, references, result]
+            try:
+                async with asyncio.timeout(self._limits.call_seconds):
+                    answer = await worker.ask(_encode(request))
+            except TimeoutError:
+                self._suspects.add(script.key)
+                seconds = f"{self._limits.call_seconds:g}s"
+                raise ScriptError(ErrorClass.TIMEOUT, f"{names[0]} ran for longer than {seconds}") from None
+            except ConnectionError as error:
+                raise ScriptError(ErrorClass.RUNTIME, f"{names[0]} ended its worker") from error
+            error_class, outcome = answer
+            if error_class == "":
+                worker.scripts.add(script.key)
+                worker.is_fit = True
+                return outcome
+            worker.is_fit = error_class != ErrorClass.MEMORY
+            if worker.is_fit and error_class != ErrorClass.SYNTAX:
+                worker.scripts.add(script.key)
+            raise ScriptError(ErrorClass(error_class), outcome)
+
+    @contextlib.asynccontextmanager
+    async def _worker(self) -> AsyncIterator["_Worker"]:
+        """A worker for one call; it is only used again if the call says that it is fit."""
+        if self._closed:
+            raise Unavailable("scripts cannot be run any more: their workers have been stopped")
+        worker = self._free.pop() if self._free else await self._start()
+        worker.is_fit = False
+        try:
+            yield worker
+        finally:
+            if worker.is_fit and not self._closed:
+                self._free.append(worker)
+            else:
+                await asyncio.shield(worker.stop())
+
+    async def _start(self) -> "_Worker":
+        try:
+            async with asyncio.timeout(self._limits.start_seconds):
+                return await _Worker.start(self._limits.stop_seconds)
+        except (OSError, TimeoutError) as error:
+            raise Unavailable(f"no worker for scripts could be started: {error}") from error
+
+
+class _Worker(asyncio.Protocol):
+    """One process and the socket to it."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", stop_seconds: float) -> None:
+        self.scripts: set[str] = set()
+        self.is_fit = True
+        self._process = process
+        self._stop_seconds = stop_seconds
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._waiting: asyncio.Future[Any] | None = None
+
+    @staticmethod
+    async def start(stop_seconds: float) -> "_Worker":
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-I", "-m", "karmada.interpreter.lua.worker", str(theirs.fileno())]
+            process = await asyncio.to_thread(
+                subprocess.Popen,
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+                env={},
+            )
+        worker = _Worker(process, stop_seconds)
+        try:
+            ours.setblocking(False)
+            ready = worker._expect()
+            await asyncio.get_running_loop().create_connection(lambda: worker, sock=ours)
+            await ready
+        except BaseException:
+            ours.close()
+            await asyncio.shield(worker.stop())
+            raise
+        return worker
+
+    async def ask(self, request: bytes) -> Any:
+        answer = self._expect()
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError("the worker is gone")
+        self._transport.write(frame(request))
+        return await answer
+
+    async def stop(self) -> None:
+        """End the process and wait until it is gone."""
+        if self._transport is not None:
+            self._transport.abort()
+        self._process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            await asyncio.to_thread(self._process.wait, self._stop_seconds)
+
+    def _expect(self) -> "asyncio.Future[Any]":
+        self._waiting = asyncio.get_running_loop().create_future()
+        return self._waiting
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if len(self._received) < LENGTH.size:
+            return
+        (size,) = LENGTH.unpack_from(self._received)
+        if size > LARGEST_ANSWER:
+            self._fail(ConnectionAbortedError("the worker's answer is too large"))
+        elif len(self._received) == LENGTH.size + size:
+            answer, self._received = orjson.loads(memoryview(self._received)[LENGTH.size :]), bytearray()
+            if self._waiting is not None and not self._waiting.done():
+                self._waiting.set_result(answer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(ConnectionResetError("the worker is gone"))
+
+    def _fail(self, error: Exception) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(error)
+
+
+def _encode(request: list[Any]) -> bytes:
+    try:
+        return orjson.dumps(request)
+    except orjson.JSONEncodeError as error:
+        raise InterpretError(f"the resource cannot be given to a script: {error}") from error
