@@ -1,5 +1,8 @@
 """What every cluster has from the start: namespaces, default roles, the kubernetes service, priority classes."""
 
+import asyncio
+from collections.abc import Coroutine, Iterator
+
 import orjson
 
 from karmada.apiserver.auth import defaults
@@ -19,12 +22,10 @@ _PRIORITIES = (
 async def bootstrap(context: Context) -> None:
     """Create what is missing; existing objects stay as they are, default roles are brought up to date."""
     writer = Writer(context, "apiserver")
-    for name in NAMESPACES:
-        await _ensure(context, writer, ("", "namespaces"), "", {"metadata": {"name": name}})
-    for name, value, text in _PRIORITIES:
-        body: JSONObject = {"metadata": {"name": name}, "value": value, "description": text}
-        await _ensure(context, writer, ("scheduling.k8s.io", "priorityclasses"), "", body)
-    await _roles(context, writer)
+    namespaces = (_ensure(context, writer, ("", "namespaces"), "", {"metadata": {"name": name}}) for name in NAMESPACES)
+    await asyncio.gather(*namespaces)
+    # Together, so that a durable store commits them together.
+    await asyncio.gather(*_priorities(context, writer), *_roles(context, writer))
 
 
 async def _ensure(context: Context, writer: Writer, kind: Kind, namespace: str, obj: JSONObject) -> None:
@@ -32,7 +33,13 @@ async def _ensure(context: Context, writer: Writer, kind: Kind, namespace: str, 
         await writer.create(kind, namespace, obj)
 
 
-async def _roles(context: Context, writer: Writer) -> None:
+def _priorities(context: Context, writer: Writer) -> Iterator[Coroutine[None, None, None]]:
+    for name, value, text in _PRIORITIES:
+        body: JSONObject = {"metadata": {"name": name}, "value": value, "description": text}
+        yield _ensure(context, writer, ("scheduling.k8s.io", "priorityclasses"), "", body)
+
+
+def _roles(context: Context, writer: Writer) -> Iterator[Coroutine[None, None, None]]:
     def lookup(resource: str, namespace: str, name: str) -> JSONObject | None:
         item = context.store.get((RBAC, resource), namespace, name)
         if item is None:
@@ -45,6 +52,10 @@ async def _roles(context: Context, writer: Writer) -> None:
         namespace = metadata.get("namespace", "")
         kind = (RBAC, write.resource)
         if write.old is None:
-            await writer.create(kind, namespace, write.obj)
+            yield _create(writer, kind, namespace, write.obj)
         else:
-            await writer.replace(kind, namespace, write.obj)
+            yield writer.replace(kind, namespace, write.obj)
+
+
+async def _create(writer: Writer, kind: Kind, namespace: str, obj: JSONObject) -> None:
+    await writer.create(kind, namespace, obj)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -37,6 +38,7 @@ from karmada.apiserver.aggregation.services import ApiServices
 from karmada.apiserver.audit import AuditLog
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.static_tokens import StaticTokens
 from karmada.apiserver.bootstrap import bootstrap
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.builtin.conversions import converter_of
@@ -70,6 +72,9 @@ from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.store import Index, Kind, ObjectStore
 
+if TYPE_CHECKING:
+    from OpenSSL import SSL
+
 ADMIN = UserInfo("system:admin", ("system:masters", "system:authenticated"))
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 
@@ -94,6 +99,13 @@ class ApiServerOptions:
     audit: Path | None = None
     """Where to write the audit log; None writes none."""
     client_ca: bytes = b""
+    """Further CAs (PEM) whose client certificates count."""
+    serving: tuple[bytes, bytes] | None = None
+    """Certificate and key (PEM) to serve with, instead of one of the server's own CA."""
+    static_tokens: str = ""
+    """Fixed tokens, as in a token file."""
+    key_prefix: str = "/registry"
+    """What refusals of the storage call the place of objects."""
     anonymous: bool = True
     issuer: str = ""
     now: Callable[[], float] = time.time
@@ -110,6 +122,7 @@ class ApiServer:
         self.identity = Identity(
             self.store,
             options.folder,
+            static=StaticTokens.parse(options.static_tokens) if options.static_tokens else None,
             client_ca=options.client_ca,
             anonymous=options.anonymous,
             issuer=options.issuer,
@@ -118,7 +131,9 @@ class ApiServer:
         self.audit = AuditLog(options.audit) if options.audit is not None else None
         self.traffic = Traffic(audit=self.audit, requester=self.identity.requester_of)
         self._caller = HttpCaller()
-        self.context = Context(self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix)
+        self.context = Context(
+            self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix, options.key_prefix
+        )
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
         self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
@@ -172,10 +187,18 @@ class ApiServer:
     async def listen(self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), tls: bool = True) -> int:
         """Serve HTTP(S) on an address, with a certificate for `hosts`; returns the port."""
         if self._http is None:
-            context = self.identity.tls(hosts) if tls else None
+            context = self._tls(hosts) if tls else None
             door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
             self._http = HttpServer(door, tls=context)
         return await self._http.listen(host, port)
+
+    def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
+        if self.options.serving is None:
+            return self.identity.tls(hosts)
+        from karmada.apiserver.http.tls import server_context
+
+        authorities = self.identity.authority.certificate_pem + self.options.client_ca
+        return server_context(*self.options.serving, authorities)
 
     def _plugins(self) -> list[AdmissionPlugin]:
         """In the order in which they change objects; refusals come in the same order."""

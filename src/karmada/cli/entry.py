@@ -35,7 +35,9 @@ def aggregated_apiserver() -> int:
 
 def apiserver() -> int:
     """karmada-apiserver."""
-    return _missing("karmada-apiserver")
+    from karmada.apiserver.main import main
+
+    return main()
 
 
 def controller_manager() -> int:
@@ -55,7 +57,9 @@ def metrics_adapter() -> int:
 
 def scheduler() -> int:
     """karmada-scheduler."""
-    return _missing("karmada-scheduler")
+    from karmada.scheduler.main import main
+
+    return main()
 
 
 def scheduler_estimator() -> int:

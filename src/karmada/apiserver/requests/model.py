@@ -80,3 +80,5 @@ class Context:
     uid: Callable[[], str]
     suffix: Callable[[], str]
     """Five random characters for generated names."""
+    key_prefix: str = "/registry"
+    """What refusals call the place of objects."""

@@ -93,7 +93,7 @@ async def changed(context: Context, change: Change) -> bytes:
         old = await reading.decoded(served, item.body)
         built = change.build(await reading.decoded(served, item.body))
         new = built if isinstance(built, dict) else await built
-        named = _check_version(call, new, item)
+        named = _check_version(call, new, item, context.key_prefix)
         try:
             return await _write(context, change, item, new, old)
         except Mismatch:
@@ -102,7 +102,7 @@ async def changed(context: Context, change: Change) -> bytes:
     raise conflict(type_.group, type_.plural, call.name, _MODIFIED)
 
 
-def _check_version(call: Call, new: JSONObject, item: Item) -> bool:
+def _check_version(call: Call, new: JSONObject, item: Item, prefix: str) -> bool:
     """Compare the revision the client saw; whether it named one."""
     type_ = call.served.type
     meta = metadata.ensure(new)
@@ -110,7 +110,7 @@ def _check_version(call: Call, new: JSONObject, item: Item) -> bool:
     if version in (None, "", "0"):
         given = meta.get("uid")
         if given and given != item.index.uid and call.verb == "update":
-            where = f"/registry/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
+            where = f"{prefix}/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
             text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {item.index.uid}"
             why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
             raise conflict(type_.group, type_.plural, call.name, why)

@@ -1,0 +1,131 @@
+"""Flags of `karmada-apiserver`.
+
+Its own ones say where data lives; all others are kube-apiserver's, so that existing manifests start it unchanged.
+Those in `IGNORED` are accepted and have no effect: what they tune does not exist here, or is always so.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+IGNORED = (
+    "admission-control-config-file",
+    "advertise-address",
+    "allow-privileged",
+    "apiserver-count",
+    "authorization-mode",
+    "default-not-ready-toleration-seconds",
+    "default-unreachable-toleration-seconds",
+    "default-watch-cache-size",
+    "delete-collection-workers",
+    "disable-admission-plugins",
+    "enable-admission-plugins",
+    "enable-aggregator-routing",
+    "enable-bootstrap-token-auth",
+    "enable-garbage-collector",
+    "enable-priority-and-fairness",
+    "endpoint-reconciler-type",
+    "etcd-compaction-interval",
+    "etcd-count-metric-poll-period",
+    "etcd-servers-overrides",
+    "event-ttl",
+    "feature-gates",
+    "goaway-chance",
+    "insecure-port",
+    "kubelet-client-certificate",
+    "kubelet-client-key",
+    "kubelet-preferred-address-types",
+    "log-flush-frequency",
+    "logging-format",
+    "max-mutating-requests-inflight",
+    "max-requests-inflight",
+    "min-request-timeout",
+    "profiling",
+    "proxy-client-cert-file",
+    "proxy-client-key-file",
+    "request-timeout",
+    "requestheader-allowed-names",
+    "requestheader-client-ca-file",
+    "requestheader-extra-headers-prefix",
+    "requestheader-group-headers",
+    "requestheader-username-headers",
+    "runtime-config",
+    "service-account-key-file",
+    "service-account-lookup",
+    "service-account-max-token-expiration",
+    "service-account-signing-key-file",
+    "service-node-port-range",
+    "shutdown-delay-duration",
+    "storage-backend",
+    "storage-media-type",
+    "tls-cipher-suites",
+    "tls-min-version",
+    "v",
+    "vmodule",
+    "watch-cache",
+    "watch-cache-sizes",
+)
+DEFAULT_PORT = 5443
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
+    flags = argparse.ArgumentParser(
+        prog="karmada-apiserver",
+        description="A Kubernetes API server in one process: SQLite by default, etcd where several share one store.",
+        allow_abbrev=False,
+    )
+    flags.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path("karmada-data"),
+        metavar="FOLDER",
+        help="keys, the database and the administrator's kubeconfig (default: %(default)s)",
+    )
+    flags.add_argument(
+        "--storage",
+        metavar="URL",
+        help="memory:, sqlite:///path/to/file or etcd://host:port[,host:port] (default: SQLite in the data folder)",
+    )
+    flags.add_argument("--bind-address", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    flags.add_argument(
+        "--secure-port", type=int, default=DEFAULT_PORT, help="HTTPS port, 0 for a free one (default: %(default)s)"
+    )
+    flags.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="where to write the kubeconfig instead")
+    flags.add_argument("--external-hostname", default="", help="further name in the certificate and the kubeconfig")
+    flags.add_argument("--no-controllers", action="store_true", help="do not run the inherited controllers here")
+    flags.add_argument("--tls-cert-file", type=Path, help="serving certificate (default: one of the server's own CA)")
+    flags.add_argument("--tls-private-key-file", type=Path, help="key of the serving certificate")
+    flags.add_argument("--client-ca-file", type=Path, help="further CA whose client certificates are accepted")
+    flags.add_argument("--token-auth-file", type=Path, help="fixed tokens: token,user,uid,groups per line")
+    flags.add_argument("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="allow anonymous requests")
+    flags.add_argument("--service-account-issuer", default="", help="issuer of service account tokens")
+    flags.add_argument("--service-cluster-ip-range", default="10.96.0.0/16", help="range of cluster IPs")
+    flags.add_argument("--audit-log-path", type=Path, help="file of the audit log (default: none is written)")
+    flags.add_argument("--etcd-servers", default="", metavar="URLS", help="etcd endpoints; implies etcd storage")
+    flags.add_argument("--etcd-prefix", default="/registry", help="prefix of all keys in etcd (default: %(default)s)")
+    flags.add_argument("--etcd-cafile", type=Path, help="CA of the etcd servers")
+    flags.add_argument("--etcd-certfile", type=Path, help="client certificate for etcd")
+    flags.add_argument("--etcd-keyfile", type=Path, help="key of the client certificate for etcd")
+    for name in IGNORED:
+        flags.add_argument(f"--{name}", nargs="?", action="append", help=argparse.SUPPRESS)
+    return flags
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; mistakes end the program with a message and status 2."""
+    flags = parser()
+    options = flags.parse_args(list(argv))
+    if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
+        flags.error("--tls-cert-file and --tls-private-key-file must be given together")
+    if options.storage and options.etcd_servers:
+        flags.error("--storage and --etcd-servers exclude each other: both say where objects live")
+    return options
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in ("true", "1", "t"):
+        return True
+    if text.lower() in ("false", "0", "f"):
+        return False
+    raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
