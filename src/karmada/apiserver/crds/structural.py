@@ -33,7 +33,23 @@ def validate_structure(schema: JSONObject, path: str) -> list[FieldError]:
     """What is wrong with an openAPIV3Schema."""
     errors = _forms(schema, path, root=True)
     errors += _structure(schema, path, "root")
-    return errors or _defaults(schema, path)
+    return errors or (_defaults(schema, path) if _has(schema, "default") else [])
+
+
+def has_rules(schema: JSONObject) -> bool:
+    """Whether there are validation rules in a schema."""
+    return _has(schema, "x-kubernetes-validations")
+
+
+def _has(schema: JSONObject, keyword: str) -> bool:
+    if keyword in schema:
+        return True
+    for word in ("items", "additionalProperties"):
+        child = schema.get(word)
+        if isinstance(child, dict) and _has(child, keyword):
+            return True
+    properties = schema.get("properties")
+    return bool(properties) and any(_has(child, keyword) for child in properties.values())
 
 
 def _forms(schema: JSONObject, path: str, root: bool = False) -> list[FieldError]:

@@ -6,7 +6,7 @@ from typing import Any
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from karmada.apiserver.crds.dump import dump_versions
-from karmada.apiserver.crds.structural import validate_structure
+from karmada.apiserver.crds.structural import has_rules, validate_structure
 
 JSONObject = dict[str, Any]
 _SIMPLE_PATH = re.compile(r"(\.[^.\[\]]+)+(\[[^\]]*\])?.*")
@@ -66,7 +66,6 @@ def _spec(spec: JSONObject) -> list[FieldError]:
 def _versions(versions: list[JSONObject]) -> list[FieldError]:
     errors: list[FieldError] = []
     shared = _shared(versions) if versions else set()
-    quoted = dump_versions(versions, shared)
     version_names = [version.get("name") or "" for version in versions]
     for index, name in enumerate(version_names):
         problems = name_rules.dns_1035_label(name) if name else []
@@ -74,9 +73,11 @@ def _versions(versions: list[JSONObject]) -> list[FieldError]:
         if not name:
             errors.append(required(f"spec.versions[{index}].name"))
     if len(set(version_names)) != len(version_names):
-        errors.append(invalid("spec.versions", quoted, "must contain unique version names"))
+        text = "must contain unique version names"
+        errors.append(invalid("spec.versions", dump_versions(versions, shared), text))
     if sum(1 for version in versions if version.get("storage")) != 1:
-        errors.append(invalid("spec.versions", quoted, "must have exactly one version marked as storage version"))
+        text = "must have exactly one version marked as storage version"
+        errors.append(invalid("spec.versions", dump_versions(versions, shared), text))
     for index, version in enumerate(versions):
         errors += _version(version, index, shared)
         if len(shared) == len(_PER_VERSION):
@@ -105,7 +106,7 @@ def _version(version: JSONObject, index: int, shared: set[str]) -> list[FieldErr
 
 def _schema(schema: JSONObject, path: str) -> list[FieldError]:
     errors = validate_structure(schema, path)
-    if errors or "x-kubernetes-validations" not in str(schema):
+    if errors or not has_rules(schema):
         return errors
     from karmada.apiserver.crds.expressions import validate_rules
 
