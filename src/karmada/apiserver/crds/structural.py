@@ -49,7 +49,7 @@ def _has(schema: JSONObject, keyword: str) -> bool:
         if isinstance(child, dict) and _has(child, keyword):
             return True
     properties = schema.get("properties")
-    return bool(properties) and any(_has(child, keyword) for child in properties.values())
+    return any(_has(child, keyword) for child in (properties or {}).values())
 
 
 def _forms(schema: JSONObject, path: str, root: bool = False) -> list[FieldError]:
