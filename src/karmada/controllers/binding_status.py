@@ -30,6 +30,8 @@ from karmada.machinery.transport import JSONObject
 from karmada.works.status import aggregate, is_fully_applied
 
 NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
+GATHERING = 0.02
+"""Seconds in which reports of several Works are gathered into one write."""
 _SUCCESS = "All works have been successfully applied"
 _FAILURE = "Failed to apply all works, see status.aggregatedStatus for details"
 
@@ -52,9 +54,15 @@ class BindingStatusController:
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
-        self.controller.watch(self._works, _reported)
+        self._works.add_handler(self._works_changed)
         self.controller.watch(self._bindings.namespaced, _scheduled)
         self.controller.watch(self._bindings.wide, _scheduled)
+
+    def _works_changed(self, changes: list[Change[Work]]) -> None:
+        """Works of one binding report one after another: wait a moment, then put them together once."""
+        for change in changes:
+            for key in _reported(change):
+                self.controller.queue.add_after(key, GATHERING)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Bring the status of one binding and of its template up to date."""
