@@ -92,6 +92,8 @@ class Cache(Generic[T]):
         self._indexes: dict[str, dict[str, dict[Key, Item[T]]]] = {}
         self.revision = 0
         """The highest revision seen; 0 when the server's revisions are no numbers."""
+        self.resource_version = ""
+        """Where a watch goes on; empty when everything has to be loaded (again)."""
 
     def add_index(self, name: str, function: IndexFunction[T]) -> None:
         """Keep an index from now on; items already here are indexed at once. Repeating the same index is fine."""
@@ -120,7 +122,12 @@ class Cache(Generic[T]):
         stored = body if self._project is None else self._project(body)
         return Item(Key(which.namespace, which.name), which.uid, which.resource_version, stored, self._codec)
 
-    def replace(self, items: Iterable[Item[T]], revision: int, *, initial: bool = False) -> list[Change[T]]:
+    def reached(self, resource_version: str) -> None:
+        """Everything up to here is in the cache."""
+        self.resource_version = resource_version
+        self.revision = max(self.revision, number(resource_version))
+
+    def replace(self, items: Iterable[Item[T]], resource_version: str, *, initial: bool = False) -> list[Change[T]]:
         """Take over a complete load; what differs from before, deletions first."""
         loaded = {item.key: item for item in items}
         gone = [item for key, item in self.items.items() if key not in loaded]
@@ -130,14 +137,18 @@ class Cache(Generic[T]):
             changes.append(Change(item, None))
         for item in loaded.values():
             self._put(item, changes, initial)
-        self.revision = max(self.revision, revision)
+        self.reached(resource_version)
         return changes
 
     def apply(self, events: list[WatchEvent]) -> list[Change[T]]:
-        """Take over watch events in order; bookmarks are not for here."""
+        """Take over watch events in order; bookmarks only say how far the server is."""
         changes: list[Change[T]] = []
         for kind, body in events:
+            if kind is EventType.BOOKMARK:
+                self.reached(identity(body).resource_version)
+                continue
             item = self.read(body)
+            self.resource_version = item.resource_version
             revision = number(item.resource_version)
             if revision:
                 if revision <= self.revision:

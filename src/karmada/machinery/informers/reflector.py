@@ -66,7 +66,6 @@ class Reflector(Generic[T]):
         self._clock = clock
         self._random = random
         self._backoff = Backoff(PAUSES, random)
-        self._revision = ""
         self._first = True
         self._streaming = True
         self.loads = 0
@@ -78,7 +77,7 @@ class Reflector(Generic[T]):
         while True:
             opened = self._clock.monotonic()
             try:
-                if self._revision:
+                if self._cache.resource_version:
                     await self._follow()
                 elif self._streaming:
                     await self._load_streaming()
@@ -87,13 +86,13 @@ class Reflector(Generic[T]):
                     continue
             except Gone as error:
                 self._failed(error)
-                self._revision = ""
+                self._cache.resource_version = ""
             except ApiError as error:
                 self._failed(error)
             except Exception as error:
                 log.exception("following %s failed; loading it again", self._resource.type.resource)
                 self._failed(error)
-                self._revision = ""
+                self._cache.resource_version = ""
             else:
                 if self._clock.monotonic() - opened >= 1:
                     self._backoff.reset()
@@ -128,7 +127,7 @@ class Reflector(Generic[T]):
         try:
             async with self._watching(params) as batches:
                 async for batch in batches:
-                    if self._revision:
+                    if self._cache.resource_version:
                         self._apply(batch)
                         continue
                     for position, event in enumerate(batch):
@@ -143,7 +142,7 @@ class Reflector(Generic[T]):
                             break
         except (BadRequest, Invalid):
             # The server does not know streaming lists.
-            if self._revision:
+            if self._cache.resource_version:
                 raise
             self._streaming = False
             await self._load_pages()
@@ -152,8 +151,7 @@ class Reflector(Generic[T]):
         revision = number(resource_version)
         if revision and revision < self._cache.revision:
             raise Unavailable(f"the server answered with revision {revision}, {self._cache.revision} was seen before")
-        changes = self._cache.replace(items, revision, initial=self._first)
-        self._revision = resource_version
+        changes = self._cache.replace(items, resource_version, initial=self._first)
         self._first = False
         self.failure = None
         self.loads += 1
@@ -162,23 +160,12 @@ class Reflector(Generic[T]):
         self._loaded()
 
     async def _follow(self) -> None:
-        async with self._watching({"resourceVersion": self._revision}) as batches:
+        async with self._watching({"resourceVersion": self._cache.resource_version}) as batches:
             async for batch in batches:
                 self._apply(batch)
 
     def _apply(self, batch: list[WatchEvent]) -> None:
-        """Take over a batch; a bookmark only moves the revision."""
-        if not batch:
-            return
-        last = batch[-1]
-        events = batch
-        if any(event.type is EventType.BOOKMARK for event in batch):
-            events = [event for event in batch if event.type is not EventType.BOOKMARK]
-        changes = self._cache.apply(events) if events else []
-        # A batch is taken over as a whole, so its last event says how far the cache is.
-        reached = _bookmark.decode(last.object).metadata.resource_version
-        self._revision = reached
-        self._cache.revision = max(self._cache.revision, number(reached))
+        changes = self._cache.apply(batch)
         self.failure = None
         self._backoff.reset()
         if changes:
