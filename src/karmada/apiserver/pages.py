@@ -11,7 +11,7 @@ from karmada.apiserver.openapi import OpenAPI
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import not_served
-from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.resources import JSONObject, ResourceType
 
 _TEXT = "text/plain; charset=utf-8"
 _HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
@@ -43,14 +43,14 @@ class ServerPages:
         ready: Callable[[], dict[str, bool]],
         others: Callable[[], Sequence[JSONObject]],
         metrics: Callable[[], bytes],
+        schema_of: Callable[[ResourceType], JSONObject],
     ) -> None:
         self._catalog = catalog
         self._identity = identity
         self._ready = ready
         self._metrics = metrics
-        self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
+        self._openapi = OpenAPI(catalog.types, lambda: catalog.version, schema_of)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
-        self._openapi = OpenAPI(catalog.types, lambda: catalog.version)
 
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
@@ -60,8 +60,6 @@ class ServerPages:
             return self._health("/" + head, check, params)
         if path == "/version":
             return Answer(200, orjson.dumps(KUBERNETES_VERSION))
-        if path.startswith("/openapi/"):
-            return self._api_description(path, accept)
         if path == "/.well-known/openid-configuration":
             return Answer(200, orjson.dumps(self._identity.tokens.configuration()))
         if path == "/openid/v1/jwks":
@@ -79,17 +77,6 @@ class ServerPages:
         known = ("application/json", "*/*", "application/com.github.proto-openapi")
         if accept and not any(media in accept for media in known):
             return Answer(406, b"", "")
-        return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
-
-    def _api_description(self, path: str, accept: str) -> Answer | None:
-        wanted = [part.split(";")[0].strip() for part in accept.split(",")] if accept else []
-        if wanted and not any(
-            kind in ("*/*", "application/*", "application/json") or "openapi" in kind for kind in wanted
-        ):
-            return Answer(406, b"", "")
-        body = self._openapi.get(path)
-        if body is None:
-            return Answer(404, b"", "")
         return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
 
     def _health(self, page: str, check: str, params: Mapping[str, str]) -> Answer:

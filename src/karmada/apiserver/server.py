@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -29,8 +30,11 @@ from karmada.apiserver.admission.defaults import (
 )
 from karmada.apiserver.admission.escalation import EscalationCheck
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
+from karmada.apiserver.admission.limits import LimitRanger
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
+from karmada.apiserver.admission.pod_security import PodSecurity
 from karmada.apiserver.admission.policies import ValidatingPolicies
+from karmada.apiserver.admission.quota import ResourceQuotas
 from karmada.apiserver.admission.webhooks import MutatingWebhooks, ValidatingWebhooks, Webhooks
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.aggregation.proxy import Proxy
@@ -51,6 +55,7 @@ from karmada.apiserver.controllers.garbage import GarbageCollector
 from karmada.apiserver.controllers.namespaces import NamespaceController
 from karmada.apiserver.controllers.service_accounts import ServiceAccounts
 from karmada.apiserver.controllers.worker import Controller
+from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
@@ -68,6 +73,7 @@ from karmada.apiserver.requests.subresources.pods import bind, evict
 from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
 from karmada.apiserver.requests.subresources.scale import scale
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.store import Index, Kind, ObjectStore
@@ -137,7 +143,14 @@ class ApiServer:
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
         self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
-        pages = ServerPages(self.catalog, self.identity, self._checks, self.api_services.groups, self._metrics_text)
+        pages = ServerPages(
+            self.catalog,
+            self.identity,
+            self._checks,
+            self.api_services.groups,
+            self._metrics_text,
+            partial(schema_source, self.store),
+        )
         self.door = Door(self.pipeline, self.identity.rbac, pages)
         self.custom_resources = CustomResources(self.context, lambda crd: None)
         self._controllers: list[Controller] = [
@@ -207,6 +220,8 @@ class ApiServer:
         return [
             NamespaceLifecycle(store),
             TerminatingDefinitions(store),
+            LimitRanger(store),
+            PodSecurity(store),
             PodPriority(store),
             PodTolerations(store),
             DefaultStorageClass(store),
@@ -221,7 +236,13 @@ class ApiServer:
             ServiceAddresses(store, self.options.service_range),
             ValidatingPolicies(store, self.catalog),
             ValidatingWebhooks(hooks),
+            ResourceQuotas(store, self._stored("resourcequotas")),
         ]
+
+    def _stored(self, plural: str) -> Served:
+        served = self.catalog.stored(("", plural))
+        assert served is not None
+        return served
 
     def _canonical(self, request: AdmissionRequest, obj: JSONObject) -> JSONObject:
         """An object that a webhook changed, decoded and defaulted like one from a client."""

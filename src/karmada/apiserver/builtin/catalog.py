@@ -44,6 +44,11 @@ _ELSEWHERE = {
 }
 
 
+def is_builtin_group(group: str) -> bool:
+    """Whether the kinds of a group are in the table of definitions."""
+    return group in _PACKAGES or group in _ELSEWHERE
+
+
 def definition_name(group: str, version: str, kind: str) -> str:
     """Name of a kind's definition in the table and in OpenAPI documents."""
     package = _ELSEWHERE.get(group) or f"io.k8s.api.{_PACKAGES[group]}"

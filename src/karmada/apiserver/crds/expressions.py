@@ -1,7 +1,8 @@
 """Validation rules of custom kinds (`x-kubernetes-validations`): checked when the CRD is written, evaluated on objects.
 
 A rule that mentions `oldSelf` compares with the value before an update and is not evaluated where there is none,
-unless it takes an optional one. Values that did not change are still checked: rules may look at them together.
+unless it takes an optional one. Other rules are not evaluated on values that did not change: a definition may become
+stricter without locking the objects that exist.
 """
 
 import re
@@ -155,9 +156,10 @@ def _evaluate(schema: Schema, rules: list[JSONObject], value: Any, old: Any, pat
     kind = _kind_of(schema)
     for rule in rules:
         optional = bool(rule.get("optionalOldSelf"))
-        if not optional and old is MISSING and _OLD.search(rule["rule"]):
-            continue
         present = old is not MISSING
+        compares = optional or _OLD.search(rule["rule"]) is not None
+        if (compares and not optional and not present) or (not compares and present and value == old):
+            continue
         before = _escaped(schema, old) if present else self
         bound = {"self": self, "_old": before, "_hasOld": present} if optional else {"self": self, "oldSelf": before}
         place = join(path, rule["fieldPath"].lstrip(".")) if rule.get("fieldPath") else path

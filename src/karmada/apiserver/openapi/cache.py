@@ -29,7 +29,7 @@ def _from_tree(type_: ResourceType) -> JSONObject:
 class OpenAPI:
     """Answers /openapi requests for the types that `types` returns; `changes` grows with every change of them.
 
-    `source` finds the openAPIV3Schema of a custom type as its author wrote it, with descriptions.
+    `source` finds the schema of a type that is not built in as its author wrote it, with descriptions.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class OpenAPI:
         types = self._types()
         parts = [b'"%b":%b' % (name.encode(), definitions.encoded(name)) for name in definitions.names()]
         for type_ in types:
-            if type_.custom:
+            if not type_.schema.name:
                 name = schema_name(type_)
                 own = custom.object_schema(type_, self._source(type_), v2.REF, v2=True)
                 parts.append(orjson.dumps(name) + b":" + orjson.dumps(own))
@@ -89,7 +89,7 @@ class OpenAPI:
         """Changes whenever the document may change; clients cache documents by it."""
         parts = name.split("/")
         group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
-        kinds = [orjson.dumps(self._source(t)) for t in self._types() if t.custom and t.group == group]
+        kinds = [orjson.dumps(self._source(t)) for t in self._types() if t.group == group and not t.schema.name]
         return hashlib.sha256(b"".join([VERSION.encode(), name.encode(), *kinds])).hexdigest().upper()
 
     def _version(self, name: str) -> bytes | None:
@@ -109,7 +109,7 @@ class OpenAPI:
             return None
         own: JSONObject = {}
         for type_ in found:
-            if type_.custom:
+            if not type_.schema.name:
                 own[schema_name(type_)] = custom.object_schema(type_, self._source(type_), v3.REF)
                 own[f"{schema_name(type_)}List"] = custom.list_schema(type_, v3.REF)
         paths = version_paths(group, version, found)

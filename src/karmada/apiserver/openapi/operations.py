@@ -6,7 +6,7 @@ An `Operation` has all its parameters; documents lift those that all operations 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from karmada.apiserver.builtin.catalog import definition_name
+from karmada.apiserver.builtin.catalog import definition_name, is_builtin_group
 from karmada.apiserver.resources import ResourceType, Subresource
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -75,9 +75,9 @@ def tag(group: str, version: str = "") -> str:
 
 
 def schema_name(type_: ResourceType) -> str:
-    """Definition name of a type: own ones for built-ins, reversed domains for custom ones."""
-    if not type_.custom:
-        return definition_name(type_.group, type_.version, type_.kind)
+    """Definition name of a type: own ones for built-ins, reversed domains for all others."""
+    if type_.schema.name:
+        return type_.schema.name
     domain = ".".join(reversed(type_.group.split(".")))
     return f"{domain}.{type_.version}.{type_.kind}"
 
@@ -124,7 +124,7 @@ def _resource(paths: Paths, base: str, prefix: str, type_: ResourceType) -> None
     if found:
         paths[collection] = found
     if "get" in verbs:
-        deleted = name if type_.kind in _RETURNS_OBJECT and not type_.custom else META + "Status"
+        deleted = name if type_.kind in _RETURNS_OBJECT and type_.schema.name else META + "Status"
         paths[item] = _item(noun, gvk, name, where, verbs, deleted, type_.custom)
     if "list" in verbs and type_.namespaced:
         all_of = f"list{prefix}{type_.kind}ForAllNamespaces"
@@ -205,7 +205,7 @@ def _subresource(
         parameters = (*here, "pretty", *_OPTIONS["log"])
         paths[path] = [Operation("get", f"read{ident}", "get", gvk, parameters, returns=returns)]
         return
-    name = schema_name(type_) if sub.kind == type_.kind else definition_name(*gvk)
+    name = schema_name(type_) if sub.kind == type_.kind or not is_builtin_group(gvk[0]) else definition_name(*gvk)
     found = _item(ident, gvk, name, where, sub.verbs, name, type_.custom)
     if "get" not in sub.verbs:
         found = found[1:]

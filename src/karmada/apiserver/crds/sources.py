@@ -1,0 +1,26 @@
+"""Schemas of custom kinds as their authors wrote them, descriptions included, read from the stored definitions.
+
+Trees in memory leave descriptions out; only the documents that people read need them.
+"""
+
+from typing import Any
+
+import orjson
+
+from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.schema.openapi import to_openapi
+from karmada.apiserver.store import Kind, ObjectStore
+
+JSONObject = dict[str, Any]
+_DEFINITIONS: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+def schema_source(store: ObjectStore, type_: ResourceType) -> JSONObject:
+    """The openAPIV3Schema of a type; the tree's own keywords where no definition is stored."""
+    item = store.get(_DEFINITIONS, "", f"{type_.plural}.{type_.group}") if type_.custom else None
+    if item is not None:
+        for version in orjson.loads(item.body)["spec"]["versions"]:
+            if version["name"] == type_.version:
+                found: JSONObject = (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"}
+                return found
+    return to_openapi(type_.schema)
