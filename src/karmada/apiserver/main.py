@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = server_options(flags)
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return 1
     return run(lambda: _serve(flags, options))
 

@@ -1,0 +1,105 @@
+"""ResourceQuotas: what a namespace may use, charged when objects are created and when they grow.
+
+The ledger is the quota's status: `status.hard` is what is enforced, `status.used` is raised here with every admitted
+object. Recounting, and lowering after deletions, is a controller's job.
+"""
+
+import orjson
+
+from karmada.api.quantity import Quantity
+from karmada.apiserver.admission.lifecycle import refusal
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.usage import Usage, is_finished, matches_scopes, missing_constraints, usage_of
+from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
+from karmada.apiserver.storage.base import Mismatch
+from karmada.apiserver.store import Item, Kind, ObjectStore
+
+_QUOTAS: Kind = ("", "resourcequotas")
+_TRIES = 10
+_ZERO = Quantity.parse("0")
+
+
+class ResourceQuotas:
+    """The admission plugin of quotas; the last one, so that nothing is charged that others refuse."""
+
+    def __init__(self, store: ObjectStore, quotas: Served) -> None:
+        self._store = store
+        self._quotas = quotas
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Writes of objects where there are quotas."""
+        if request.subresource or request.operation not in (Operation.CREATE, Operation.UPDATE):
+            return False
+        return bool(request.namespace and self._store.list(_QUOTAS, request.namespace, limit=1).items)
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Nothing to change."""
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Charge every quota that covers the object, or refuse."""
+        obj = request.object
+        if obj is None:
+            return
+        delta = usage_of(request.type, obj)
+        if request.old is not None:
+            before = usage_of(request.type, request.old)
+            delta = {name: amount - before.get(name, _ZERO) for name, amount in delta.items()}
+            delta = {name: amount for name, amount in delta.items() if amount.sign() > 0}
+            if not delta:
+                return
+        pod = obj if request.type.stored_as == ("", "pods") else None
+        for item in self._store.list(_QUOTAS, request.namespace).items:
+            await self._charge(request, item, delta, pod)
+
+    async def _charge(self, request: AdmissionRequest, item: Item, delta: Usage, pod: JSONObject | None) -> None:
+        for _ in range(_TRIES):
+            quota: JSONObject = orjson.loads(item.body)
+            used = self._check(request, quota, delta, pod)
+            if used is None or request.dry_run:
+                return
+            quota.setdefault("status", {})["used"] = used
+            try:
+                await self._store.update(
+                    _QUOTAS,
+                    item.namespace,
+                    item.name,
+                    self._quotas.encode(quota),
+                    self._quotas.index(quota),
+                    item.revision,
+                )
+                return
+            except Mismatch:
+                current = self._store.get(_QUOTAS, item.namespace, item.name)
+                if current is None:
+                    return
+                item = current
+        raise refusal(request, f"quota {item.name} keeps changing; try again")
+
+    def _check(
+        self, request: AdmissionRequest, quota: JSONObject, delta: Usage, pod: JSONObject | None
+    ) -> JSONObject | None:
+        """What is used afterwards; None when the quota does not cover the object."""
+        name, spec, status = quota["metadata"]["name"], quota.get("spec") or {}, quota.get("status") or {}
+        if not matches_scopes(spec, pod):
+            return None
+        wanted = spec.get("hard") or {}
+        covered = sorted(key for key in delta if key in wanted)
+        if pod is not None and request.operation is Operation.CREATE and not is_finished(pod):
+            missing = missing_constraints(pod, wanted)
+            if missing:
+                raise refusal(request, f"failed quota: {name}: must specify {'; '.join(missing)}")
+        if not covered:
+            return None
+        hard, used = status.get("hard") or {}, status.get("used") or {}
+        unknown = [key for key in covered if key not in hard]
+        if unknown:
+            raise refusal(request, f"status unknown for quota: {name}, resources: {','.join(unknown)}")
+        after = {key: Quantity.parse(str(used.get(key, "0"))) + delta[key] for key in covered}
+        exceeded = [key for key in covered if after[key] > Quantity.parse(str(hard[key]))]
+        if exceeded:
+            asked = ",".join(f"{key}={delta[key]}" for key in exceeded)
+            had = ",".join(f"{key}={used.get(key, '0')}" for key in exceeded)
+            bound = ",".join(f"{key}={hard[key]}" for key in exceeded)
+            raise refusal(request, f"exceeded quota: {name}, requested: {asked}, used: {had}, limited: {bound}")
+        return {**used, **{key: str(amount) for key, amount in after.items()}}
