@@ -168,7 +168,8 @@ class FakeServer:
         try:
             yield self._stream(queue)
         finally:
-            self.streams.remove(entry)
+            if entry in self.streams:
+                self.streams.remove(entry)
 
     async def _stream(self, queue: asyncio.Queue[Any]):  # type: ignore[no-untyped-def]
         while True:

@@ -1,4 +1,5 @@
 import asyncio
+import dataclasses
 from random import Random
 
 import orjson
@@ -337,5 +338,39 @@ def test_one_collection_that_cannot_load_does_not_delay_another(server):
             await settle()
             assert not broken.has_synced
             assert isinstance(broken.reflector.failure, ServerError)
+
+    run_virtual(main)
+
+
+def test_a_server_that_takes_a_streaming_list_for_a_plain_watch_is_listed(server):
+    async def main():
+        class Old:
+            def __getattr__(self, name):
+                return getattr(server, name)
+
+            def watch(self, request):
+                params = {name: value for name, value in request.params.items() if name != "sendInitialEvents"}
+                params.setdefault("resourceVersion", str(server.revision))
+                return server.watch(dataclasses.replace(request, params=params))
+
+        server.put(CONFIG_MAPS, config_map("a"))
+        informer, seen, _ = start(Old())
+        await asyncio.sleep(61)
+        assert seen == [("add", "a", "initial")]
+        server.put(CONFIG_MAPS, config_map("b"))
+        await asyncio.sleep(1)
+        assert len(informer) == 2
+
+    run_virtual(main)
+
+
+def test_a_watch_that_went_silent_is_opened_again(server):
+    async def main():
+        informer, seen, _ = start(server)
+        await informer.synced()
+        server.streams.clear()
+        server.put(CONFIG_MAPS, config_map("a"))
+        await asyncio.sleep(700)
+        assert seen == [("add", "a")]
 
     run_virtual(main)

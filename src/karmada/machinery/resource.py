@@ -242,6 +242,11 @@ class Resource(Generic[T]):
         patch = {"spec": {"replicas": replicas}}
         await self._request(Verb.PATCH, namespace, name, "scale", patch, patch_type=PatchType.MERGE)
 
+    async def submit(self, name: str, subresource: str, body: JSONObject, namespace: str = "") -> JSONObject:
+        """Create a subresource of an object: an eviction, a binding, a token request."""
+        answer: JSONObject = orjson.loads(await self._request(Verb.CREATE, namespace, name, subresource, body))
+        return answer
+
     async def _send(
         self,
         verb: Verb,

@@ -7,8 +7,10 @@ may break, lag or repeat itself, but events are never silently left out of a wat
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+
+import orjson
 
 from karmada.machinery.errors import ApiError, Conflict, Gone, Invalid, ServerError, TooManyRequests, Unavailable
 from karmada.machinery.transport import Request, Transport, Verb, WatchEvent, WatchStream
@@ -79,7 +81,7 @@ class FaultyTransport:
         self._refuse(faults, request)
         writing = request.verb not in _READS
         if writing and self._happens(faults.crash):
-            await self._die(request, self._random.random() < 0.5)
+            await self._die(request, written=self._random.random() < 0.5)
         if self._happens(faults.drop):
             if self._random.random() < 0.5:
                 await self._inner.send(request)
@@ -148,8 +150,8 @@ class FaultyTransport:
             if not (isinstance(error, Conflict) and request.verb in _READS):
                 raise error
 
-    async def _die(self, request: Request, first_write: bool) -> None:
-        if first_write:
+    async def _die(self, request: Request, written: bool) -> None:
+        if written:
             with contextlib.suppress(ApiError):
                 await self._inner.send(request)
         self.dead = True
@@ -173,21 +175,5 @@ class FaultyTransport:
 
 def _copied(request: Request) -> Request:
     """The same request again: the body of the first one belongs to whoever got it."""
-    import orjson
-
     body = request.body
-    if body is None or isinstance(body, bytes):
-        return request
-    encoded = orjson.dumps(body)
-    return Request(
-        request.verb,
-        request.resource,
-        request.namespace,
-        request.name,
-        request.subresource,
-        dict(request.params),
-        encoded,
-        request.patch_type,
-        request.accept,
-        request.timeout,
-    )
+    return request if body is None or isinstance(body, bytes) else replace(request, body=orjson.dumps(body))

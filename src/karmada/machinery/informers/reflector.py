@@ -10,8 +10,8 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from random import Random
-from types import TracebackType
 from typing import Generic, TypeVar
 
 import msgspec
@@ -123,29 +123,31 @@ class Reflector(Generic[T]):
 
     async def _load_streaming(self) -> None:
         params = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        patience = self._resource.timeout
         items: dict[Key, Item[T]] = {}
         try:
-            async with self._watching(params) as batches:
+            async with self._watching(params, patience) as (batches, deadline):
                 async for batch in batches:
                     if self._cache.resource_version:
                         self._apply(batch)
                         continue
+                    deadline.reschedule(asyncio.get_running_loop().time() + patience)
                     for position, event in enumerate(batch):
                         if event.type is not EventType.BOOKMARK:
                             _collect(items, self._cache.read(event.object), event.type)
-                            continue
-                        metadata = _bookmark.decode(event.object).metadata
-                        if (metadata.annotations or {}).get("k8s.io/initial-events-end") == "true":
-                            self._take_over(list(items.values()), metadata.resource_version)
+                        elif (end := _end_of_load(event)) is not None:
+                            self._take_over(list(items.values()), end)
                             items.clear()
+                            deadline.reschedule(asyncio.get_running_loop().time() + 2 * WATCH_SECONDS + SILENCE)
                             self._apply(batch[position + 1 :])
                             break
-        except (BadRequest, Invalid):
-            # The server does not know streaming lists.
+        except (BadRequest, Invalid, Timeout):
+            # The server refuses streaming lists, or took the request for a plain watch that never says where it is.
             if self._cache.resource_version:
                 raise
             self._streaming = False
             await self._load_pages()
+            await self._follow()
 
     def _take_over(self, items: list[Item[T]], resource_version: str) -> None:
         revision = number(resource_version)
@@ -160,7 +162,8 @@ class Reflector(Generic[T]):
         self._loaded()
 
     async def _follow(self) -> None:
-        async with self._watching({"resourceVersion": self._cache.resource_version}) as batches:
+        params = {"resourceVersion": self._cache.resource_version}
+        async with self._watching(params, 2 * WATCH_SECONDS + SILENCE) as (batches, _):
             async for batch in batches:
                 self._apply(batch)
 
@@ -171,40 +174,25 @@ class Reflector(Generic[T]):
         if changes:
             self._deliver(changes)
 
-    def _watching(self, params: dict[str, str]) -> "_Watching":
+    @asynccontextmanager
+    async def _watching(
+        self, params: dict[str, str], patience: float
+    ) -> AsyncIterator[tuple[AsyncIterator[list[WatchEvent]], asyncio.Timeout]]:
+        """An open watch with a deadline: a connection that lasts longer than asked for is dead."""
         seconds = WATCH_SECONDS + self._random.randrange(WATCH_SECONDS)
         params |= {"allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
-        return _Watching(self._resource, self._scope, params, seconds + SILENCE)
-
-
-class _Watching:
-    """A watch that counts as broken when it lasts longer than the server was asked to keep it."""
-
-    def __init__(self, resource: Resource[bytes], scope: Scope, params: dict[str, str], seconds: float) -> None:
-        self._watch = resource.open_watch(scope, params)
-        self._timeout = asyncio.timeout(seconds)
-
-    async def __aenter__(self) -> AsyncIterator[list[WatchEvent]]:
-        await self._timeout.__aenter__()
         try:
-            return await self._watch.__aenter__()
-        except BaseException as error:
-            await self._exit_timeout(type(error), error)
-            raise
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            await self._watch.__aexit__(kind, error, trace)
-        finally:
-            await self._exit_timeout(kind, error)
-
-    async def _exit_timeout(self, kind: type[BaseException] | None, error: BaseException | None) -> None:
-        try:
-            await self._timeout.__aexit__(kind, error, None)
+            async with asyncio.timeout(patience) as deadline, self._resource.open_watch(self._scope, params) as stream:
+                yield stream, deadline
         except TimeoutError:
-            raise Timeout("the watch went silent") from error
+            raise Timeout(f"the watch of {self._resource.type.resource} went silent") from None
+
+
+def _end_of_load(bookmark: WatchEvent) -> str | None:
+    """The revision of the bookmark that ends the initial events; None for any other bookmark."""
+    metadata = _bookmark.decode(bookmark.object).metadata
+    ends = (metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
+    return metadata.resource_version if ends else None
 
 
 def _collect(items: dict[Key, Item[T]], item: Item[T], kind: EventType) -> None:
