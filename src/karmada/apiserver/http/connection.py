@@ -345,6 +345,8 @@ class HttpConnection(asyncio.Protocol):
         keep_alive = keep_alive and chunked
         self._state = _State.STREAMING
         complete = False
+        pacer, clock, written = self._server.pacer, self._server.loop.time, 0.0
+        pacer.streams += 1
         try:
             date = self._server.date.at(time.time())
             wire.write(encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive))
@@ -356,6 +358,8 @@ class HttpConnection(asyncio.Protocol):
                         wire.write(encoding.chunk(data) if chunked else data)
                     if self._can_write is not None:
                         await self._can_write
+                    previous, written = written, clock()
+                    await pacer.after_write(previous, written)
             complete = True
         except asyncio.CancelledError:
             # A graceful end of the server finishes the body properly; a vanished client gets nothing.
@@ -365,6 +369,7 @@ class HttpConnection(asyncio.Protocol):
             self._server.failed(request, error)
         finally:
             self._state = _State.HANDLING
+            pacer.streams -= 1
             answer.ended()
             close = getattr(chunks, "aclose", None)
             if close is not None:

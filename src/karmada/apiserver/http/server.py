@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from karmada.apiserver.http.connection import HttpConnection, Timeouts
 from karmada.apiserver.http.encoding import DateHeader
 from karmada.apiserver.http.model import Handler, HttpRequest
+from karmada.apiserver.http.pacing import Pacer
 from karmada.apiserver.http.parsing import Limits
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class HttpServer:
         self.failed = failed
         self.date = DateHeader()
         self.loop: asyncio.AbstractEventLoop
+        self.pacer: Pacer
         self._handler = handler
         self._max_connections = max_connections
         self._connections: set[HttpConnection | TlsConnection] = set()
@@ -59,8 +61,9 @@ class HttpServer:
 
     async def listen(self, host: str, port: int) -> int:
         """Listen on an address; returns the port, chosen by the system when 0 is given."""
-        self.loop = asyncio.get_running_loop()
         if self._sweeper is None:
+            self.loop = asyncio.get_running_loop()
+            self.pacer = Pacer(self.loop)
             self._sweeper = self.loop.create_task(self._sweep_forever(), name="http-sweeper")
         listener = await self.loop.create_server(self._accept, host, port, backlog=BACKLOG)
         self._listeners.append(listener)

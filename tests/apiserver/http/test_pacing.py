@@ -1,0 +1,27 @@
+import asyncio
+
+import pytest
+
+from karmada.apiserver.http.pacing import Pacer
+
+
+@pytest.mark.parametrize(
+    ("streams", "since"),
+    [pytest.param(5, 0.0, id="few streams"), pytest.param(100, 1.0, id="a stream that was quiet")],
+)
+async def test_nothing_is_delayed_without_need(streams, since):
+    pacer = Pacer(asyncio.get_running_loop())
+    pacer.streams = streams
+    task = asyncio.create_task(pacer.after_write(10.0 - since, 10.0))
+    await asyncio.sleep(0)
+    assert task.done()
+
+
+async def test_busy_streams_among_many_wait_for_one_beat():
+    pacer = Pacer(asyncio.get_running_loop())
+    pacer.streams = 100
+    tasks = [asyncio.create_task(pacer.after_write(10.0, 10.001)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in tasks)
+    tasks[0].cancel()
+    await asyncio.wait_for(asyncio.gather(*tasks[1:]), 10)
