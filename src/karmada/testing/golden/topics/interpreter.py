@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from karmada.api import feature_gates
 from karmada.api.codec import from_tree, to_tree
 from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.dependencies import InvalidDependency
 from karmada.interpreter.facade import LayeredInterpreter, native_interpreter, wall_clock
@@ -23,6 +22,7 @@ from karmada.interpreter.lua.pool import Pool, Script, ScriptError
 from karmada.interpreter.model import InterpretError, Operation, ReplicaNeeds, kind_of
 from karmada.interpreter.rules_level import RulesLevel
 from karmada.interpreter.thirdparty import bundled_rules
+from karmada.testing.golden.bare import bare
 from karmada.testing.golden.case import Case, Excuse, Failed, Record, Topic, read_case
 from karmada.testing.golden.case import Operation as Run
 from karmada.testing.golden.compare import first_difference
@@ -178,7 +178,7 @@ def _compare_bundled(expected: Any, actual: Any) -> str | None:
     """Texts of errors come from the Lua engine; empty tables have no shape there and vanish."""
     if "error" in expected and "error" in actual:
         return None
-    return first_difference(_bare(expected), _bare(actual))
+    return first_difference(bare(expected), bare(actual))
 
 
 def _prune(given: Outcome) -> Outcome:
@@ -186,34 +186,11 @@ def _prune(given: Outcome) -> Outcome:
     return {"object": given["object"]}
 
 
-def _bare(value: Any) -> Any:
-    """Without empty parts, amounts spelled canonically."""
-    if isinstance(value, list):
-        return [bare for entry in value if (bare := _bare(entry)) not in ({}, [])]
-    if not isinstance(value, dict):
-        return value
-    parts = {key: _amounts(part) if key in _AMOUNTS else _bare(part) for key, part in value.items()}
-    return {key: part for key, part in parts.items() if part is not None and part not in ({}, [])}
-
-
-def _amounts(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {name: _canonical(amount) for name, amount in value.items()}
-
-
-def _canonical(amount: Any) -> Any:
-    try:
-        return str(Quantity.parse(amount))
-    except (QuantityError, TypeError):
-        return amount
-
-
 def _compare_native(expected: Any, actual: Any) -> str | None:
     """Errors that name what is missing are texts of the interpreter; those of conversions come from Go libraries."""
     if "error" in expected and "error" in actual:
         return first_difference(expected, actual) if expected["error"].endswith("not found") else None
-    return first_difference(_bare(expected), _bare(actual))
+    return first_difference(bare(expected), bare(actual))
 
 
 def _has_adjacent_tokens(case: Case) -> bool:
