@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterator
+from ipaddress import ip_address, ip_network
 
 import orjson
 
@@ -12,6 +13,7 @@ from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Kind
 
+AGENT = "kube-apiserver"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _PRIORITIES = (
     ("system-cluster-critical", 2000000000, "Used for system critical pods that must run in the cluster."),
@@ -21,11 +23,44 @@ _PRIORITIES = (
 
 async def bootstrap(context: Context) -> None:
     """Create what is missing; existing objects stay as they are, default roles are brought up to date."""
-    writer = Writer(context, "apiserver")
+    writer = Writer(context, "apiserver", AGENT)
     namespaces = (_ensure(context, writer, ("", "namespaces"), "", {"metadata": {"name": name}}) for name in NAMESPACES)
     await asyncio.gather(*namespaces)
     # Together, so that a durable store commits them together.
     await asyncio.gather(*_priorities(context, writer), *_roles(context, writer))
+
+
+async def publish(context: Context, host: str, port: int, service_range: str) -> None:
+    """The service `kubernetes`, by which the cluster finds its API server."""
+    writer = Writer(context, "apiserver", AGENT)
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    ports = [{"name": "https", "port": 443, "targetPort": port}]
+    address = str(ip_network(service_range, strict=False)[1])
+    spec = {"clusterIP": address, "ports": ports}
+    service: JSONObject = {"metadata": {"name": "kubernetes", "labels": labels}, "spec": spec}
+    await _ensure(context, writer, ("", "services"), "default", service)
+    try:
+        ip_address(host)
+    except ValueError:
+        return
+    endpoints: JSONObject = {
+        "metadata": {
+            "name": "kubernetes",
+            "labels": {"kubernetes.io/service-name": "kubernetes"},
+        },
+        "addressType": "IPv6" if ":" in host else "IPv4",
+        "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+    }
+    kind = ("discovery.k8s.io", "endpointslices")
+    if context.store.get(kind, "default", "kubernetes") is None:
+        await writer.create(kind, "default", endpoints)
+    else:
+        await writer.change(kind, "default", "kubernetes", lambda current: current.update(_payload(endpoints)))
+
+
+def _payload(obj: JSONObject) -> JSONObject:
+    return {key: value for key, value in obj.items() if key not in ("metadata", "apiVersion", "kind")}
 
 
 async def _ensure(context: Context, writer: Writer, kind: Kind, namespace: str, obj: JSONObject) -> None:

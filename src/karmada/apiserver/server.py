@@ -43,11 +43,12 @@ from karmada.apiserver.audit import AuditLog
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.static_tokens import StaticTokens
-from karmada.apiserver.bootstrap import bootstrap
+from karmada.apiserver.bootstrap import bootstrap, publish
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.builtin.conversions import converter_of
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.controllers.certificates import CertificateController
+from karmada.apiserver.controllers.cluster_info import BootstrapSigner
 from karmada.apiserver.controllers.cluster_roles import ClusterRoleAggregation
 from karmada.apiserver.controllers.custom_resources import CustomResources
 from karmada.apiserver.controllers.expiry import Expiry
@@ -55,6 +56,7 @@ from karmada.apiserver.controllers.garbage import GarbageCollector
 from karmada.apiserver.controllers.namespaces import NamespaceController
 from karmada.apiserver.controllers.service_accounts import ServiceAccounts
 from karmada.apiserver.controllers.worker import Controller
+from karmada.apiserver.crds.conversion import WebhookConverter
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flow.traffic import Traffic
@@ -73,7 +75,8 @@ from karmada.apiserver.requests.subresources.pods import bind, evict
 from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
 from karmada.apiserver.requests.subresources.scale import scale
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
+from karmada.apiserver.served import Converter, Served
+from karmada.apiserver.services import address_of
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.store import Index, Kind, ObjectStore
@@ -152,7 +155,7 @@ class ApiServer:
             partial(schema_source, self.store),
         )
         self.door = Door(self.pipeline, self.identity.rbac, pages)
-        self.custom_resources = CustomResources(self.context, lambda crd: None)
+        self.custom_resources = CustomResources(self.context, self._converter)
         self._controllers: list[Controller] = [
             NamespaceController(self.context),
             GarbageCollector(self.context),
@@ -160,6 +163,7 @@ class ApiServer:
             ClusterRoleAggregation(self.context),
             CertificateController(self.context, self.identity),
             Expiry(self.context),
+            BootstrapSigner(self.context),
         ]
         self._http: HttpServer | None = None
 
@@ -203,7 +207,9 @@ class ApiServer:
             context = self._tls(hosts) if tls else None
             door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
             self._http = HttpServer(door, tls=context)
-        return await self._http.listen(host, port)
+        port = await self._http.listen(host, port)
+        await publish(self.context, host, port, self.options.service_range)
+        return port
 
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
         if self.options.serving is None:
@@ -238,6 +244,12 @@ class ApiServer:
             ValidatingWebhooks(hooks),
             ResourceQuotas(store, self._stored("resourcequotas")),
         ]
+
+    def _converter(self, crd: JSONObject) -> Converter | None:
+        """How the objects of a CRD are converted; None when versions differ in name only."""
+        if (crd["spec"].get("conversion") or {}).get("strategy") != "Webhook":
+            return None
+        return WebhookConverter(crd, self._caller, partial(address_of, self.store), _uid)
 
     def _stored(self, plural: str) -> Served:
         served = self.catalog.stored(("", plural))

@@ -26,7 +26,7 @@ class ServiceAddresses:
 
     def __init__(self, store: ObjectStore, network: str = DEFAULT_RANGE) -> None:
         self._store = store
-        self._network = ipaddress.ip_network(network)
+        self._network = ipaddress.ip_network(network, strict=False)
         self._ips: dict[str, _Owner] = {}
         self._ports: dict[int, _Owner] = {}
         self._loaded = False

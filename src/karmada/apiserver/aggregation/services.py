@@ -44,7 +44,7 @@ class ApiServices:
         self._context = context
         self._store = context.store
         self._proxy = proxy
-        self._writer = Writer(context, "apiserver")
+        self._writer = Writer(context, "apiserver", "kube-apiserver")
         self._worker: Worker[str] = Worker("api-services", self._process)
         self._remotes: dict[tuple[str, str], Remote] = {}
         self._local: set[str] = set()

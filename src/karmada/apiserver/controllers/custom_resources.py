@@ -40,7 +40,7 @@ class CustomResources:
         self._store = context.store
         self._catalog: Catalog = context.catalog
         self._converter = converter
-        self._writer = Writer(context, "customresourcedefinition-controller")
+        self._writer = Writer(context, "customresourcedefinition-controller", "kube-apiserver")
         self._worker: Worker[str] = Worker("custom-resources", self._process)
         self._registered: dict[str, _Registered] = {}
         self._ending: dict[Kind, str] = {}

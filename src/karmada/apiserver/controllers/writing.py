@@ -29,15 +29,16 @@ def controller(name: str) -> UserInfo:
 class Writer:
     """Writes objects as one controller."""
 
-    def __init__(self, context: Context, name: str) -> None:
+    def __init__(self, context: Context, name: str, agent: str = AGENT) -> None:
         self._context = context
         self._user = controller(name)
+        self._agent = agent
 
     def _call(self, verb: str, kind: Kind, namespace: str, name: str, subresource: str = "") -> Call | None:
         served: Served | None = self._context.catalog.stored(kind)
         if served is None:
             return None
-        return Call(verb, served, self._user, namespace, name, subresource, agent=AGENT)
+        return Call(verb, served, self._user, namespace, name, subresource, agent=self._agent)
 
     async def create(self, kind: Kind, namespace: str, obj: JSONObject) -> bool:
         """Create an object; False when it exists already or its namespace is gone."""

@@ -14,6 +14,8 @@ async def get(context: Context, call: Call) -> Answer:
         if not version.isdigit():
             raise unparsable_version(version)
         await wait_for(context, int(version), call.params)
+    else:
+        await context.store.sync()
     served = call.served
     item = context.store.get(served.key, call.namespace, call.name)
     if item is None:

@@ -1,5 +1,6 @@
 """The HTTP front door: authenticate, authorise, route, run, and write the answer."""
 
+import logging
 from collections.abc import Callable
 from urllib.parse import parse_qsl
 
@@ -7,7 +8,7 @@ import orjson
 
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import Attributes, UserInfo
-from karmada.apiserver.failures import Failure
+from karmada.apiserver.failures import Failure, internal
 from karmada.apiserver.flow.traffic import Traffic, Visit
 from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.apiserver.outgoing import CallFailed
@@ -18,7 +19,9 @@ from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, 
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
 from karmada.apiserver.requests.watch import lines
 from karmada.apiserver.services import Unreachable
+from karmada.apiserver.storage.base import StorageFailed
 
+_log = logging.getLogger(__name__)
 Authenticate = Callable[[HttpRequest], UserInfo]
 _TEXT = "text/plain; charset=utf-8"
 _NOT_FOUND = HttpResponse(404, b"404 page not found\n", _TEXT)
@@ -79,6 +82,13 @@ class HttpDoor:
             return refused(failure, call, request.headers.get("accept", ""))
         except PageNotFound:
             return _NOT_FOUND
+        except StorageFailed as failed:
+            _log.error("%s %s: the storage failed: %s", request.method, request.path, failed)
+            return refused(Failure(500, "InternalError", f"Internal error occurred: storage: {failed}"), call, "")
+        except Exception:
+            # Whatever went wrong in one request must not end the connection, and clients read Status objects only.
+            _log.exception("%s %s failed", request.method, request.path)
+            return refused(internal("the server failed; its log says why"), call, "")
         except DeadlinePassed:
             late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
             status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}

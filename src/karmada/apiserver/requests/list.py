@@ -50,6 +50,8 @@ async def read_page(context: Context, call: Call, options: ListOptions, selectio
         await wait_for(context, version, call.params)
         if options.match == "Exact":
             at = version
+    else:
+        await context.store.sync()
     limit = 0 if options.resource_version == "0" and not options.match else options.limit
     try:
         return context.store.list(call.served.key, call.namespace, selection.match, limit, after, at)
