@@ -1,0 +1,98 @@
+"""A running server with a fake workload backend, and the real kubectl."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.http.backends import ExecRequest, ExitStatus, ForwardingFailed, LogRequest
+from karmada.apiserver.requests.subresources.connect import Backends
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+
+KUBECTL = shutil.which("kubectl")
+
+
+class FakeWorkloads:
+    """Runs `cat`, `echo` and `exit`, answers HTTP on port 80, has three lines of log."""
+
+    async def execute(self, request: ExecRequest, streams) -> ExitStatus:
+        command, *arguments = request.command or ("attached",)
+        if command == "cat":
+            while data := await streams.read():
+                await streams.write(data)
+        elif command == "exit":
+            await streams.write_error(b"leaving\n")
+            return ExitStatus(int(arguments[0]))
+        else:
+            await streams.write((" ".join((command, *arguments)) + "\n").encode())
+        return ExitStatus()
+
+    async def forward(self, namespace: str, pod: str, port: int, stream) -> None:
+        if port != 80:
+            raise ForwardingFailed("connection refused")
+        head = b""
+        while b"\r\n\r\n" not in head:
+            data = await stream.read()
+            if not data:
+                return
+            head += data
+        body = head.split(b"\r\n")[0]
+        await stream.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+    async def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
+        for number in range(3):
+            yield b"line %d\n" % number
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Kubectl:
+    folder: Path
+    port: int
+
+    async def __call__(self, *arguments: str, stdin: str = "") -> Result:
+        process = await self.start(*arguments)
+        out, err = await asyncio.wait_for(process.communicate(stdin.encode()), 60)
+        return Result(process.returncode or 0, out.decode(), err.decode())
+
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        assert KUBECTL is not None
+        pipe = asyncio.subprocess.PIPE
+        environment = {
+            "KUBECONFIG": str(self.folder / "kubeconfig"),
+            "HOME": str(self.folder),
+            "PATH": os.environ["PATH"],
+        }
+        return await asyncio.create_subprocess_exec(
+            KUBECTL, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        )
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[ApiServer]:
+    fake = FakeWorkloads()
+    async with ApiServer(ApiServerOptions(folder=tmp_path, backends=Backends(fake, fake, fake))) as started:
+        yield started
+
+
+@pytest.fixture
+async def kubectl(server: ApiServer, tmp_path: Path) -> Kubectl:
+    if KUBECTL is None:
+        pytest.skip("kubectl is not on PATH")
+    port = await server.listen()
+    authority = server.identity.authority
+    certificate, key = authority.issue_client("admin", ["system:masters"])
+    config = kubeconfig(f"https://127.0.0.1:{port}", authority.certificate_pem, certificate=certificate, key=key)
+    write_kubeconfig(tmp_path / "kubeconfig", config)
+    return Kubectl(tmp_path, port)
