@@ -7,7 +7,7 @@ import orjson
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
-from karmada.apiserver.openapi import OpenAPI
+from karmada.apiserver.openapi import PROTOBUF_MEDIA_TYPE, OpenAPI
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import not_served
@@ -71,6 +71,9 @@ class ServerPages:
         return self._documents(path, accept)
 
     def _schemas(self, path: str, accept: str) -> Answer:
+        if path == "/openapi/v2" and "proto-openapi.spec.v2" in accept:
+            body = self._openapi.get(path, as_protobuf=True)
+            return Answer(200, body or b"", PROTOBUF_MEDIA_TYPE)
         body = self._openapi.get(path)
         if body is None:
             return Answer(404, b"", "")

@@ -12,13 +12,14 @@ import orjson
 
 from karmada.apiserver.builtin import definitions
 from karmada.apiserver.discovery.documents import by_version
-from karmada.apiserver.openapi import custom, v2, v3
+from karmada.apiserver.openapi import custom, protobuf, v2, v3
 from karmada.apiserver.openapi.operations import META, Operation, Paths, root, schema_name, tag, version_paths, words
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.openapi import to_openapi
 
 JSONObject = dict[str, Any]
 VERSION = "1.36"
+_AS_PROTOBUF = "#protobuf"
 _INFO = "io.k8s.apimachinery.pkg.version.Info"
 
 
@@ -44,13 +45,16 @@ class OpenAPI:
         self._seen = -1
         self._documents: dict[str, bytes | None] = {}
 
-    def get(self, path: str) -> bytes | None:
-        """The document at /openapi/v2, /openapi/v3 or below; None where there is none."""
+    def get(self, path: str, as_protobuf: bool = False) -> bytes | None:
+        """The document at /openapi/v2, /openapi/v3 or below; None where there is none.
+
+        Only the v2 document has a protobuf form.
+        """
         changes = self._changes()
         if changes != self._seen:
             self._documents.clear()
             self._seen = changes
-        path = path.rstrip("/")
+        path = path.rstrip("/") + (_AS_PROTOBUF if as_protobuf else "")
         if path not in self._documents:
             document = self._make(path)
             self._documents[path] = None if document is None else zlib.compress(document, 1)
@@ -60,6 +64,8 @@ class OpenAPI:
     def _make(self, path: str) -> bytes | None:
         if path == "/openapi/v2":
             return self._swagger()
+        if path == "/openapi/v2" + _AS_PROTOBUF:
+            return protobuf.encode(orjson.loads(self._swagger()))
         if path == "/openapi/v3":
             return orjson.dumps({"paths": self._index()})
         if path.startswith("/openapi/v3/"):
