@@ -95,6 +95,8 @@ def _to_v2(obj: JSONObject) -> JSONObject:
     if behavior is not None:
         spec["behavior"] = behavior
     status.pop("currentCPUUtilizationPercentage", None)
+    if not status.get("currentReplicas"):
+        status.pop("currentReplicas", None)
     status["currentMetrics"] = _json(notes.pop(_CURRENT, ""), None)
     conditions = _json(notes.pop(_CONDITIONS, ""), None)
     if conditions is not None:
