@@ -1,6 +1,6 @@
 """The control plane in one process: API server, admission, controllers and scheduler around one direct transport.
 
-    async with ControlPlane(ControlPlaneOptions(), open_member) as plane:
+    async with ControlPlane(ControlPlaneOptions()) as plane:
         await plane.client.resource(...)
 
 The same class serves `karmada up` (SQLite, HTTPS) and tests (memory, no sockets).
@@ -32,6 +32,7 @@ from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.access import SecretAccess
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
@@ -61,9 +62,9 @@ class ControlPlaneOptions:
 class ControlPlane:
     """See the module."""
 
-    def __init__(self, options: ControlPlaneOptions, open_member: OpenTransport) -> None:
+    def __init__(self, options: ControlPlaneOptions, open_member: OpenTransport | None = None) -> None:
+        """`open_member` reaches members otherwise than by their Secrets: tests have them in their own process."""
         self.options = options
-        self._open_member = open_member
         self._stack = AsyncExitStack()
         self._recorders: dict[str, EventRecorder] = {}
         self._lookup = ClientLookup()
@@ -78,7 +79,7 @@ class ControlPlane:
         )
         self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
         self.supervisor = Supervisor(options.clock)
-        self.members = PushMembers(open_member, options.clock)
+        self.members = PushMembers(open_member or SecretAccess(self.client, clock=options.clock), options.clock)
         self._lookup.client = self.client
 
     async def __aenter__(self) -> "ControlPlane":

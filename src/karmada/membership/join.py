@@ -1,0 +1,57 @@
+"""Join: make a cluster a member that the control plane reaches by itself (push mode).
+
+In the member it leaves a namespace, two service accounts with tokens and a role; in the control plane two Secrets and
+the Cluster, which owns them. Refused before anything is written: a bad name, a name that is taken, a cluster that is a
+member already under whatever name.
+"""
+
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import AlreadyExists
+from karmada.machinery.http.target import Target
+from karmada.machinery.transport import JSONObject
+from karmada.membership import objects, registration
+from karmada.membership.credentials import cluster_id, obtain
+from karmada.membership.refusal import Refused
+from karmada.membership.registration import Description
+
+
+def describe(name: str, target: Target, **said: str) -> Description:
+    """A description whose address and trust come from how the person who joins reaches the member."""
+    zones = tuple(zone for zone in said.pop("zones", "").split(",") if zone)
+    return Description(
+        name,
+        target.server,
+        insecure=target.insecure,
+        proxy_url=target.proxy,
+        proxy_headers=dict(target.proxy_headers),
+        zones=zones,
+        **said,
+    )
+
+
+async def join(
+    member: Client, hub: Client, about: Description, *, dry_run: bool = False, clock: Clock = REAL
+) -> JSONObject:
+    """Make a cluster a member and return its Cluster object (the one that would be written in a dry run)."""
+    registration.check_name(about.name)
+    identity = await cluster_id(member)
+    await registration.check_new(hub, about.name, identity)
+    wanted = registration.cluster_object(about, identity)
+    if dry_run:
+        return wanted
+    credentials = await obtain(member, about.name, about.namespace, clock)
+    await registration.ensure_space(hub, about)
+    await registration.write_secrets(hub, about, credentials, credentials.impersonator_token)
+    try:
+        cluster = await hub.resource(objects.CLUSTERS).create(wanted)
+    except AlreadyExists as error:
+        message = f"the cluster ID {identity} or the cluster name {about.name} has been registered"
+        raise Refused(message) from error
+    await registration.own_secrets(hub, about, cluster)
+    return cluster
+
+
+def joined_line(name: str) -> str:
+    """What is printed when it is done."""
+    return f"cluster({name}) is joined successfully"
