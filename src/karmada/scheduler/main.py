@@ -14,6 +14,7 @@ from karmada.scheduler.component import (
     seconds,
 )
 from karmada.scheduler.core.request import Settings
+from karmada.scheduler.decisions_route import PREFIX, by_review, decisions_route
 from karmada.scheduler.plugins.choice import choose
 from karmada.scheduler.service import DEFAULT_NAME, Scheduler, SchedulerOptions
 
@@ -28,6 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         recorder = EventRecorder(process.client, options.name)
         process.supervisor.start("events", recorder.run)
         scheduler = Scheduler(process.client, informers, recorder, options)
+        process.registry.register(scheduler.metrics)
+        process.door.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
         await scheduler.run()
 
     return run_component(flags, "karmada-scheduler", body)

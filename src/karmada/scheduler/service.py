@@ -6,9 +6,10 @@ does not make it look again.
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from time import perf_counter
+from typing import Any, Protocol
 
 from karmada.api import conditions, events, labels
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -22,14 +23,18 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.scheduler.affected import AffinityIndex
-from karmada.scheduler.core.decide import decide
+from karmada.scheduler.assumed import AssumedWorkloads
+from karmada.scheduler.core.decide import Estimates, decide, fitting_names
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.need import Need, is_ours, need, versions_to_check
 from karmada.scheduler.core.rendering import event_message
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Settings
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.keys import BindingKey
+from karmada.scheduler.metrics import SchedulerMetrics
+from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
+from karmada.scheduler.ring import DecisionRing, Noted
 from karmada.scheduler.writing import Verdict, Writer, verdict_of
 
 log = logging.getLogger(__name__)
@@ -54,6 +59,14 @@ class SchedulerOptions:
     framework: Framework = field(default_factory=lambda: DEFAULT)
 
 
+class AccurateEstimator(Protocol):
+    """Asks the clusters themselves how much room they have."""
+
+    async def estimate(self, snapshot: Snapshot, binding: Binding, clusters: Sequence[str], sets: bool) -> Estimates:
+        """The answers by cluster; empty when they cannot be had."""
+        ...
+
+
 class Scheduler:
     """One scheduler of one control plane."""
 
@@ -64,6 +77,7 @@ class Scheduler:
         recorder: EventRecorder,
         options: SchedulerOptions | None = None,
         clock: Clock = REAL,
+        estimator: AccurateEstimator | None = None,
     ) -> None:
         self.options = options or SchedulerOptions()
         self._clock = clock
@@ -76,7 +90,13 @@ class Scheduler:
         self._writer = Writer(client, gates.enabled("KeepLastCopy"))
         self.queue: SchedulingQueue[BindingKey] = SchedulingQueue(clock)
         self._affinities = AffinityIndex()
-        self._snapshot: Snapshot | None = None
+        self._peers = PeerIndex() if gates.enabled("WorkloadAffinity") else None
+        self._assumed = AssumedWorkloads() if gates.enabled("SchedulingOvercommitProtection") else None
+        self._estimator = estimator
+        self.snapshot = Snapshot(peers=self._peers)
+        """The facts now."""
+        self.decisions = DecisionRing()
+        self.metrics = SchedulerMetrics(self.queue)
         self._settled: dict[BindingKey, tuple[str, int]] = {}
         """The uid and generation each binding had after the scheduler's own last write."""
         self._disturbed: set[BindingKey] = set()
@@ -103,15 +123,18 @@ class Scheduler:
     # What happens to clusters and bindings.
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
-        self._snapshot = None
         for change in changes:
-            if change.old is None or change.new is None:
+            if change.new is None:
+                self.snapshot.remove(change.key.name)
+                continue
+            self.snapshot.put(change.new.value)
+            if change.old is None:
                 continue
             versions = versions_to_check(change.old.value, change.new.value)
             if versions:
                 for key in self._affinities.concerned(versions):
                     self._disturbed.add(key)
-                    self._enqueue(key)
+                    self._enqueue(key, "ClusterChanged")
             elif change.old.value.status.resource_summary != change.new.value.status.resource_summary:
                 self._room_changed()
 
@@ -127,22 +150,35 @@ class Scheduler:
                 self._affinities.discard(key)
                 self._settled.pop(key, None)
                 self._disturbed.discard(key)
-                self.queue.forget(key)
+                self._forget(key)
                 continue
             binding = change.new.value
+            if self._peers is not None:
+                self._peers.put(key, binding)
+            if self._assumed is not None:
+                self._assumed.observe(key, binding)
             if not self._in_charge(binding):
                 self._affinities.discard(key)
                 continue
             self._affinities.put(key, binding)
             if change.old is not None and change.old.value.metadata.generation == binding.metadata.generation:
                 continue
-            self._enqueue(key, binding)
+            self._enqueue(key, "BindingAdd" if change.old is None else "BindingUpdate", binding)
+
+    def _forget(self, key: BindingKey) -> None:
+        self.queue.forget(key)
+        self.decisions.forget(key)
+        if self._peers is not None:
+            self._peers.discard(key)
+        if self._assumed is not None:
+            self._assumed.discard(key)
 
     def _in_charge(self, binding: Binding) -> bool:
         marks = binding.metadata.labels
         return is_ours(binding, self.options.name) and any(mark in marks for mark in _MARKS)
 
-    def _enqueue(self, key: BindingKey, binding: Binding | None = None) -> None:
+    def _enqueue(self, key: BindingKey, event: str, binding: Binding | None = None) -> None:
+        self.metrics.incoming[event] += 1
         binding = binding or self._get(key)
         wish = binding.spec.schedule_priority if binding is not None else None
         self.queue.add(key, wish.priority if wish is not None and self._by_priority else 0)
@@ -182,21 +218,54 @@ class Scheduler:
         return await self._schedule(key, binding, reason)
 
     async def _schedule(self, key: BindingKey, binding: Binding, reason: Need) -> bool:
+        started = self._clock.monotonic()
+        kind = "scale" if reason is Need.REPLICAS_CHANGED else "reconcile"
+        result = "error"
         try:
-            written = await self._writer.result(binding, self._decide)
+            estimates = await self._estimates(key, binding)
+            written = await self._writer.result(binding, lambda current: self._decide(key, current, estimates))
+            if written is None:
+                return True
+            current, decision = written
+            self._note(key, current, decision, reason)
+            await self._conclude(current, decision, reason)
+            self._settled[key] = (current.metadata.uid, current.metadata.generation)
+            result = "scheduled" if isinstance(decision.outcome, Placed) else "error"
         except ApiError as error:
             if not error.transient:
                 await self._refused(binding, error)
             raise
-        if written is None:
-            return True
-        current, decision = written
-        await self._conclude(current, decision, reason)
-        self._settled[key] = (current.metadata.uid, current.metadata.generation)
+        finally:
+            self.metrics.attempts[result, kind] += 1
+            self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
         return isinstance(decision.outcome, Placed | NoClusterFits)
 
-    def _decide(self, binding: Binding) -> Decision:
-        return decide(self.snapshot, binding, {}, self.options.settings, self.options.framework)
+    async def _estimates(self, key: BindingKey, binding: Binding) -> Estimates:
+        """What accurate estimators say about the clusters that fit."""
+        if self._estimator is None:
+            return {}
+        self._count_assumed(key)
+        names, sets = fitting_names(self.snapshot, binding, self.options.settings, self.options.framework)
+        return await self._estimator.estimate(self.snapshot, binding, names, sets) if names else {}
+
+    def _decide(self, key: BindingKey, binding: Binding, estimates: Estimates) -> Decision:
+        self._count_assumed(key)
+        started = perf_counter()
+        decision = decide(self.snapshot, binding, estimates, self.options.settings, self.options.framework)
+        self.metrics.steps.observe(perf_counter() - started, "Schedule")
+        return decision
+
+    def _count_assumed(self, key: BindingKey) -> None:
+        if self._assumed is not None:
+            self.snapshot.assumed = self._assumed.view(self._clock.monotonic(), key)
+
+    def _note(self, key: BindingKey, binding: Binding, decision: Decision, reason: Need) -> None:
+        """Remember a written result for the decisions to come."""
+        self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
+        if self._peers is not None:
+            self._peers.decided(key, binding, binding.metadata.generation)
+        if self._assumed is not None and isinstance(decision.outcome, Placed):
+            self._assumed.assume(key, binding, self._clock.monotonic())
 
     async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> None:
         """Say in the status and in events how it ended."""
@@ -237,13 +306,6 @@ class Scheduler:
             self._recorder.event(about, kind, reason, message)
 
     # What is known.
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The facts now."""
-        if self._snapshot is None:
-            self._snapshot = Snapshot(self._clusters.values())
-        return self._snapshot
 
     def _get(self, key: BindingKey) -> Binding | None:
         return self._namespaced.get(key.name, key.namespace) if key.namespace else self._wide.get(key.name)

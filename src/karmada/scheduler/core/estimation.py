@@ -2,123 +2,141 @@
 
 Two sources: the summary of all its nodes, and the number of nodes by grade of what they have free. The first counts
 room that may be scattered over nodes; the second knows about scattering but only by the lower bounds of grades.
-A grade model with holes is not used. Results are never negative.
+A grade model with holes is not used. Results are never negative; a cluster that reports nonsense has no room that
+anybody could rely on.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceSummary
 from karmada.api.quantity import Quantity, QuantityError
-from karmada.api.work.v1alpha2 import Component, ReplicaRequirements
+from karmada.api.work.v1alpha2 import Component
 from karmada.scheduler.core.amounts import PODS, UNLIMITED, amount, requested
+from karmada.scheduler.core.assumptions import AssumedWorkload
 from karmada.scheduler.core.simulation import Amounts, Demand, Simulation
-from karmada.scheduler.core.snapshot import AssumedWorkload
 
 PODS_PER_NODE = 110
 """Pods a node of a grade model takes."""
+Nodes = Sequence[tuple[int, Amounts]]
+"""Numbers of equal nodes with what each has free, smallest grade first."""
 
 
-class Free(NamedTuple):
-    """What a cluster has left."""
+class Capacity:
+    """What a cluster has left. Amounts are worked out when first asked for and kept."""
 
-    pods: int
-    summary: ResourceSummary
-    taken: Mapping[str, Quantity]
-    """What assumed workloads take beyond the summary."""
+    __slots__ = ("_assumed", "_cluster", "_free", "_nodes", "pods")
 
-    def of(self, resource: str) -> int:
+    def __init__(self, cluster: Cluster, assumed: Sequence[AssumedWorkload] = ()) -> None:
+        self._cluster = cluster
+        self._assumed = assumed
+        self._free: dict[str, int] = {}
+        self._nodes: Nodes | bool | None = False
+        self.pods = self._guarded(self._count_pods)
+        """How many more pods it takes."""
+
+    def free(self, resource: str) -> int:
         """The free amount of a resource; nothing of one the cluster does not have."""
-        offered = self.summary.allocatable.get(resource)
-        if offered is None:
+        known = self._free.get(resource)
+        if known is None:
+            known = self._free[resource] = self._guarded(lambda: self._work_out(resource))
+        return known
+
+    @property
+    def nodes(self) -> Nodes | None:
+        """The nodes of the grade model; None when there is no usable model."""
+        if isinstance(self._nodes, bool):
+            try:
+                self._nodes = model_nodes(self._cluster)
+            except QuantityError:
+                self._nodes = ()
+        return self._nodes
+
+    def replicas(self, needs: Mapping[str, int] | None, by_model: bool) -> int:
+        """How many more replicas fit; None needs nothing but a pod each."""
+        if self.pods <= 0:
             return 0
-        left = Quantity.parse(offered)
-        for used in (self.summary.allocated.get(resource), self.summary.allocating.get(resource)):
-            if used is not None:
-                left = left - Quantity.parse(used)
-        if resource in self.taken:
-            left = left - self.taken[resource]
-        if left.value() <= 0:
-            return 0
-        return left.milli_value() if resource == "cpu" else left.value()
+        if needs is None:
+            return self.pods
+        nodes = self.nodes if by_model else None
+        if nodes is not None:
+            return min(self.pods, self._simulation(nodes).room(Demand(0, with_pod(needs))))
+        return min([self.pods, *(self.free(name) // number for name, number in needs.items())])
 
-
-def free_of(summary: ResourceSummary, assumed: Sequence[AssumedWorkload] = ()) -> Free:
-    """What is left in a cluster after everything assumed."""
-    taken: dict[str, Quantity] = {}
-    pods = 0
-    for component in (component for workload in assumed for component in workload.components):
-        pods += component.replicas
-        if component.replica_requirements is None:
-            continue
-        for name, quantity in component.replica_requirements.resource_request.items():
-            taken[name] = taken.get(name, Quantity(0)) + Quantity.parse(quantity) * component.replicas
-    counts = (_pods(summary.allocated), _pods(summary.allocating), pods)
-    return Free(_pods(summary.allocatable) - sum(counts), summary, taken)
-
-
-def available_replicas(
-    cluster: Cluster, requirements: ReplicaRequirements | None, by_model: bool, assumed: Sequence[AssumedWorkload] = ()
-) -> int:
-    """How many more replicas fit into a cluster."""
-    summary = cluster.status.resource_summary
-    if summary is None:
-        return 0
-    try:
-        free = free_of(summary, assumed)
-        if free.pods <= 0:
-            return 0
-        if requirements is None:
-            return free.pods
-        needs = requested(requirements.resource_request)
-        if by_model:
-            nodes = model_nodes(cluster)
-            if nodes is not None:
-                return min(free.pods, _in_model(nodes, Demand(0, _with_pod(needs)), assumed))
-        return min([free.pods, *(free.of(name) // number for name, number in needs.items())])
-    except QuantityError:
-        # A cluster that reports nonsense has no room anybody could rely on.
-        return 0
-
-
-def available_sets(
-    cluster: Cluster, components: Iterable[Component], by_model: bool, assumed: Sequence[AssumedWorkload] = ()
-) -> int:
-    """How many whole sets of components fit into a cluster."""
-    summary = cluster.status.resource_summary
-    if summary is None:
-        return 0
-    try:
-        demands = [demand_of(component) for component in components]
-        free = free_of(summary, assumed)
-        if free.pods <= 0:
+    def sets(self, demands: Sequence[Demand], by_model: bool) -> int:
+        """How many whole sets of components fit."""
+        if self.pods <= 0:
             return 0
         replicas = sum(demand.replicas for demand in demands)
-        bound = free.pods // replicas if replicas > 0 else free.pods
+        bound = self.pods // replicas if replicas > 0 else self.pods
         total: dict[str, int] = {}
         for demand in demands:
             for name, number in demand.needs.items():
                 if name != PODS:
                     total[name] = total.get(name, 0) + number * demand.replicas
-        bound = min([bound, *(free.of(name) // number for name, number in total.items() if number > 0)])
-        nodes = model_nodes(cluster) if by_model and bound > 0 else None
+        bound = min([bound, *(self.free(name) // number for name, number in total.items() if number > 0)])
+        nodes = self.nodes if by_model and bound > 0 else None
         if nodes is None:
             return max(0, bound)
-        simulation = _simulation(nodes, assumed)
-        return simulation.sets(demands, min(bound, UNLIMITED))
-    except QuantityError:
-        return 0
+        return self._simulation(nodes).sets(demands, min(bound, UNLIMITED))
+
+    def _simulation(self, nodes: Nodes) -> Simulation:
+        simulation = Simulation(nodes)
+        for workload in self._assumed:
+            for component in workload.components:
+                simulation.place(demand_of(component))
+        return simulation
+
+    def _count_pods(self) -> int:
+        summary = self._cluster.status.resource_summary
+        if summary is None:
+            return 0
+        assumed = sum(component.replicas for workload in self._assumed for component in workload.components)
+        return _pods(summary.allocatable) - _pods(summary.allocated) - _pods(summary.allocating) - assumed
+
+    def _work_out(self, resource: str) -> int:
+        summary = self._cluster.status.resource_summary
+        left = _unused(summary, resource) if summary is not None else None
+        if left is None:
+            return 0
+        for component in (component for workload in self._assumed for component in workload.components):
+            if component.replica_requirements is not None:
+                asked = component.replica_requirements.resource_request.get(resource)
+                if asked is not None:
+                    left = left - Quantity.parse(asked) * component.replicas
+        if left.value() <= 0:
+            return 0
+        return left.milli_value() if resource == "cpu" else left.value()
+
+    @staticmethod
+    def _guarded(work_out: Callable[[], int]) -> int:
+        try:
+            return work_out()
+        except QuantityError:
+            return 0
 
 
 def demand_of(component: Component) -> Demand:
-    """What a component needs of nodes."""
+    """What a component needs of nodes; something nobody has where that is no amount."""
     requirements = component.replica_requirements
-    needs = requested(requirements.resource_request) if requirements is not None else {}
-    return Demand(component.replicas, _with_pod(needs))
+    try:
+        needs = requested(requirements.resource_request) if requirements is not None else {}
+    except QuantityError:
+        needs = {"": UNLIMITED}
+    return Demand(component.replicas, with_pod(needs))
 
 
-def model_nodes(cluster: Cluster) -> list[tuple[int, Amounts]] | None:
-    """The nodes of the grade model, smallest grade first; None when there is no usable model."""
+def demands_of(components: Iterable[Component]) -> list[Demand]:
+    """What all components need."""
+    return [demand_of(component) for component in components]
+
+
+def with_pod(needs: Mapping[str, int]) -> Amounts:
+    """Needs of a replica with the pod it is."""
+    return {**needs, PODS: needs.get(PODS, 0) + 1}
+
+
+def model_nodes(cluster: Cluster) -> Nodes | None:
+    """The nodes of the grade model; None when there is no usable model. Raises `QuantityError`."""
     summary = cluster.status.resource_summary
     if summary is None or not summary.allocatable_modelings or not cluster.spec.resource_models:
         return None
@@ -137,20 +155,15 @@ def model_nodes(cluster: Cluster) -> list[tuple[int, Amounts]] | None:
     return nodes
 
 
-def _in_model(nodes: list[tuple[int, Amounts]], demand: Demand, assumed: Sequence[AssumedWorkload]) -> int:
-    return _simulation(nodes, assumed).room(demand)
-
-
-def _simulation(nodes: list[tuple[int, Amounts]], assumed: Sequence[AssumedWorkload]) -> Simulation:
-    simulation = Simulation(nodes)
-    for workload in assumed:
-        for component in workload.components:
-            simulation.place(demand_of(component))
-    return simulation
-
-
-def _with_pod(needs: Amounts) -> Amounts:
-    return {**needs, PODS: needs.get(PODS, 0) + 1}
+def _unused(summary: ResourceSummary, resource: str) -> Quantity | None:
+    offered = summary.allocatable.get(resource)
+    if offered is None:
+        return None
+    left = Quantity.parse(offered)
+    for used in (summary.allocated.get(resource), summary.allocating.get(resource)):
+        if used is not None:
+            left = left - Quantity.parse(used)
+    return left
 
 
 def _pods(amounts: Mapping[str, str | int]) -> int:

@@ -1,6 +1,6 @@
 """The plugins in force: filters and scores."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -16,6 +16,7 @@ from karmada.scheduler.plugins.taint_toleration import TaintToleration
 from karmada.scheduler.plugins.workload_affinity import WorkloadAffinity
 from karmada.scheduler.plugins.workload_anti_affinity import WorkloadAntiAffinity
 
+_LOCAL = frozenset({ClusterLocality.name, ClusterAffinity.name})
 BUILT_IN: tuple[Filter | Score, ...] = (
     APIEnablement(),
     TaintToleration(),
@@ -46,6 +47,16 @@ class Framework:
             if reason is not None:
                 found.append(Rejection(plugin=plugin.name, reason=reason))
         return tuple(found)
+
+    def signature(self, request: Request) -> tuple[Hashable, ...] | None:
+        """What the answers of all filters depend on; None if one cannot say."""
+        found = tuple([plugin.aspect(request) for plugin in self.filters])
+        return None if None in found else found
+
+    @property
+    def scores_by_locality(self) -> bool:
+        """Whether all clusters a binding does not go to yet score 0."""
+        return all(plugin.name in _LOCAL for plugin in self.scorers)
 
     def scores(self, cluster: Cluster, request: Request) -> dict[str, int]:
         """The score of every plugin, held within 0 and 100."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
 
-from karmada.scheduler.core.candidates import Candidate
+from karmada.scheduler.core.ranking import Members
 
 WEIGHT_UNIT = 1000
 SEARCH_BUDGET = 100_000
@@ -18,15 +18,11 @@ SEARCH_BUDGET = 100_000
 
 
 class ClusterGroup(NamedTuple):
-    """Candidates with a common value, best first."""
+    """Candidates with a common value."""
 
     name: str
-    candidates: Sequence[Candidate]
+    size: int
     weight: int
-
-    @property
-    def size(self) -> int:
-        return len(self.candidates)
 
 
 class Choice(NamedTuple):
@@ -36,23 +32,23 @@ class Choice(NamedTuple):
     combinations: int
 
 
-def duplicated_weight(candidates: Sequence[Candidate], replicas: int) -> int:
+def duplicated_weight(members: Members, replicas: int) -> int:
     """How well a group serves when each cluster holds all replicas: by the clusters that have the room."""
-    able = [candidate for candidate in candidates if candidate.available >= replicas]
-    return len(able) * WEIGHT_UNIT + sum(candidate.score for candidate in able) // len(able) if able else 0
+    able, scores = members.able(replicas)
+    return able * WEIGHT_UNIT + scores // able if able else 0
 
 
-def divided_weight(candidates: Sequence[Candidate], share: int, fewest_clusters: int) -> int:
+def divided_weight(members: Members, share: int, fewest_clusters: int) -> int:
     """How well a group serves when it must hold a share of the replicas in at least so many clusters."""
     room = score = walked = 0
-    for candidate in candidates:
+    for candidate in members:
         room += candidate.available
         score += candidate.score
         walked += 1
         if walked >= fewest_clusters and room >= share:
             break
     if room < share:
-        return room * WEIGHT_UNIT + score // len(candidates)
+        return room * WEIGHT_UNIT + score // len(members)
     return share * WEIGHT_UNIT + score // walked
 
 

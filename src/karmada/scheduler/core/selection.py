@@ -1,17 +1,15 @@
 """Which of the candidates are used, by the spread constraints."""
 
-from collections.abc import Sequence
-from math import ceil
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from karmada.api.decision import ConstraintUnmet, Group
-from karmada.policies.cluster_affinity import zones_of
 from karmada.scheduler.core import grouping
-from karmada.scheduler.core.candidates import Candidate, in_order
+from karmada.scheduler.core.candidates import Candidate
 from karmada.scheduler.core.grouping import ClusterGroup
+from karmada.scheduler.core.ranking import Members, Ranking, merged
 from karmada.scheduler.core.request import Request, Strategy
-
-_NO_CLUSTER_LIMIT = 2**31 - 1
 
 
 class Selection(NamedTuple):
@@ -33,44 +31,46 @@ def ignores_spread(request: Request) -> bool:
     return preference is None or bool(preference.static_weight_list)
 
 
-def select(request: Request, candidates: Sequence[Candidate]) -> Selection | ConstraintUnmet:
+def select(request: Request, ranking: Ranking) -> Selection | ConstraintUnmet:
     """The candidates to use, best first."""
     if ignores_spread(request):
-        return Selection(candidates)
+        return Selection(list(ranking))
     spread = request.spread
     for by in ("region", "label"):
         if by in spread:
-            return _by_group(request, candidates, by)
+            return _by_group(request, ranking, by)
     if "cluster" in spread:
         # Zones and providers beside a number of clusters only say what a cluster must have.
-        return _by_cluster(request, candidates)
-    return _by_group(request, candidates, "zone" if "zone" in spread else "provider")
+        return _by_cluster(request, ranking)
+    return _by_group(request, ranking, "zone" if "zone" in spread else "provider")
 
 
-def _by_cluster(request: Request, candidates: Sequence[Candidate]) -> Selection | ConstraintUnmet:
+def _by_cluster(request: Request, ranking: Ranking) -> Selection | ConstraintUnmet:
     constraint = request.spread["cluster"]
-    if len(candidates) < constraint.min_groups:
+    if len(ranking) < constraint.min_groups:
         return _unmet("the number of feasible clusters is less than spreadConstraint.MinGroups")
-    count = min(len(candidates), max(0, constraint.max_groups))
+    count = min(len(ranking), max(0, constraint.max_groups))
     if request.strategy is Strategy.DUPLICATED:
-        return Selection(candidates[:count])
+        return Selection(list(islice(ranking, count)))
     need = 1 if request.places_sets else request.spec.replicas
-    chosen = with_room(candidates, count, need)
+    chosen = with_room(ranking, count, need)
     if not chosen:
         return _unmet(f"no enough resource when selecting {count} clusters")
     return Selection(chosen)
 
 
-def with_room(candidates: Sequence[Candidate], count: int, need: int) -> list[Candidate]:
+def with_room(ranking: Iterable[Candidate], count: int, need: int) -> list[Candidate]:
     """The first candidates, the worst of them exchanged for roomier ones until the need is met; empty if it cannot."""
-    chosen, rest = list(candidates[:count]), list(candidates[count:])
+    candidates = iter(ranking)
+    chosen = list(islice(candidates, count))
     room = sum(candidate.available for candidate in chosen)
+    if room >= need:
+        return chosen
+    rest = list(candidates)
     for index in range(count - 1, -1, -1):
-        if room >= need:
+        if room >= need or not rest:
             break
-        if not rest:
-            break
-        roomiest = max(range(len(rest)), key=lambda i: rest[i].available)
+        roomiest = max(range(len(rest)), key=lambda place: rest[place].available)
         gain = rest[roomiest].available - chosen[index].available
         if gain > 0:
             chosen[index], rest[roomiest] = rest[roomiest], chosen[index]
@@ -78,53 +78,39 @@ def with_room(candidates: Sequence[Candidate], count: int, need: int) -> list[Ca
     return chosen if room >= need else []
 
 
-def _by_group(request: Request, candidates: Sequence[Candidate], by: str) -> Selection | ConstraintUnmet:
+def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | ConstraintUnmet:
     constraint = request.spread[by]
     cluster_constraint = request.spread.get("cluster")
     fewest_clusters = cluster_constraint.min_groups if cluster_constraint else 0
-    most_clusters = cluster_constraint.max_groups if cluster_constraint else _NO_CLUSTER_LIMIT
-    members: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        members.setdefault(_group_of(candidate, by, constraint.spread_by_label), []).append(candidate)
+    most_clusters = cluster_constraint.max_groups if cluster_constraint else len(ranking)
+    members = ranking.grouped(by, constraint.spread_by_label)
     if len(members) < constraint.min_groups:
         word = by if by != "label" else f"label {constraint.spread_by_label}"
         return _unmet(f"the number of feasible {word} is less than spreadConstraint.MinGroups")
     groups = [
-        ClusterGroup(name, group, _weight(request, group, constraint.min_groups, fewest_clusters))
+        ClusterGroup(name, len(group), _weight(request, group, constraint.min_groups, fewest_clusters))
         for name, group in members.items()
     ]
     choice = grouping.choose(groups, constraint.min_groups, constraint.max_groups, fewest_clusters)
     if not choice.groups:
         return _unmet("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    chosen = [group.candidates[0] for group in choice.groups]
-    others = in_order(candidate for group in choice.groups for candidate in group.candidates[1:])
-    count = min(len(chosen) + len(others), most_clusters)
+    others = [iter(members[group.name]) for group in choice.groups]
+    chosen = [next(group) for group in others]
+    chosen += merged(others, max(0, most_clusters - len(chosen)))
     names = {group.name for group in choice.groups}
     weighed = sorted(groups, key=lambda group: (-group.weight, group.name))
     return Selection(
-        chosen + others[: max(0, count - len(chosen))],
-        tuple(Group(name=g.name, clusters=g.size, weight=g.weight, chosen=g.name in names) for g in weighed),
+        chosen,
+        tuple([Group(name=g.name, clusters=g.size, weight=g.weight, chosen=g.name in names) for g in weighed]),
         choice.combinations,
     )
 
 
-def _weight(request: Request, group: Sequence[Candidate], fewest_groups: int, fewest_clusters: int) -> int:
+def _weight(request: Request, group: Members, fewest_groups: int, fewest_clusters: int) -> int:
     if request.strategy is Strategy.DUPLICATED:
         return grouping.duplicated_weight(group, request.spec.replicas)
-    share = ceil(request.spec.replicas / max(1, fewest_groups))
+    share = -(-request.spec.replicas // max(1, fewest_groups))
     return grouping.divided_weight(group, share, max(fewest_clusters, fewest_groups))
-
-
-def _group_of(candidate: Candidate, by: str, label: str) -> str:
-    spec = candidate.cluster.spec
-    match by:
-        case "region":
-            return spec.region
-        case "provider":
-            return spec.provider
-        case "zone":
-            return min(zones_of(candidate.cluster))
-    return candidate.cluster.metadata.labels[label]
 
 
 def _unmet(message: str) -> ConstraintUnmet:

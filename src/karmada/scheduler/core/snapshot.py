@@ -1,21 +1,27 @@
-"""The facts a decision is made from.
+"""The facts a decision is made from, and what was worked out from them.
 
 A snapshot is read by one decision at a time and must not change meanwhile; the service keeps one and updates it between
 decisions. Clusters under deletion take no part, but they are counted when nothing fits.
+
+What decisions work out (who fits, how much room there is, in which order clusters are preferred) is kept and brought up
+to date cluster by cluster: a change costs as much as the change, not as much as the fleet. Kept things share one
+discipline: they remember how far into `log` they have read, and `changes_since` tells them what to work out again.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.work.v1alpha2 import Component
+from karmada.scheduler.core.assumptions import AssumedWorkload
+from karmada.scheduler.core.estimation import Capacity
 
+T = TypeVar("T")
 
-class AssumedWorkload(NamedTuple):
-    """Something placed recently that the cluster's own figures may not show yet."""
-
-    namespace: str
-    components: tuple[Component, ...]
+KEPT = 1024
+"""How many results of each kind are kept."""
+LOG = 4096
+"""After so many changes at once it is cheaper to work everything out again."""
 
 
 class PeerGroup(NamedTuple):
@@ -42,9 +48,11 @@ class NoPeers:
     """Nobody else is there."""
 
     def attracted(self, namespace: str, group: str) -> Iterable[PeerGroup]:
+        """Nobody."""
         return ()
 
     def repelled(self, namespace: str, group: str) -> Iterable[PeerGroup]:
+        """Nobody."""
         return ()
 
 
@@ -53,16 +61,82 @@ class Snapshot:
 
     def __init__(
         self,
-        clusters: Iterable[Cluster],
+        clusters: Iterable[Cluster] = (),
         peers: Peers | None = None,
         assumed: Mapping[str, tuple[AssumedWorkload, ...]] | None = None,
     ) -> None:
-        known = list(clusters)
-        self.total = len(known)
-        self.clusters = {
-            cluster.metadata.name: cluster
-            for cluster in sorted(known, key=lambda cluster: cluster.metadata.name)
-            if cluster.metadata.deletion_timestamp is None
-        }
+        self.clusters: dict[str, Cluster] = {}
+        """The clusters that can be used, in no particular order."""
         self.peers: Peers = peers or NoPeers()
         self.assumed: Mapping[str, tuple[AssumedWorkload, ...]] = assumed or {}
+        self._leaving: set[str] = set()
+        self._capacities: dict[str, Capacity] = {}
+        self._log: list[str] = []
+        self._base = 0
+        """How many changes were dropped from the log."""
+        self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
+        for cluster in clusters:
+            self.put(cluster)
+
+    @property
+    def total(self) -> int:
+        """All clusters, those under deletion too."""
+        return len(self.clusters) + len(self._leaving)
+
+    @property
+    def version(self) -> int:
+        """How many changes there have been."""
+        return self._base + len(self._log)
+
+    def put(self, cluster: Cluster) -> None:
+        """A cluster is there, or has changed."""
+        name = cluster.metadata.name
+        if cluster.metadata.deletion_timestamp is not None:
+            self.remove(name)
+            self._leaving.add(name)
+            return
+        self._leaving.discard(name)
+        self.clusters[name] = cluster
+        self._changed(name)
+
+    def remove(self, name: str) -> None:
+        """A cluster is gone."""
+        self._leaving.discard(name)
+        if self.clusters.pop(name, None) is not None:
+            self._changed(name)
+
+    def capacity(self, name: str) -> Capacity:
+        """What a cluster has left, by its own figures."""
+        found = self._capacities.get(name)
+        if found is None:
+            found = self._capacities[name] = Capacity(self.clusters[name])
+        return found
+
+    def changes_since(self, version: int) -> set[str] | None:
+        """The clusters that changed since then; None when it is too long ago to tell."""
+        if version == self.version:
+            return set()
+        return set(self._log[version - self._base :]) if version >= self._base else None
+
+    def kept(self, kind: str, key: Hashable) -> Any | None:
+        """Something worked out before."""
+        store = self._kept.get(kind)
+        if store is None or key not in store:
+            return None
+        store.move_to_end(key)
+        return store[key]
+
+    def keep(self, kind: str, key: Hashable, value: T) -> T:
+        """Keep something for the next decision."""
+        store = self._kept.setdefault(kind, OrderedDict())
+        store[key] = value
+        if len(store) > KEPT:
+            store.popitem(last=False)
+        return value
+
+    def _changed(self, name: str) -> None:
+        self._capacities.pop(name, None)
+        self._log.append(name)
+        if len(self._log) > LOG:
+            self._base += len(self._log)
+            self._log.clear()

@@ -10,10 +10,11 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha2 import Component, ResourceBinding, TargetCluster
 from karmada.policies import webster
 from karmada.scheduler.core.amounts import UNLIMITED
+from karmada.scheduler.core.assumptions import AssumedWorkload
 from karmada.scheduler.core.decide import decide
-from karmada.scheduler.core.estimation import available_replicas
 from karmada.scheduler.core.request import Settings, Strategy, strategy_of
-from karmada.scheduler.core.snapshot import AssumedWorkload, PeerGroup, Snapshot
+from karmada.scheduler.core.room import Room, needs_of
+from karmada.scheduler.core.snapshot import PeerGroup, Snapshot
 from karmada.testing.golden.case import Case, Excuse, Record, Topic
 from karmada.testing.golden.compare import first_difference
 
@@ -183,11 +184,8 @@ def _wraps(case: Case) -> bool:
     if spec.placement is None or strategy_of(spec.placement) not in (Strategy.AGGREGATED, Strategy.DYNAMIC_WEIGHT):
         return False
     by_model = _settings(case.input).gates.enabled("CustomizedClusterResourceModeling")
-    room = [
-        available_replicas(cluster, spec.replica_requirements, by_model)
-        for cluster in snapshot_of(case.input).clusters.values()
-    ]
-    return max(room, default=0) > UNLIMITED
+    room = Room(snapshot_of(case.input), (), needs_of(spec.replica_requirements), by_model)
+    return max(room.of.values(), default=0) > UNLIMITED
 
 
 EXCUSES = (

@@ -1,0 +1,187 @@
+"""Which clusters fit a request, kept between requests that ask the same.
+
+What a filter says about a cluster depends on the cluster and on the filter's aspect of the request; answers are kept
+per aspect and worked out again only for clusters that changed. The dictionaries are never changed in place: decisions
+hold on to them as they were.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Rejection
+from karmada.scheduler.core.framework import Framework
+from karmada.scheduler.core.request import Request
+from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.plugins.base import Filter
+
+Signature = tuple[Hashable, ...]
+
+
+class _Answers:
+    """What one filter says about all clusters for one aspect."""
+
+    def __init__(self, plugin: Filter, snapshot: Snapshot, request: Request) -> None:
+        self._plugin = plugin
+        self._version = snapshot.version
+        self.rejected = self._ask(snapshot.clusters, request)
+
+    def refresh(self, snapshot: Snapshot, request: Request) -> None:
+        changed = snapshot.changes_since(self._version)
+        if changed is None:
+            self.rejected = self._ask(snapshot.clusters, request)
+        elif changed:
+            again = {name: snapshot.clusters[name] for name in changed if name in snapshot.clusters}
+            news = self._ask(again, request)
+            if any(self.rejected.get(name) != news.get(name) for name in changed):
+                kept = {name: why for name, why in self.rejected.items() if name not in changed}
+                self.rejected = kept | news
+        self._version = snapshot.version
+
+    def _ask(self, clusters: Mapping[str, Cluster], request: Request) -> dict[str, str]:
+        reject = self._plugin.reject
+        return {name: why for name, cluster in clusters.items() if (why := reject(cluster, request)) is not None}
+
+
+class Fit:
+    """The clusters that fit a request apart from where its binding already is."""
+
+    def __init__(self, signature: Signature, answers: list[tuple[str, _Answers]], snapshot: Snapshot) -> None:
+        self.signature = signature
+        self._answers = answers
+        self._version = -1
+        self._seen: list[dict[str, str]] = []
+        self.names: frozenset[str] = frozenset()
+
+    def refresh(self, snapshot: Snapshot, request: Request) -> None:
+        """Bring it up to date with the snapshot."""
+        if self._version == snapshot.version:
+            return
+        for _, answers in self._answers:
+            answers.refresh(snapshot, request)
+        changed = snapshot.changes_since(self._version) if self._version >= 0 else None
+        seen = [answers.rejected for _, answers in self._answers]
+        same = len(seen) == len(self._seen) and all(a is b for a, b in zip(seen, self._seen, strict=True))
+        if not same or changed is None or any((name in self.names) != (name in snapshot.clusters) for name in changed):
+            rejected: set[str] = set()
+            for answers_of in seen:
+                rejected.update(answers_of)
+            names = frozenset(snapshot.clusters.keys() - rejected)
+            if names != self.names:
+                self.names = names
+            self._seen = seen
+        self._version = snapshot.version
+
+    def rejections(self) -> "Rejections":
+        """Who was rejected, as it is now."""
+        return Rejections([(plugin, answers.rejected) for plugin, answers in self._answers], {})
+
+
+class Rejections(Mapping[str, tuple[Rejection, ...]]):
+    """Rejected clusters with every filter that said no; worked out when read."""
+
+    def __init__(self, answers: list[tuple[str, Mapping[str, str]]], own: Mapping[str, tuple[Rejection, ...]]) -> None:
+        self._answers = answers
+        self._own = own
+        """What is different for clusters the binding already goes to."""
+        self._names: set[str] | None = None
+
+    def overlaid(self, own: Mapping[str, tuple[Rejection, ...]]) -> "Rejections":
+        """With other answers for some clusters."""
+        return Rejections(self._answers, own) if own else self
+
+    def __getitem__(self, name: str) -> tuple[Rejection, ...]:
+        if name in self._own:
+            found = self._own[name]
+        else:
+            found = tuple(Rejection(plugin=plugin, reason=why[name]) for plugin, why in self._answers if name in why)
+        if not found:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> set[str]:
+        if self._names is None:
+            names: set[str] = set()
+            for _, rejected in self._answers:
+                names.update(rejected)
+            names -= self._own.keys()
+            names.update(name for name, found in self._own.items() if found)
+            self._names = names
+        return self._names
+
+
+class Fitting:
+    """Who fits, with the clusters a binding already goes to judged by themselves."""
+
+    def __init__(self, names: frozenset[str], own: Mapping[str, tuple[Rejection, ...]]) -> None:
+        self._names = names
+        self._own = own
+
+    def __contains__(self, name: object) -> bool:
+        return not self._own[name] if isinstance(name, str) and name in self._own else name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (name for name in self._names if name not in self._own)
+        yield from (name for name, rejections in self._own.items() if not rejections)
+
+
+class Scores(Mapping[str, Mapping[str, int]]):
+    """Scores by cluster and plugin; worked out when read."""
+
+    def __init__(self, names: Fitting, own: Mapping[str, Mapping[str, int]], others: Mapping[str, int]) -> None:
+        self._names = names
+        self._own = own
+        self._others = others
+
+    def __getitem__(self, name: str) -> Mapping[str, int]:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._own.get(name, self._others)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._names)
+
+
+class Estimated(Mapping[str, int]):
+    """The room of the clusters that fit."""
+
+    def __init__(self, names: Fitting, room: Mapping[str, int]) -> None:
+        self._names = names
+        self._room = room
+
+    def __getitem__(self, name: str) -> int:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._room[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._names)
+
+
+def fit(snapshot: Snapshot, framework: Framework, request: Request) -> Fit | None:
+    """Who fits, up to date; None when a filter cannot say what its answers depend on."""
+    signature = framework.signature(request)
+    if signature is None:
+        return None
+    found: Fit | None = snapshot.kept("fit", signature)
+    if found is None:
+        answers = []
+        for plugin, aspect in zip(framework.filters, signature, strict=True):
+            known: _Answers | None = snapshot.kept("answers", (plugin.name, aspect))
+            if known is None:
+                known = snapshot.keep("answers", (plugin.name, aspect), _Answers(plugin, snapshot, request))
+            answers.append((plugin.name, known))
+        found = snapshot.keep("fit", signature, Fit(signature, answers, snapshot))
+    found.refresh(snapshot, request)
+    return found

@@ -1,0 +1,201 @@
+"""Candidates in the order in which they are preferred, as the choice of clusters reads them.
+
+`Listed` holds candidates that were worked out one by one. `Kept` stands on an order that is kept between requests:
+without own clusters, all candidates score the same, so the order is by room and name, and the few clusters a binding
+already goes to come before it. Both give the same answers.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import islice
+from typing import Protocol
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.policies.cluster_affinity import zones_of
+from karmada.scheduler.core.amounts import UNLIMITED
+from karmada.scheduler.core.candidates import Candidate, in_order, preference
+from karmada.scheduler.core.snapshot import Snapshot
+
+Entry = tuple[int, str]
+"""Negative room and name: the order of candidates that score the same."""
+
+
+def group_of(cluster: Cluster, by: str, label: str = "") -> str:
+    """The value a cluster is grouped by."""
+    match by:
+        case "region":
+            return cluster.spec.region
+        case "provider":
+            return cluster.spec.provider
+        case "zone":
+            return min(zones_of(cluster), default="")
+    return cluster.metadata.labels.get(label, "")
+
+
+class Members(Protocol):
+    """Candidates, best first."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Candidate]: ...
+    def able(self, replicas: int) -> tuple[int, int]:
+        """How many have room for so many replicas, and the sum of their scores."""
+        ...
+
+
+class Ranking(Members, Protocol):
+    """All candidates of a request."""
+
+    def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
+        """The candidates by a common value."""
+        ...
+
+
+class Listed:
+    """Candidates in a list."""
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self._candidates = in_order(candidates)
+
+    def __len__(self) -> int:
+        return len(self._candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self._candidates)
+
+    def able(self, replicas: int) -> tuple[int, int]:
+        """See `Members`."""
+        scores = [candidate.score for candidate in self._candidates if candidate.available >= replicas]
+        return len(scores), sum(scores)
+
+    def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
+        """See `Ranking`."""
+        found: dict[str, list[Candidate]] = {}
+        for candidate in self._candidates:
+            found.setdefault(group_of(candidate.cluster, by, label), []).append(candidate)
+        return {name: Listed(members) for name, members in found.items()}
+
+
+class Order:
+    """Clusters by room and name, and the same within groups; kept up to date entry by entry."""
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._room: dict[str, int] = {}
+        self.entries: list[Entry] = []
+        self._groups: dict[tuple[str, str], dict[str, list[Entry]]] = {}
+        self._group_of: dict[tuple[str, str], dict[str, str]] = {}
+
+    def refresh(self, snapshot: Snapshot, names: frozenset[str], room: Mapping[str, int] | None) -> None:
+        """Take over who fits and what room there is; without room all are alike."""
+        changed = snapshot.changes_since(self._version) if self._version >= 0 else None
+        if changed is None or len(changed) * 16 > len(names):
+            self._room = {name: UNLIMITED if room is None else room[name] for name in names}
+            self.entries = sorted([(-count, name) for name, count in self._room.items()])
+            self._groups, self._group_of = {}, {}
+        else:
+            for name in changed:
+                self._remove(name)
+                if name in names:
+                    self._insert(name, UNLIMITED if room is None else room[name], snapshot.clusters)
+        self._version = snapshot.version
+
+    def groups(self, by: str, label: str, clusters: Mapping[str, Cluster]) -> Mapping[str, list[Entry]]:
+        """Entries by group."""
+        found = self._groups.get((by, label))
+        if found is None:
+            found = self._groups[by, label] = {}
+            group_by_name = self._group_of[by, label] = {}
+            for entry in self.entries:
+                group = group_by_name[entry[1]] = group_of(clusters[entry[1]], by, label)
+                found.setdefault(group, []).append(entry)
+        return found
+
+    def _remove(self, name: str) -> None:
+        room = self._room.pop(name, None)
+        if room is None:
+            return
+        entry = (-room, name)
+        del self.entries[bisect_left(self.entries, entry)]
+        for which, groups in self._groups.items():
+            group = self._group_of[which].pop(name)
+            members = groups[group]
+            del members[bisect_left(members, entry)]
+            if not members:
+                del groups[group]
+
+    def _insert(self, name: str, room: int, clusters: Mapping[str, Cluster]) -> None:
+        self._room[name] = room
+        entry = (-room, name)
+        insort(self.entries, entry)
+        for (by, label), groups in self._groups.items():
+            group = self._group_of[by, label][name] = group_of(clusters[name], by, label)
+            insort(groups.setdefault(group, []), entry)
+
+
+class _Mixed:
+    """Own candidates of a request, then kept entries without them."""
+
+    def __init__(
+        self,
+        own: Sequence[Candidate],
+        entries: Sequence[Entry],
+        skipped: Mapping[str, int],
+        clusters: Mapping[str, Cluster],
+    ) -> None:
+        self._own = own
+        self._entries = entries
+        self._skipped = skipped
+        """Names in `entries` that are not candidates or stand in `own`, with their room."""
+        self._clusters = clusters
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._entries) - len(self._skipped)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        yield from self._own
+        skipped, clusters = self._skipped, self._clusters
+        for negative, name in self._entries:
+            if name not in skipped:
+                yield Candidate(name, clusters[name], 0, -negative, -negative)
+
+    def able(self, replicas: int) -> tuple[int, int]:
+        """See `Members`."""
+        scores = [candidate.score for candidate in self._own if candidate.available >= replicas]
+        others = bisect_right(self._entries, -replicas, key=lambda entry: entry[0])
+        others -= sum(1 for room in self._skipped.values() if room >= replicas)
+        return len(scores) + others, sum(scores)
+
+
+class Kept(_Mixed):
+    """All candidates of a request on a kept order."""
+
+    def __init__(
+        self,
+        own: Iterable[Candidate],
+        order: Order,
+        skipped: Mapping[str, int],
+        clusters: Mapping[str, Cluster],
+    ) -> None:
+        super().__init__(in_order(own), order.entries, skipped, clusters)
+        self._order = order
+
+    def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
+        """See `Ranking`."""
+        entries = self._order.groups(by, label, self._clusters)
+        own: dict[str, list[Candidate]] = {}
+        for candidate in self._own:
+            own.setdefault(group_of(candidate.cluster, by, label), []).append(candidate)
+        skipped: dict[str, dict[str, int]] = {}
+        for name, room in self._skipped.items():
+            skipped.setdefault(group_of(self._clusters[name], by, label), {})[name] = room
+        found = {
+            name: _Mixed(own.get(name, ()), entries.get(name, ()), skipped.get(name, {}), self._clusters)
+            for name in {**entries, **own}
+        }
+        return {name: members for name, members in found.items() if len(members)}
+
+
+def merged(groups: Iterable[Iterable[Candidate]], count: int) -> list[Candidate]:
+    """The first candidates of several groups together."""
+    return list(islice(merge(*groups, key=preference), count))
