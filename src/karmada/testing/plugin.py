@@ -18,7 +18,6 @@ import pytest
 
 if TYPE_CHECKING:
     from karmada.apiserver.server import ApiServer
-    from karmada.testing.world import Scenario
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def apiserver() -> "Callable[[], ApiServer]":
 
 
 @pytest.fixture
-def explore() -> "Callable[[Scenario, int], list[str]]":
+def explore() -> Callable[..., list[str]]:
     """Runs a scenario in a simulated world: virtual time, seeded order, injected faults."""
     from karmada.testing.world import explore
 

@@ -1,4 +1,4 @@
-"""A world in one process: the embedded API server in memory, components that can crash and be cut off, virtual time.
+"""A world in one process: embedded API servers in memory, components that can crash and be cut off, virtual time.
 
 async def scenario(world: World) -> None:
     world.check("never two copies", two_copies)          # asked after every committed change
@@ -7,11 +7,16 @@ async def scenario(world: World) -> None:
     await world.calm(120)                                 # then time to settle
 
 explore(scenario, seed=7)                                 # raises Broken; the same seed breaks in the same way
+
+Most worlds have one server, the hub. Others may have more, members say; every component has a link of its own to each
+server it uses, and each link fails by itself.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -20,10 +25,11 @@ import orjson
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
-from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject
+from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject, Transport
 from karmada.testing.faults import CALM, STORMY, Faults, FaultyTransport
 from karmada.testing.loop import VirtualClock, run_virtual
 
+HUB = "hub"
 RESTART = (0.1, 5.0)
 """Seconds between a crash and the new start."""
 SHOWN = 40
@@ -38,8 +44,11 @@ class Surroundings(NamedTuple):
     """What a component gets: nothing it could tell a simulation by."""
 
     client: Client
+    """To the hub."""
     clock: Clock
     random: Random
+    link: Callable[[str], Transport]
+    """To any server, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,7 @@ class Component:
 class Step(NamedTuple):
     """One committed change."""
 
+    server: str
     kind: tuple[str, str]
     """Group and plural of the collection."""
     type: EventType
@@ -68,10 +78,10 @@ Scenario = Callable[["World"], Coroutine[Any, Any, None]]
 
 
 class World:
-    """One server and the components that use it."""
+    """Servers and the components that use them."""
 
-    def __init__(self, server: ApiServer, seed: int) -> None:
-        self._server = server
+    def __init__(self, servers: Mapping[str, ApiServer], seed: int) -> None:
+        self._servers = servers
         self.seed = seed
         self.random = Random(f"world {seed}")
         self.clock = VirtualClock()
@@ -81,29 +91,33 @@ class World:
         self._rules: list[tuple[str, Rule]] = []
         self._components: dict[str, Component] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._links: dict[str, FaultyTransport] = {}
+        self._links: dict[tuple[str, str], FaultyTransport] = {}
+        """By component and server."""
         self._incarnations: dict[str, int] = {}
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        server.store.subscribe(self._committed)
+        for name, server in servers.items():
+            server.store.subscribe(partial(self._committed, name))
 
     # What a scenario uses.
 
-    def client(self, name: str = "observer") -> Client:
+    def client(self, name: str = "observer", server: str = HUB) -> Client:
         """A client without faults."""
-        return Client(self._server.direct(agent=name), field_manager=name)
+        return Client(self._servers[server].direct(agent=name), field_manager=name)
 
     def check(self, name: str, rule: Rule) -> None:
         """Ask a rule after every committed change."""
         self._rules.append((name, rule))
 
-    def objects(self, type_: GroupVersionResource, namespace: str = "") -> list[JSONObject]:
+    def objects(self, type_: GroupVersionResource, namespace: str = "", server: str = HUB) -> list[JSONObject]:
         """All objects of a collection right now, without waiting."""
-        page = self._server.store.list((type_.group, type_.resource), namespace)
+        page = self._servers[server].store.list((type_.group, type_.resource), namespace)
         return [orjson.loads(item.body) for item in page.items]
 
-    def object(self, type_: GroupVersionResource, name: str, namespace: str = "") -> JSONObject | None:
+    def object(
+        self, type_: GroupVersionResource, name: str, namespace: str = "", server: str = HUB
+    ) -> JSONObject | None:
         """One object right now, without waiting."""
-        item = self._server.store.get((type_.group, type_.resource), namespace, name)
+        item = self._servers[server].store.get((type_.group, type_.resource), namespace, name)
         return None if item is None else orjson.loads(item.body)
 
     def start(self, component: Component) -> None:
@@ -118,7 +132,7 @@ class World:
         while self.clock.monotonic() < end:
             await self.clock.sleep(self.random.uniform(0.5, 10.0))
             if self._links and self.random.random() < 0.2:
-                self._partition(self.random.choice(sorted(self._links)))
+                self._partition(*self.random.choice(sorted(self._links)))
         self.faults = CALM
 
     async def calm(self, seconds: float) -> None:
@@ -168,17 +182,29 @@ class World:
     def _spawn(self, component: Component) -> None:
         name = component.name
         number = self._incarnations[name] = self._incarnations.get(name, 0) + 1
-        random = Random(f"{name} {number} {self.seed}")
-        link = FaultyTransport(self._server.direct(agent=name), lambda: self.faults, random, lambda: self._crash(name))
-        if name in self._links:
-            link.remember(self._links[name])
-        self._links[name] = link
+        links: dict[str, Transport] = {}
+
+        def link(server: str) -> Transport:
+            if server not in links:
+                links[server] = self._link(name, number, server)
+            return links[server]
+
         surroundings = Surroundings(
-            Client(link, field_manager=name), self.clock, Random(f"{name} {number} {self.seed} own")
+            Client(link(HUB), field_manager=name), self.clock, Random(f"{name} {number} {self.seed} own"), link
         )
         self._note(f"{name} starts ({number})")
         task = asyncio.get_running_loop().create_task(self._run(component, surroundings), name=name)
         self._running[name] = task
+
+    def _link(self, name: str, number: int, server: str) -> FaultyTransport:
+        random = Random(f"{name} {number} {server} {self.seed}")
+        inner = self._servers[server].direct(agent=name)
+        link = FaultyTransport(inner, lambda: self.faults, random, lambda: self._crash(name))
+        before = self._links.get((name, server))
+        if before is not None:
+            link.remember(before)
+        self._links[name, server] = link
+        return link
 
     async def _run(self, component: Component, surroundings: Surroundings) -> None:
         try:
@@ -188,6 +214,8 @@ class World:
 
     def _crash(self, name: str) -> None:
         self._note(f"{name} crashes")
+        for (owner, _), link in self._links.items():
+            link.dead = link.dead or owner == name
         self._running[name].cancel()
         component = self._components[name]
         self.clock.call_later(self.random.uniform(*RESTART), lambda: self._revive(component))
@@ -196,24 +224,24 @@ class World:
         if not self._broken.done():
             self._spawn(component)
 
-    def _partition(self, name: str) -> None:
-        link = self._links[name]
-        self._note(f"{name} is cut off")
+    def _partition(self, name: str, server: str) -> None:
+        link = self._links[name, server]
+        self._note(f"{name} is cut off from {server}")
         link.partitioned = True
 
         def heal() -> None:
             link.partitioned = False
-            self._note(f"{name} is back")
+            self._note(f"{name} reaches {server} again")
 
         self.clock.call_later(self.random.uniform(1.0, 20.0), heal)
 
-    def _committed(self, kind: tuple[str, str], event: Any) -> None:
+    def _committed(self, server: str, kind: tuple[str, str], event: Any) -> None:
         item = event.item
-        self._note(f"{event.type} {kind[1]} {item.namespace}/{item.name} at {item.revision}")
+        self._note(f"{server}: {event.type} {kind[1]} {item.namespace}/{item.name} at {item.revision}")
         if not self._rules or self._broken.done():
             return
         previous = orjson.loads(event.previous.body) if event.previous is not None else None
-        step = Step(kind, event.type, orjson.loads(item.body), previous)
+        step = Step(server, kind, event.type, orjson.loads(item.body), previous)
         for name, rule in self._rules:
             problem = rule(step)
             if problem:
@@ -223,12 +251,21 @@ class World:
         self.trace.append(f"{self.clock.monotonic():9.3f} {text}")
 
 
-def explore(scenario: Scenario, seed: int) -> list[str]:
+def plain_server() -> ApiServer:
+    """An API server in memory on virtual time."""
+    return ApiServer(ApiServerOptions(now=VirtualClock().now))
+
+
+ONE_SERVER: Mapping[str, Callable[[], ApiServer]] = {HUB: plain_server}
+
+
+def explore(scenario: Scenario, seed: int, servers: Mapping[str, Callable[[], ApiServer]] = ONE_SERVER) -> list[str]:
     """Run a scenario in a new world; the steps it took. The same seed takes the same steps."""
 
     async def main() -> list[str]:
-        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
-            world = World(server, seed)
+        async with AsyncExitStack() as stack:
+            running = {name: await stack.enter_async_context(make()) for name, make in servers.items()}
+            world = World(running, seed)
             await world.live(scenario)
             return world.trace
 
