@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from karmada.apiserver.cel import text, values
+from karmada.apiserver.cel import named_formats, text, values
 
 _SCALARS = ("string", "int", "double", "bool")
 
@@ -93,6 +93,7 @@ _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     (".getPort(map) string", partial(values.url_part, "port")),
     (".getEscapedPath(map) string", partial(values.url_part, "path")),
     (".getQuery(map) dyn", values.url_query),
+    (f"{named_formats.FUNCTION}(string, string) list", named_formats.problems),
 ]
 
 _SIGNATURE = re.compile(r"(\.?)([\w.]+)\(([^)]*)\) (\w+)")

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from karmada.apiserver.cel.named_formats import rewritten
+
 DYN = "dyn"
 """Types of variables are named as CEL names them: dyn, bool, int, double, string, list(string), map(string, int)."""
 
@@ -47,8 +49,9 @@ class Program:
 def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Program:
     from cel_expr_python import cel
 
+    source = rewritten(expression) if "format." in expression else expression
     try:
-        return Program(_environment(variables).compile(expression), cel.Type.ERROR)
+        return Program(_environment(variables).compile(source), cel.Type.ERROR)
     except RuntimeError as error:
         text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         text = re.sub(
