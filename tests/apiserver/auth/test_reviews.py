@@ -11,7 +11,6 @@ from karmada.apiserver.auth.reviews import (
     subject_access_review,
     token_review,
 )
-from karmada.apiserver.auth.routes import Authorization, Route, RouteTable
 from karmada.apiserver.auth.token_request import TokenRequestContext, create_token
 from karmada.apiserver.failures import Failure
 
@@ -140,26 +139,3 @@ def test_token_requests_that_are_refused(tokens, objects, clock, spec, code, mes
     with pytest.raises(Failure) as failure:
         create_token("ns", "sa", {"spec": spec}, TokenRequestContext(tokens, objects, clock.now))
     assert (failure.value.code, failure.value.message) == (code, message)
-
-
-# Routes.
-
-
-async def page(request):
-    raise NotImplementedError
-
-
-def test_a_route_without_authorisation_cannot_be_made():
-    with pytest.raises(TypeError):
-        Route("/x", handler=page)
-    with pytest.raises(TypeError, match="does not declare its authorisation"):
-        Route("/x", None, page)
-
-
-def test_routes_are_found_exactly_or_by_the_longest_prefix():
-    routes = [Route(path, Authorization.BY_PATH, page) for path in ("/healthz", "/api/*", "/api/v1/*", "/version/*")]
-    table = RouteTable(routes)
-    found = {path: getattr(table.find(path), "path", None) for path in ("/healthz", "/api/x", "/api/v1/y/z", "/x")}
-    assert found == {"/healthz": "/healthz", "/api/x": "/api/*", "/api/v1/y/z": "/api/v1/*", "/x": None}
-    with pytest.raises(ValueError, match="declared twice"):
-        RouteTable([routes[0], routes[0]])

@@ -1,5 +1,9 @@
-"""What happens to every request around its answer: a seat or a place in the watch budget, metrics, the audit log."""
+"""What happens to every request around its answer: a seat or a place in the watch budget, metrics, the audit log.
 
+The access log is the logger `karmada.apiserver.access` at level DEBUG, so it is off unless somebody asks for it.
+"""
+
+import logging
 import time
 import uuid
 from collections.abc import Callable
@@ -13,6 +17,7 @@ from karmada.apiserver.flow.watches import WatchBudget
 from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.metrics import RequestKey, RequestMetrics
 
+_access = logging.getLogger("karmada.apiserver.access")
 _VERBS = {"create": "POST", "update": "PUT"}
 _READS = ("get", "list", "watch", "head", "options")
 
@@ -73,7 +78,11 @@ class Traffic:
 
     def leave(self, visit: Visit, code: int) -> None:
         """A request was answered, or its stream began."""
-        self.metrics.answered(key_of(visit), code, time.monotonic() - visit.started)
+        seconds = time.monotonic() - visit.started
+        self.metrics.answered(key_of(visit), code, seconds)
+        if _access.isEnabledFor(logging.DEBUG):
+            user = visit.user.name if visit.user is not None else "-"
+            _access.debug("%s %s %d %.1fms %s", visit.request.method, visit.request.path, code, seconds * 1e3, user)
         if self._audit is not None and visit.user is not None and visit.attributes is not None:
             self._audit.record(self._record(visit, visit.user, visit.attributes, code))
 

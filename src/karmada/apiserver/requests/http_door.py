@@ -1,5 +1,6 @@
 """The HTTP front door: authenticate, authorise, route, run, and write the answer."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from urllib.parse import parse_qsl
@@ -9,6 +10,7 @@ import orjson
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure, internal
+from karmada.apiserver.flow.deadlines import request_seconds
 from karmada.apiserver.flow.traffic import Traffic, Visit
 from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.apiserver.outgoing import CallFailed
@@ -73,7 +75,7 @@ class HttpDoor:
             call.http = request
             if call.verb == "watch" and not self._door.pipeline.is_special(call):
                 return await self._watch(call, visit)
-            async with self._traffic.seat(visit):
+            async with self._traffic.seat(visit), asyncio.timeout(request_seconds(params)):
                 answer = _written(call, await self._door.pipeline.run(call))
             if not isinstance(answer, HttpResponse):
                 answer.ended = self._traffic.stay(visit)
@@ -89,7 +91,7 @@ class HttpDoor:
             # Whatever went wrong in one request must not end the connection, and clients read Status objects only.
             _log.exception("%s %s failed", request.method, request.path)
             return refused(internal("the server failed; its log says why"), call, "")
-        except DeadlinePassed:
+        except (DeadlinePassed, TimeoutError):
             late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
             status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}
             return HttpResponse(504, orjson.dumps(status), _TEXT)

@@ -1,0 +1,43 @@
+"""There is no way around authorisation: it comes before routing, for every path and method."""
+
+import itertools
+
+import orjson
+import pytest
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.http.model import HttpRequest, HttpResponse
+from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+
+NOBODY = UserInfo("nobody")
+PAGES = ["/", "/healthz", "/livez/ping", "/readyz", "/version", "/metrics", "/logs", "/nosuch", "/api", "/apis"]
+PAGES += ["/api/v1", "/apis/apps", "/apis/apps/v1", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks"]
+PAGES += ["/.well-known/openid-configuration", "/apis/nosuch.dev/v1/things", "/debug/pprof"]
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+@pytest.fixture
+async def server():
+    async with ApiServer(ApiServerOptions(controllers=False)) as started:
+        yield started
+
+
+def resource_paths(server: ApiServer) -> list[str]:
+    paths = []
+    for type_ in server.catalog.types():
+        base = f"/apis/{type_.group}/{type_.version}" if type_.group else f"/api/{type_.version}"
+        place = f"{base}/namespaces/default/{type_.plural}" if type_.namespaced else f"{base}/{type_.plural}"
+        paths += [place, f"{place}/x", *[f"{place}/x/{sub.name}" for sub in type_.subresources]]
+    return paths
+
+
+async def test_a_user_without_roles_reaches_nothing(server):
+    door = HttpDoor(server.door, lambda request: NOBODY)
+    paths = PAGES + resource_paths(server)
+    assert len(paths) > 150
+    for method, path in itertools.product(METHODS, paths):
+        answer = await door(HttpRequest(method, path, "", {}, b"{}", ("127.0.0.1", 1), None))
+        assert isinstance(answer, HttpResponse)
+        assert answer.status == 403, f"{method} {path} answered {answer.status}"
+        assert orjson.loads(answer.body)["reason"] == "Forbidden"
