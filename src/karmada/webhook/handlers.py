@@ -1,6 +1,7 @@
 """Every admission handler of Karmada's kinds, under the names its webhook configurations use."""
 
-from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding
+from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding, validate_binding
+from karmada.webhook.cluster_taint_policy import validate_taint_policy
 from karmada.webhook.model import Handler, Operation
 from karmada.webhook.override_policy import (
     mutate_override_policy,
@@ -50,7 +51,12 @@ HANDLERS: list[Handler] = [
         "clusteroverridepolicies",
         validate=validate_cluster_override_policy,
     ),
-    Handler("resourcebinding.karmada.io", _WORK, "v1alpha2", "resourcebindings", mutate_binding, _CREATE),
+    Handler(
+        "resourcebinding.karmada.io", _WORK, "v1alpha2", "resourcebindings", mutate_binding, _CREATE, validate_binding
+    ),
+    Handler(
+        "clustertaintpolicy.karmada.io", _POLICY, "v1alpha1", "clustertaintpolicies", validate=validate_taint_policy
+    ),
     Handler(
         "clusterresourcebinding.karmada.io",
         _WORK,

@@ -36,6 +36,15 @@ class _Stored:
             if known["metadata"]["name"] == tree["metadata"]["name"]:
                 known["status"] = tree.get("status")
 
+    def quotas(self) -> JSONObject:
+        """What is recorded as used in every quota."""
+        found = {
+            f"{tree['metadata']['namespace']}/{tree['metadata']['name']}": (tree.get("status") or {}).get("overallUsed")
+            for tree in self.objects
+            if tree.get("kind") == "FederatedResourceQuota"
+        }
+        return {"quotaOverallUsedAfter": found} if found else {}
+
 
 def _admit(given: dict[str, Any]) -> dict[str, Any]:
     kind, _, resource = given["handler"].partition("/")
@@ -54,15 +63,15 @@ def _admit(given: dict[str, Any]) -> dict[str, Any]:
         bool(given.get("dryRun")),
         bool(given.get("allowNoExecuteTaintPolicy")),
     )
+    outcome: dict[str, Any]
     try:
         _call(handler, kind, review)
     except Denied as denial:
-        return {"allowed": False, "code": denial.code, "reason": denial.reason, "message": denial.message}
-    return (
-        {"allowed": True, "object": review.object}
-        if kind == "mutate"
-        else {"allowed": True, "code": 200, "message": "", "reason": ""}
-    )
+        outcome = {"allowed": False, "code": denial.code, "reason": denial.reason, "message": denial.message}
+        return outcome | stored.quotas()
+    if kind == "mutate":
+        return {"allowed": True, "object": review.object}
+    return {"allowed": True, "code": 200, "message": "", "reason": ""} | stored.quotas()
 
 
 def _call(handler: Handler, kind: str, review: Review) -> None:
@@ -83,6 +92,8 @@ _PLURALS = {
     "resourcebinding": "resourcebindings",
     "clusterresourcebinding": "clusterresourcebindings",
     "work": "works",
+    "clustertaintpolicy": "clustertaintpolicies",
+    "resourcedeletionprotection": "*",
 }
 
 

@@ -1,0 +1,51 @@
+"""How much of a federated quota bindings use, exactly.
+
+Each chosen cluster counts its replicas times what one replica asks for; with several components, each component's
+share. Only amounts a quota names count against it.
+"""
+
+from collections.abc import Mapping
+
+from karmada.api.quantity import Quantity
+from karmada.api.work.v1alpha2 import ResourceBindingSpec
+
+Amounts = dict[str, Quantity]
+
+
+def usage(spec: ResourceBindingSpec) -> Amounts:
+    """What a binding uses in all its clusters together."""
+    total: Amounts = {}
+    if spec.components:
+        clusters = len(spec.clusters)
+        for component in spec.components:
+            needs = component.replica_requirements
+            if needs is not None:
+                _add(total, needs.resource_request, component.replicas * clusters)
+        return total
+    if spec.replica_requirements is not None:
+        replicas = sum(target.replicas for target in spec.clusters)
+        _add(total, spec.replica_requirements.resource_request, replicas)
+    return total
+
+
+def difference(after: Amounts, before: Amounts) -> Amounts:
+    """What changed, without amounts that stayed."""
+    zero = Quantity.parse("0")
+    names = after.keys() | before.keys()
+    changed = {name: after.get(name, zero) - before.get(name, zero) for name in names}
+    return {name: amount for name, amount in changed.items() if amount}
+
+
+def plus(used: Mapping[str, int | str], delta: Amounts, overall: Mapping[str, int | str]) -> Amounts:
+    """The use of a quota after a change, for the amounts it names."""
+    total = {name: Quantity.parse(amount) for name, amount in used.items()}
+    for name, amount in delta.items():
+        if name in overall:
+            total[name] = total[name] + amount if name in total else amount
+    return total
+
+
+def _add(total: Amounts, amounts: Mapping[str, int | str], times: int) -> None:
+    for name, amount in amounts.items():
+        more = Quantity.parse(amount) * times
+        total[name] = total[name] + more if name in total else more
