@@ -74,6 +74,11 @@ class Pool:
         async with self._suspect_slot, self._slots:
             return await self._run(script, names, arguments, references, result)
 
+    @property
+    def idle(self) -> list[int]:
+        """Process ids of workers that wait for a call."""
+        return [worker.pid for worker in self._free]
+
     async def close(self) -> None:
         """Stop all workers. Calls under way fail."""
         self._closed = True
@@ -140,6 +145,10 @@ class _Worker(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
         self._waiting: asyncio.Future[Any] | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @staticmethod
     async def start(stop_seconds: float) -> "_Worker":

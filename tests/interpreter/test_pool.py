@@ -1,0 +1,96 @@
+"""Workers: started when needed, shared, replaced, and never in the way of others."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from karmada.interpreter.lua.pool import Limits, Pool, Script, ScriptError
+from karmada.interpreter.lua.protocol import ErrorClass, Result
+from karmada.interpreter.model import Unavailable
+
+GOOD = Script.of("function GetReplicas(obj) return obj.n end")
+ENDLESS = Script.of("function GetReplicas(obj) while true do end end")
+
+
+async def call(pool: Pool, script: Script, n: int = 1) -> Any:
+    return await pool.call(script, ["GetReplicas"], [{"n": n}], 0, Result.REPLICAS)
+
+
+async def test_no_worker_before_the_first_call_and_one_for_calls_in_turn() -> None:
+    pool = Pool()
+    assert pool.idle == []
+    for n in range(5):
+        assert await call(pool, GOOD, n) == [n, None]
+    assert len(pool.idle) == 1
+    await pool.close()
+
+
+async def test_calls_at_the_same_time_get_their_own_answers() -> None:
+    pool = Pool(Limits(workers=2, call_seconds=30))
+    answers = await asyncio.gather(*(call(pool, GOOD, n) for n in range(40)))
+    assert answers == [[n, None] for n in range(40)]
+    assert len(pool.idle) == 2
+    await pool.close()
+
+
+async def test_other_calls_go_on_while_one_runs_into_its_limit() -> None:
+    pool = Pool(Limits(workers=2, call_seconds=2))
+    await asyncio.gather(call(pool, GOOD), call(pool, GOOD))
+    endless = asyncio.ensure_future(call(pool, ENDLESS))
+    for n in range(50):
+        assert await call(pool, GOOD, n) == [n, None]
+    assert not endless.done()
+    with pytest.raises(ScriptError, match="longer than 2s"):
+        await endless
+    await pool.close()
+
+
+async def test_scripts_that_ran_into_the_limit_leave_a_worker_to_the_others() -> None:
+    pool = Pool(Limits(workers=2, call_seconds=1))
+    with pytest.raises(ScriptError):
+        await call(pool, ENDLESS)
+    endless = [asyncio.ensure_future(call(pool, ENDLESS)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert await call(pool, GOOD, 7) == [7, None]
+    assert not any(one.done() for one in endless)
+    for one in endless:
+        one.cancel()
+    await asyncio.gather(*endless, return_exceptions=True)
+    await pool.close()
+
+
+async def test_worker_that_is_killed_from_outside_is_replaced() -> None:
+    pool = Pool(Limits(workers=1, call_seconds=30))
+    await call(pool, GOOD)
+    (pid,) = pool.idle
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(ScriptError) as failure:
+        await call(pool, GOOD)
+    assert failure.value.error_class is ErrorClass.RUNTIME
+    assert await call(pool, GOOD, 4) == [4, None]
+    await pool.close()
+
+
+async def test_cancelled_call_does_not_leave_its_answer_to_the_next() -> None:
+    pool = Pool(Limits(workers=1, call_seconds=30))
+    await call(pool, GOOD)
+    cancelled = asyncio.ensure_future(call(pool, GOOD, 1))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await asyncio.gather(cancelled, return_exceptions=True)
+    assert await call(pool, GOOD, 2) == [2, None]
+    await pool.close()
+
+
+async def test_closed_pool_says_so() -> None:
+    pool = Pool()
+    await call(pool, GOOD)
+    (pid,) = pool.idle
+    await pool.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(Unavailable, match="stopped"):
+        await call(pool, GOOD)

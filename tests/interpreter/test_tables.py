@@ -1,0 +1,95 @@
+"""Trees through Lua and back: what a script does not change comes back as it was."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from karmada.interpreter.lua.engine import Call, CallFailed, Engine
+from karmada.interpreter.lua.protocol import ErrorClass, Result
+
+ENGINE = Engine()
+IDENTITY = "function Same(obj) return obj end"
+READ_ALL = """
+local function read(value)
+  if type(value) == "table" then for key, part in pairs(value) do read(part) end end
+end
+function Same(obj) read(obj) return obj end
+"""
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+scalars = st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts
+trees = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts.filter(bool), inner, max_size=4),
+    max_leaves=12,
+)
+objects = st.dictionaries(texts.filter(bool), trees, min_size=1, max_size=4)
+
+
+def same(script: str, tree: Any, references: int = 1) -> Any:
+    ENGINE.load("k", script)
+    return ENGINE.call("k", Call(["Same"], [tree], references, Result.TABLE))
+
+
+@pytest.mark.parametrize("script", [IDENTITY, READ_ALL], ids=["untouched", "every part read"])
+@given(tree=objects)
+@settings(max_examples=60, deadline=None)
+def test_what_a_script_does_not_change_comes_back(script: str, tree: dict[str, Any]) -> None:
+    assert same(script, tree) == tree
+
+
+def test_an_object_that_is_not_looked_at_is_not_even_copied() -> None:
+    tree = {"spec": {"deep": {"a": [1, {"b": 2}]}}, "n": 1}
+    found = same("function Same(obj) obj.n = 2 return obj end", tree)
+    assert found == {"spec": {"deep": {"a": [1, {"b": 2}]}}, "n": 2}
+    assert found["spec"] is tree["spec"]
+
+
+def test_large_numbers_are_only_rounded_where_they_are_read() -> None:
+    big = 2**53 + 1
+    tree = {"read": {"n": big}, "kept": {"n": big}}
+    found = same("function Same(obj) local x = obj.read.n return obj end", tree)
+    assert found == {"read": {"n": 2**53}, "kept": {"n": big}}
+
+
+EMPTY = {
+    "stays what it was": ("obj.touch = 1", {"o": {}, "l": [], "touch": 1}),
+    "is dropped when new": ("obj.new = {}", {"o": {}, "l": []}),
+    "is dropped where something else was": ("obj.touch = {} obj.o = 1", {"o": 1, "l": []}),
+    "is dropped when moved": ("obj.moved = { inner = obj.l } obj.touch = nil", {"o": {}, "l": [], "moved": {}}),
+    "in a list is dropped": ("obj.list = { {}, 1, {} }", {"o": {}, "l": [], "list": [1]}),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), EMPTY.values(), ids=EMPTY)
+def test_an_empty_table(change: str, expected: dict[str, Any]) -> None:
+    assert same(f"function Same(obj) {change} return obj end", {"o": {}, "l": []}) == expected
+
+
+UNENCODABLE = {
+    "mixed keys": "return { 1, 2, x = 3 }",
+    "holes": "return { [1] = 1, [3] = 3 }",
+    "fractions as keys": "return { [1.5] = 1 }",
+    "functions": "return { f = print }",
+    "not a number": "return { n = 0 / 0 }",
+    "infinity": "return { n = 1 / 0 }",
+    "cycles": "local t = {} t.t = t return t",
+    "bytes that are no text": "return { s = string.char(255) }",
+}
+
+
+@pytest.mark.parametrize("body", UNENCODABLE.values(), ids=UNENCODABLE)
+def test_a_result_without_a_tree_is_refused(body: str) -> None:
+    with pytest.raises(CallFailed) as failure:
+        same(f"function Same(obj) {body} end", {"a": 1})
+    assert failure.value.error_class is ErrorClass.ENCODE
+
+
+def test_numbers_that_do_not_fit_become_what_the_reference_makes_of_them() -> None:
+    ENGINE.load("n", "function F(n) return n end")
+    answers = [ENGINE.call("n", Call(["F"], [n], 0, Result.REPLICAS))[0] for n in (2.9, -2.9, 2**31, 1e300)]
+    assert answers == [2, -2, -(2**31), -(2**31)]
+    assert math.isfinite(answers[0])
