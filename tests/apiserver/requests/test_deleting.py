@@ -1,0 +1,75 @@
+"""Deletion: finalizers, preconditions, grace, propagation, collections."""
+
+import pytest
+from tests.apiserver.requests.conftest import configmap
+
+from karmada.machinery import errors
+
+POD = {"spec": {"containers": [{"name": "c", "image": "i"}], "nodeName": "n", "terminationGracePeriodSeconds": 20}}
+
+
+async def test_an_object_without_finalizers_goes_at_once(api):
+    created = await api.create("configmaps", configmap("a"))
+    answer = await api.delete("configmaps", "a")
+    assert answer["status"] == "Success"
+    assert answer["details"]["uid"] == created["metadata"]["uid"]
+    with pytest.raises(errors.NotFound):
+        await api.get("configmaps", "a")
+
+
+async def test_finalizers_keep_an_object_until_the_last_is_removed(api):
+    body = configmap("a")
+    body["metadata"]["finalizers"] = ["example.com/x"]
+    await api.create("configmaps", body)
+    marked = await api.delete("configmaps", "a")
+    assert marked["metadata"]["deletionTimestamp"]
+    with pytest.raises(errors.AlreadyExists, match="object is being deleted"):
+        await api.create("configmaps", configmap("a"))
+    with pytest.raises(errors.Invalid, match="no new finalizers can be added"):
+        await api.patch("configmaps", "a", {"metadata": {"finalizers": ["example.com/x", "example.com/y"]}})
+    await api.patch("configmaps", "a", {"metadata": {"finalizers": None}})
+    with pytest.raises(errors.NotFound):
+        await api.get("configmaps", "a")
+
+
+async def test_preconditions_protect_another_object_of_the_same_name(api):
+    await api.create("configmaps", configmap("a"))
+    options = {"preconditions": {"uid": "another"}}
+    with pytest.raises(errors.Conflict, match="does not match the UID in record"):
+        await api.send("delete", "configmaps", "a", options)
+    assert await api.get("configmaps", "a")
+
+
+async def test_a_pod_is_given_its_grace_period_and_goes_with_zero(api):
+    await api.create("pods", {"metadata": {"name": "p"}, **POD})
+    marked = await api.delete("pods", "p")
+    assert marked["metadata"]["deletionGracePeriodSeconds"] == 20
+    shorter = await api.delete("pods", "p", gracePeriodSeconds="5")
+    assert shorter["metadata"]["deletionGracePeriodSeconds"] == 5
+    longer = await api.delete("pods", "p", gracePeriodSeconds="50")
+    assert longer["metadata"]["deletionGracePeriodSeconds"] == 5
+    await api.delete("pods", "p", gracePeriodSeconds="0")
+    with pytest.raises(errors.NotFound):
+        await api.get("pods", "p")
+
+
+async def test_a_collection_is_deleted_by_selector(api):
+    for number in range(4):
+        body = configmap(f"c{number}")
+        body["metadata"]["labels"] = {"odd": str(number % 2)}
+        await api.create("configmaps", body)
+    deleted = await api.send("deletecollection", "configmaps", labelSelector="odd=1")
+    assert [item["metadata"]["name"] for item in deleted["items"]] == ["c1", "c3"]
+    assert [item["metadata"]["name"] for item in (await api.list("configmaps"))["items"]] == ["c0", "c2"]
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+async def test_built_in_namespaces_stay(api, name):
+    with pytest.raises(errors.Forbidden, match="this namespace may not be deleted"):
+        await api.delete("namespaces", name)
+
+
+async def test_a_dry_run_deletes_nothing(api):
+    await api.create("configmaps", configmap("a"))
+    await api.delete("configmaps", "a", dryRun="All")
+    assert await api.get("configmaps", "a")

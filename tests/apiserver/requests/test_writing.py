@@ -1,0 +1,146 @@
+"""Create, update and patch: what the server sets, keeps, refuses and leaves alone."""
+
+import pytest
+from tests.apiserver.requests.conftest import configmap
+
+from karmada.machinery import errors
+from karmada.machinery.transport import PatchType
+
+
+async def test_the_server_sets_its_own_metadata(api):
+    body = configmap("a", k="v")
+    body["metadata"] |= {
+        "uid": "mine",
+        "creationTimestamp": "2000-01-01T00:00:00Z",
+        "deletionTimestamp": "2000-01-01T00:00:00Z",
+    }
+    created = await api.create("configmaps", body)
+    metadata = created["metadata"]
+    assert created["kind"] == "ConfigMap"
+    assert metadata["namespace"] == "default"
+    assert metadata["uid"] != "mine"
+    assert not metadata["creationTimestamp"].startswith("2000")
+    assert "deletionTimestamp" not in metadata
+    assert metadata["managedFields"][0]["manager"] == "tests"
+
+
+async def test_a_name_exists_once(api):
+    await api.create("configmaps", configmap("a"))
+    with pytest.raises(errors.AlreadyExists, match='configmaps "a" already exists'):
+        await api.create("configmaps", configmap("a"))
+
+
+async def test_generated_names_differ(api):
+    created = [await api.create("configmaps", {"metadata": {"generateName": "g-"}}) for _ in range(5)]
+    names = {obj["metadata"]["name"] for obj in created}
+    assert len(names) == 5
+    assert all(name.startswith("g-") and len(name) == 7 for name in names)
+
+
+async def test_nothing_is_created_in_an_absent_namespace(api):
+    with pytest.raises(errors.NotFound, match='namespaces "nowhere" not found'):
+        await api.create("configmaps", configmap("a"), namespace="nowhere")
+
+
+async def test_the_namespace_must_be_that_of_the_request(api):
+    body = configmap("a")
+    body["metadata"]["namespace"] = "kube-system"
+    with pytest.raises(errors.BadRequest, match="does not match the namespace sent on the request"):
+        await api.create("configmaps", body)
+
+
+async def test_a_dry_run_stores_nothing(api):
+    answer = await api.create("configmaps", configmap("a", k="v"), dryRun="All")
+    assert answer["metadata"]["uid"]
+    assert "resourceVersion" not in answer["metadata"]
+    with pytest.raises(errors.NotFound):
+        await api.get("configmaps", "a")
+
+
+async def test_an_update_that_changes_nothing_keeps_the_revision(api):
+    created = await api.create("configmaps", configmap("a", k="v"))
+    version = created["metadata"]["resourceVersion"]
+    again = await api.update("configmaps", configmap("a", k="v"))
+    assert again["metadata"]["resourceVersion"] == version
+    patched = await api.patch("configmaps", "a", {"data": {"k": "v"}})
+    assert patched["metadata"]["resourceVersion"] == version
+
+
+async def test_an_update_of_an_older_revision_is_a_conflict(api):
+    created = await api.create("configmaps", configmap("a", k="1"))
+    await api.patch("configmaps", "a", {"data": {"k": "2"}})
+    created["data"]["k"] = "3"
+    with pytest.raises(errors.Conflict, match="the object has been modified"):
+        await api.update("configmaps", created)
+
+
+async def test_generation_counts_changes_of_the_spec_only(api):
+    deployment = {
+        "metadata": {"name": "d"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "a"}},
+            "template": {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+        },
+    }
+    created = await api.create("deployments", deployment)
+    assert created["metadata"]["generation"] == 1
+    labelled = await api.patch("deployments", "d", {"metadata": {"labels": {"x": "y"}}})
+    assert labelled["metadata"]["generation"] == 1
+    scaled = await api.patch("deployments", "d", {"spec": {"replicas": 3}})
+    assert scaled["metadata"]["generation"] == 2
+    reported = await api.patch("deployments", "d", {"status": {"replicas": 3}}, subresource="status")
+    assert reported["metadata"]["generation"] == 2
+    assert reported["status"]["replicas"] == 3
+
+
+async def test_the_main_door_does_not_change_status_nor_the_status_door_the_spec(api):
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    await api.create("pods", pod)
+    through_main = await api.patch("pods", "p", {"status": {"phase": "Running"}})
+    assert through_main["status"]["phase"] == "Pending"
+    change = {"status": {"phase": "Running"}, "spec": {"hostname": "x"}}
+    through_status = await api.patch("pods", "p", change, subresource="status")
+    assert through_status["status"]["phase"] == "Running"
+    assert "hostname" not in through_status["spec"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "expected"),
+    [
+        (PatchType.MERGE, {"data": {"a": None, "c": "3"}}, {"b": "2", "c": "3"}),
+        (PatchType.STRATEGIC, {"data": {"$patch": "replace", "z": "1"}}, {"z": "1"}),
+        (PatchType.JSON, [{"op": "replace", "path": "/data/a", "value": "9"}], {"a": "9", "b": "2"}),
+    ],
+    ids=["merge", "strategic", "json"],
+)
+async def test_each_kind_of_patch(api, kind, patch, expected):
+    await api.create("configmaps", configmap("a", a="1", b="2"))
+    assert (await api.patch("configmaps", "a", patch, kind))["data"] == expected
+
+
+async def test_apply_creates_then_owns(api):
+    config = {"apiVersion": "v1", "kind": "ConfigMap", **configmap("a", k="1")}
+    created = await api.patch("configmaps", "a", config, PatchType.APPLY, fieldManager="one")
+    assert created["data"] == {"k": "1"}
+    config["data"] = {"k": "2"}
+    with pytest.raises(errors.Conflict, match='conflict with "one"'):
+        await api.patch("configmaps", "a", config, PatchType.APPLY, fieldManager="two")
+    forced = await api.patch("configmaps", "a", config, PatchType.APPLY, fieldManager="two", force="true")
+    assert forced["data"] == {"k": "2"}
+
+
+async def test_concurrent_patches_all_take_effect(api):
+    import asyncio
+
+    await api.create("configmaps", configmap("a"))
+    await asyncio.gather(*(api.patch("configmaps", "a", {"data": {f"k{n}": "v"}}) for n in range(5)))
+    assert set((await api.get("configmaps", "a"))["data"]) == {f"k{n}" for n in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("name", "other"), ("namespace", "kube-system")], ids=["name", "namespace"]
+)
+async def test_identity_cannot_be_patched(api, field, value):
+    await api.create("configmaps", configmap("a"))
+    with pytest.raises(errors.BadRequest, match="does not match"):
+        await api.patch("configmaps", "a", {"metadata": {field: value}})
