@@ -1,4 +1,4 @@
-"""Time as a dependency: what is the time, wait, call me later.
+"""Time and chance as dependencies: what is the time, wait, call me later, draw lots.
 
 Everything that waits does so on the running event loop, so a virtual loop (`karmada.testing.loop`) makes hours pass
 in no time without any component knowing. Only the wall clock needs a second implementation there.
@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from random import Random
 from typing import Protocol
 
 
@@ -30,6 +31,10 @@ class Clock(Protocol):
         """Call a function once after some time, unless the handle is cancelled."""
         ...
 
+    def random(self) -> Random:
+        """A new source of randomness, for jitter and the like."""
+        ...
+
 
 class LoopClock:
     """The clock of the running event loop; wall time is the machine's."""
@@ -49,6 +54,10 @@ class LoopClock:
     def call_later(self, seconds: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
         """Schedule on the loop."""
         return asyncio.get_running_loop().call_later(seconds, callback)
+
+    def random(self) -> Random:
+        """Seeded by the system."""
+        return Random()
 
 
 REAL = LoopClock()

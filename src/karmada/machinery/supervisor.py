@@ -26,7 +26,7 @@ class Supervisor:
 
     def __init__(self, clock: Clock = REAL, random: Random | None = None) -> None:
         self._clock = clock
-        self._random = random or Random()
+        self._random = random or clock.random()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.restarts: dict[str, int] = {}

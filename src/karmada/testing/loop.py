@@ -35,6 +35,12 @@ class VirtualClock(LoopClock):
         """Virtual seconds since the epoch."""
         return EPOCH + self.monotonic()
 
+    def random(self) -> Random:
+        """Seeded by the loop, so that a run is repeatable."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        return Random(loop.draw())
+
 
 class VirtualLoop(asyncio.BaseEventLoop):
     """Runs tasks in a seeded order on virtual time."""
@@ -48,8 +54,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._now = 0.0
         self._order = None if seed is None else Random(seed)
+        self._lots = Random(f"lots {seed}")
         self.steps = 0
         """How many callbacks have run."""
+
+    def draw(self) -> int:
+        """A seed for a new source of randomness."""
+        return self._lots.getrandbits(64)
 
     def time(self) -> float:
         """Virtual seconds since the loop was made."""

@@ -33,7 +33,7 @@ class InformerFactory:
         self._client = client
         self._supervisor = supervisor
         self._clock = clock
-        self._random = random or Random()
+        self._random = random or clock.random()
         self._informers: dict[_Identity, Informer[Any]] = {}
 
     def of(self, kind: type[K], scope: Scope = EVERYTHING) -> Informer[K]:

@@ -51,7 +51,7 @@ class Informer(Generic[T]):
         self._synced = asyncio.Event()
         encoded = Resource(transport, type_, BYTES, timeout=timeout)
         self.reflector = Reflector(
-            encoded, scope, self._cache, self._deliver, self._synced.set, clock, random or Random()
+            encoded, scope, self._cache, self._deliver, self._synced.set, clock, random or clock.random()
         )
 
     async def run(self) -> None:

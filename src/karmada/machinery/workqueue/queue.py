@@ -60,7 +60,7 @@ class WorkQueue(Generic[K]):
         self._lane = lane
         self._retries = retries
         self._clock = clock
-        self._random = random or Random()
+        self._random = random or clock.random()
         self._lanes: Lanes[K] = Lanes(lane_limit)
         self._added_at: dict[K, float] = {}
         self._processing: dict[K, _Work] = {}
