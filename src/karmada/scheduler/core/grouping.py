@@ -40,13 +40,7 @@ def duplicated_weight(members: Members, replicas: int) -> int:
 
 def divided_weight(members: Members, share: int, fewest_clusters: int) -> int:
     """How well a group serves when it must hold a share of the replicas in at least so many clusters."""
-    room = score = walked = 0
-    for candidate in members:
-        room += candidate.available
-        score += candidate.score
-        walked += 1
-        if walked >= fewest_clusters and room >= share:
-            break
+    room, score, walked = members.reach(share, fewest_clusters)
     if room < share:
         return room * WEIGHT_UNIT + score // len(members)
     return share * WEIGHT_UNIT + score // walked

@@ -9,7 +9,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
-from typing import Protocol
+from operator import itemgetter
+from typing import NamedTuple, Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.policies.cluster_affinity import zones_of
@@ -19,6 +20,7 @@ from karmada.scheduler.core.snapshot import Snapshot
 
 Entry = tuple[int, str]
 """Negative room and name: the order of candidates that score the same."""
+_room_of = itemgetter(0)
 
 
 def group_of(cluster: Cluster, by: str, label: str = "") -> str:
@@ -33,6 +35,14 @@ def group_of(cluster: Cluster, by: str, label: str = "") -> str:
     return cluster.metadata.labels.get(label, "")
 
 
+class Reach(NamedTuple):
+    """How far a walk over candidates went, and the room and the scores met on the way."""
+
+    room: int
+    score: int
+    walked: int
+
+
 class Members(Protocol):
     """Candidates, best first."""
 
@@ -40,6 +50,10 @@ class Members(Protocol):
     def __iter__(self) -> Iterator[Candidate]: ...
     def able(self, replicas: int) -> tuple[int, int]:
         """How many have room for so many replicas, and the sum of their scores."""
+        ...
+
+    def reach(self, share: int, fewest: int) -> Reach:
+        """Walk until so many replicas have room in at least so many clusters, or to the end."""
         ...
 
 
@@ -68,12 +82,27 @@ class Listed:
         scores = [candidate.score for candidate in self._candidates if candidate.available >= replicas]
         return len(scores), sum(scores)
 
+    def reach(self, share: int, fewest: int) -> Reach:
+        """See `Members`."""
+        return _walk(self._candidates, share, fewest)
+
     def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
         """See `Ranking`."""
         found: dict[str, list[Candidate]] = {}
         for candidate in self._candidates:
             found.setdefault(group_of(candidate.cluster, by, label), []).append(candidate)
         return {name: Listed(members) for name, members in found.items()}
+
+
+def _walk(candidates: Iterable[Candidate], share: int, fewest: int) -> Reach:
+    room = score = walked = 0
+    for candidate in candidates:
+        room += candidate.available
+        score += candidate.score
+        walked += 1
+        if walked >= fewest and room >= share:
+            break
+    return Reach(room, score, walked)
 
 
 class Order:
@@ -161,10 +190,30 @@ class _Mixed:
 
     def able(self, replicas: int) -> tuple[int, int]:
         """See `Members`."""
+        if not self._own and not self._skipped:
+            return bisect_right(self._entries, -replicas, key=_room_of), 0
         scores = [candidate.score for candidate in self._own if candidate.available >= replicas]
-        others = bisect_right(self._entries, -replicas, key=lambda entry: entry[0])
+        others = bisect_right(self._entries, -replicas, key=_room_of)
         others -= sum(1 for room in self._skipped.values() if room >= replicas)
         return len(scores) + others, sum(scores)
+
+    def reach(self, share: int, fewest: int) -> Reach:
+        """See `Members`."""
+        room, score, walked = _walk(self._own, share, fewest)
+        if walked >= fewest and room >= share and walked:
+            return Reach(room, score, walked)
+        skipped = self._skipped
+        for negative, name in self._entries:
+            if name in skipped:
+                continue
+            if not negative:
+                # The rest has no room: only the number of clusters can still be reached.
+                return Reach(room, score, min(len(self), max(walked, fewest)) if room >= share else len(self))
+            room -= negative
+            walked += 1
+            if walked >= fewest and room >= share:
+                break
+        return Reach(room, score, walked)
 
 
 class Kept(_Mixed):
@@ -183,6 +232,8 @@ class Kept(_Mixed):
     def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
         """See `Ranking`."""
         entries = self._order.groups(by, label, self._clusters)
+        if not self._own and not self._skipped:
+            return {name: _Mixed((), members, {}, self._clusters) for name, members in entries.items()}
         own: dict[str, list[Candidate]] = {}
         for candidate in self._own:
             own.setdefault(group_of(candidate.cluster, by, label), []).append(candidate)

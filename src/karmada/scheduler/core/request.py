@@ -6,7 +6,6 @@ keyed by their `aspect` of it.
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 
 from karmada.api import timestamps
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
@@ -62,70 +61,73 @@ def is_rescheduled(binding: Binding) -> bool:
     return timestamps.parse(asked) > timestamps.parse(done)
 
 
-@dataclass(frozen=True)
 class Request:
-    """A binding under one affinity term."""
+    """A binding under one affinity term. Read only."""
 
-    binding: Binding
-    placement: Placement
-    settings: Settings
-    term: ClusterAffinityTerm | None = None
-    """The term under trial; None when the placement has no list of terms."""
-    fresh: bool = False
-    """Whether replicas are divided without regard to where they are."""
-    attracted: tuple[frozenset[str], ...] = ()
-    """Where each placed binding of the same affinity group goes."""
-    repelled: frozenset[str] = frozenset()
-    """The clusters of the other bindings of the same anti-affinity group."""
+    __slots__ = (
+        "affinity",
+        "attracted",
+        "binding",
+        "fresh",
+        "is_workload",
+        "leaving",
+        "placement",
+        "places_sets",
+        "repelled",
+        "settings",
+        "spec",
+        "spread",
+        "strategy",
+        "targets",
+        "term",
+        "tiers",
+    )
 
-    @property
-    def spec(self) -> ResourceBindingSpec:
-        return self.binding.spec
-
-    @cached_property
-    def targets(self) -> dict[str, int]:
+    def __init__(
+        self,
+        binding: Binding,
+        placement: Placement,
+        settings: Settings,
+        term: ClusterAffinityTerm | None = None,
+        fresh: bool = False,
+        attracted: tuple[frozenset[str], ...] = (),
+        repelled: frozenset[str] = frozenset(),
+    ) -> None:
+        spec = binding.spec
+        self.binding = binding
+        self.spec: ResourceBindingSpec = spec
+        self.placement = placement
+        self.settings = settings
+        self.term = term
+        """The term under trial; None when the placement has no list of terms."""
+        self.fresh = fresh
+        """Whether replicas are divided without regard to where they are."""
+        self.attracted = attracted
+        """Where each placed binding of the same affinity group goes."""
+        self.repelled = repelled
+        """The clusters of the other bindings of the same anti-affinity group."""
+        self.targets = {target.name: target.replicas for target in spec.clusters}
         """The clusters the binding goes to now, with their replicas."""
-        return {target.name: target.replicas for target in self.spec.clusters}
-
-    @cached_property
-    def leaving(self) -> frozenset[str]:
+        self.leaving = frozenset([task.from_cluster for task in spec.graceful_eviction_tasks])
         """The clusters the binding is being withdrawn from."""
-        return frozenset(task.from_cluster for task in self.spec.graceful_eviction_tasks)
-
-    @cached_property
-    def strategy(self) -> Strategy:
-        return strategy_of(self.placement)
-
-    @cached_property
-    def affinity(self) -> ClusterAffinity | None:
-        return self.term if self.term is not None else self.placement.cluster_affinity
-
-    @cached_property
-    def tiers(self) -> tuple[ClusterAffinity, ...]:
-        """The affinity and those it overflows to; only replicas overflow."""
-        if self.affinity is None:
-            return ()
-        overflow = self.term.overflow_affinities if self.term is not None and self.is_workload else ()
-        return (self.affinity, *overflow)
-
-    @cached_property
-    def is_workload(self) -> bool:
+        self.strategy = strategy_of(placement)
+        self.is_workload = (spec.replicas > 0 or spec.replica_requirements is not None) and len(spec.components) <= 1
         """Whether there are replicas to assign."""
-        spec = self.spec
-        return (spec.replicas > 0 or spec.replica_requirements is not None) and len(spec.components) <= 1
-
-    @cached_property
-    def spread(self) -> dict[str, SpreadConstraint]:
-        """Constraints by field; `label` stands for a label."""
-        return {
+        self.affinity: ClusterAffinity | None = term if term is not None else placement.cluster_affinity
+        self.tiers: tuple[ClusterAffinity, ...] = () if self.affinity is None else (self.affinity,)
+        """The affinity and those it overflows to; only replicas overflow."""
+        if term is not None and self.is_workload:
+            self.tiers += term.overflow_affinities
+        self.spread: dict[str, SpreadConstraint] = {
             "label" if constraint.spread_by_label else constraint.spread_by_field: constraint
-            for constraint in self.placement.spread_constraints
+            for constraint in placement.spread_constraints
         }
-
-    @cached_property
-    def places_sets(self) -> bool:
+        """Constraints by field; `label` stands for a label."""
+        self.places_sets = bool(spec.components) and self._wants_one_cluster()
         """Whether all components go to one cluster as a set."""
-        if not self.spec.components or not self.settings.gates.enabled("MultiplePodTemplatesScheduling"):
-            return False
+
+    def _wants_one_cluster(self) -> bool:
         constraint = self.spread.get("cluster")
-        return constraint is not None and constraint.min_groups == 1 and constraint.max_groups == 1
+        if constraint is None or not constraint.min_groups == constraint.max_groups == 1:
+            return False
+        return self.settings.gates.enabled("MultiplePodTemplatesScheduling")
