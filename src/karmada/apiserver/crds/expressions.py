@@ -113,11 +113,11 @@ def _validate(schema: Schema, value: Any, old: Any, path: str) -> list[FieldErro
         if value.__class__ is dict and name in value:
             before = old.get(name, MISSING) if old.__class__ is dict else MISSING
             errors += _validate(child, value[name], before, join(path, name) if path else name)
-    if schema.additional is not None and value.__class__ is dict and _has_rules(schema.additional):
+    if schema.additional is not None and value.__class__ is dict and _rules_inside(schema.additional):
         for name, item in value.items():
             before = old.get(name, MISSING) if old.__class__ is dict else MISSING
             errors += _validate(schema.additional, item, before, f"{path}[{name}]")
-    if schema.items is not None and value.__class__ is list and _has_rules(schema.items):
+    if schema.items is not None and value.__class__ is list and _rules_inside(schema.items):
         previous = _by_key(schema, old)
         for index, item in enumerate(value):
             before = previous.get(_key(schema, item), MISSING)
@@ -130,7 +130,6 @@ def _inner(schema: Schema) -> list[tuple[str, Schema]]:
     return [(name, child) for name, child in (schema.properties or {}).items() if _has_rules(child)]
 
 
-@cache
 def _has_rules(schema: Schema) -> bool:
     if schema.name:
         return False
@@ -138,6 +137,11 @@ def _has_rules(schema: Schema) -> bool:
         return True
     children = [*(schema.properties or {}).values(), schema.items, schema.additional]
     return any(_has_rules(child) for child in children if child is not None)
+
+
+@cache
+def _rules_inside(schema: Schema) -> bool:
+    return _has_rules(schema)
 
 
 def _key(schema: Schema, item: Any) -> Any:

@@ -77,9 +77,13 @@ def _expressions(schema: Schema, obj: JSONObject, old: JSONObject | None, errors
 @cache
 def has_expressions(schema: Schema) -> bool:
     """Whether a schema has validation rules anywhere."""
+    return _has_expressions(schema)
+
+
+def _has_expressions(schema: Schema) -> bool:
     if schema.name:
         return False
     if schema.rules.get("x-kubernetes-validations"):
         return True
     children = [*(schema.properties or {}).values(), schema.items, schema.additional]
-    return any(has_expressions(child) for child in children if child is not None)
+    return any(_has_expressions(child) for child in children if child is not None)

@@ -16,11 +16,15 @@ Fill = Callable[[Any], None]
 
 @cache
 def filler(schema: Schema) -> Fill | None:
-    """The function that fills in defaults below a node; None where there are none."""
+    """The function that fills in the defaults of a whole schema; None where there are none."""
+    return _filler(schema)
+
+
+def _filler(schema: Schema) -> Fill | None:
     if schema.name:
         return None
     if schema.items is not None:
-        return _list(filler(schema.items))
+        return _list(_filler(schema.items))
     if schema.additional is not None:
         return _map(schema.additional)
     return _object(schema.properties) if schema.properties else None
@@ -32,7 +36,7 @@ def _object(properties: dict[str, Schema]) -> Fill | None:
         for name, child in properties.items()
         if child.default is not MISSING and not child.name
     }
-    inner = {name: fill for name, child in properties.items() if (fill := filler(child)) is not None}
+    inner = {name: fill for name, child in properties.items() if (fill := _filler(child)) is not None}
     if not defaults and not inner:
         return None
 
@@ -51,7 +55,7 @@ def _object(properties: dict[str, Schema]) -> Fill | None:
 
 
 def _map(child: Schema) -> Fill | None:
-    fill = filler(child)
+    fill = _filler(child)
     default, nullable = deepcopy(child.default), child.nullable
     if fill is None and default is MISSING:
         return None

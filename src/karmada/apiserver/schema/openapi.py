@@ -21,6 +21,8 @@ _DIRECT = {
     "x-kubernetes-map-type": "map_type",
     "x-kubernetes-patch-merge-key": "merge_key",
 }
+# Shared by all nodes without rules: trees are immutable.
+_NO_RULES: JSONObject = {}
 _USUAL = (("list_type", "atomic"), ("map_type", "granular"))
 _STRUCTURE = {"properties", "additionalProperties", "items", "$ref", "description", "title", "example", "externalDocs"}
 
@@ -40,8 +42,7 @@ def attributes(source: JSONObject) -> JSONObject:
             found["merge_strategies"] = tuple(value.split(","))
         elif keyword not in _STRUCTURE:
             rules[keyword] = value
-    if rules:
-        found["rules"] = rules
+    found["rules"] = rules or _NO_RULES
     if found.get("format") == "int-or-string":
         found["int_or_string"] = True
         found["type"] = ""

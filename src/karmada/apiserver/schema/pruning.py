@@ -1,11 +1,13 @@
 """Prunes custom objects: fields that their structural schema does not know are removed, and reported.
 
 A pruner changes the tree in place and returns the paths of removed fields in document order, None when there are
-none. Metadata of objects and of embedded ones is decoded like that of built-in kinds.
+none. Metadata of objects and of embedded ones is decoded like that of built-in kinds. Nodes are compiled when an
+object first reaches them: schemas are large, objects small.
 """
 
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 from karmada.apiserver.schema.decoding import decode
@@ -20,9 +22,9 @@ def pruner(schema: Schema) -> Prune:
     if schema.name:
         return lambda value: (decode(schema, value) or None) if isinstance(value, dict) else None
     if schema.items is not None:
-        return _list(pruner(schema.items))
+        return _list(schema.items)
     if schema.additional is not None:
-        return _map(pruner(schema.additional))
+        return _map(schema.additional)
     if schema.type == "object" or schema.properties is not None:
         return _object(schema)
     return _nothing
@@ -33,9 +35,9 @@ def _nothing(value: Any) -> list[str] | None:
 
 
 def _object(schema: Schema) -> Prune:
-    known = {name: pruner(child) for name, child in (schema.properties or {}).items()}
+    known: dict[str, Any] = {**(schema.properties or {})}
     keep_others = schema.preserve_unknown
-    if keep_others and all(prune is _nothing for prune in known.values()):
+    if keep_others and not known:
         return _nothing
 
     def run(value: Any) -> list[str] | None:
@@ -49,7 +51,10 @@ def _object(schema: Schema) -> Prune:
                 if not keep_others:
                     removed = [*(removed or ()), key]
                     drop = [*(drop or ()), key]
-            elif prune is not _nothing:
+                continue
+            if prune.__class__ is not FunctionType:
+                prune = known[key] = pruner(prune)
+            if prune is not _nothing:
                 found = prune(child)
                 if found is not None:
                     paths = [key + path if path[0] == "[" else f"{key}.{path}" for path in found]
@@ -61,30 +66,30 @@ def _object(schema: Schema) -> Prune:
     return run
 
 
-def _map(prune: Prune) -> Prune:
-    if prune is _nothing:
-        return _nothing
-
+def _map(child: Schema) -> Prune:
     def run(value: Any) -> list[str] | None:
         if value.__class__ is not dict:
             return None
-        removed = [f"{key}.{path}" for key, child in value.items() for path in prune(child) or ()]
+        prune = pruner(child)
+        if prune is _nothing:
+            return None
+        removed = [f"{key}.{path}" for key, item in value.items() for path in prune(item) or ()]
         return removed or None
 
     return run
 
 
-def _list(prune: Prune) -> Prune:
-    if prune is _nothing:
-        return _nothing
-
+def _list(child: Schema) -> Prune:
     def run(value: Any) -> list[str] | None:
         if value.__class__ is not list:
             return None
+        prune = pruner(child)
+        if prune is _nothing:
+            return None
         removed = [
             f"[{index}]{path}" if path[0] == "[" else f"[{index}].{path}"
-            for index, child in enumerate(value)
-            for path in prune(child) or ()
+            for index, item in enumerate(value)
+            for path in prune(item) or ()
         ]
         return removed or None
 

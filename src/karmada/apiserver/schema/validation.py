@@ -1,12 +1,13 @@
 """Validates custom objects against their structural schema, in the words of the API.
 
 A schema compiles to a closure that yields findings with paths relative to its own node; paths are put together only
-when something is wrong. With an old object, values that did not change are not complained about again: a schema may
-become stricter without locking the objects that exist.
+when something is wrong, and nodes are compiled when an object first reaches them. With an old object, values that did
+not change are not complained about again: a schema may become stricter without locking the objects that exist.
 """
 
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from karmada.api.field_errors import FieldError, quoted
@@ -272,9 +273,9 @@ def _too_long(limit: int) -> Check:
 
 
 def _object(schema: Schema) -> Check:
-    known = {name: checker(child) for name, child in (schema.properties or {}).items()}
+    known: dict[str, Any] = {**(schema.properties or {})}
     required = schema.required
-    others = checker(schema.additional) if schema.additional is not None else None
+    additional = schema.additional
 
     def run(value: Any, old: Any) -> list[Finding] | None:
         if value.__class__ is not dict:
@@ -282,8 +283,14 @@ def _object(schema: Schema) -> Check:
         before: Any = old if old.__class__ is dict else {}
         found: list[Finding] | None = None
         for key, child in value.items():
-            check = known.get(key, others)
-            if check is not None and check is not _anything:
+            check = known.get(key, additional)
+            if check is None:
+                continue
+            if check.__class__ is not FunctionType:
+                check = checker(check)
+                if key in known:
+                    known[key] = check
+            if check is not _anything:
                 more = check(child, before.get(key, MISSING))
                 if more:
                     found = [*(found or ()), *(f._replace(path=join(key, f.path)) for f in more)]
@@ -297,7 +304,7 @@ def _object(schema: Schema) -> Check:
 
 def _list(schema: Schema) -> Check:
     assert schema.items is not None
-    check = checker(schema.items)
+    item_schema = schema.items
     keys = schema.list_keys if schema.list_type == "map" else ()
     unique = schema.list_type in ("map", "set")
     defaults = {
@@ -315,6 +322,7 @@ def _list(schema: Schema) -> Check:
         before = {identity(item): item for item in old} if keys and old.__class__ is list else {}
         found: list[Finding] = []
         seen: set[str] = set()
+        check = checker(item_schema)
         for index, item in enumerate(value):
             known = identity(item) if unique else ""
             more = check(item, before.get(known, MISSING))
