@@ -1,0 +1,149 @@
+"""A child process that is started, waited for, restarted with backoff, and never left behind.
+
+A child says that it is ready by writing one line of JSON to the descriptor it is given. It dies with its parent: the
+kernel sends it SIGTERM when the supervising process goes, however that goes.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+GRACE = 15.0
+BACKOFF = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+STEADY = 60.0
+"""Seconds after which a child counts as healthy and its backoff starts anew."""
+_PR_SET_PDEATHSIG = 1
+Ready = dict[str, Any]
+
+
+class ChildFailed(Exception):
+    """A child ended before it was ready; the message has the end of its log."""
+
+
+def report_ready(descriptor: int, **facts: Any) -> None:
+    """Called in a child: say that it is ready."""
+    if descriptor >= 0:
+        os.write(descriptor, json.dumps(facts).encode() + b"\n")
+        os.close(descriptor)
+
+
+class Child:
+    """One supervised process."""
+
+    def __init__(self, name: str, arguments: Sequence[str], log: Path, restarted: Callable[[Ready], None]) -> None:
+        self.name = name
+        self._arguments = list(arguments)
+        self._log = log
+        self._restarted = restarted
+        self._process: asyncio.subprocess.Process | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._stopping = False
+        self.restarts = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process id, while it runs."""
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    async def start(self, timeout: float = 60.0) -> Ready:
+        """Start it and wait until it is ready; from then on it is restarted when it dies."""
+        ready = await self._spawn(timeout)
+        self._watcher = asyncio.create_task(self._watch(), name=f"watch {self.name}")
+        return ready
+
+    async def stop(self) -> None:
+        """Ask it to end, insist after a while, and wait until it is gone."""
+        self._stopping = True
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watcher
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            async with asyncio.timeout(GRACE):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    async def _spawn(self, timeout: float) -> Ready:
+        reader, writer = os.pipe()
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                *self._arguments,
+                "--ready-descriptor",
+                str(writer),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(writer,),
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                start_new_session=True,
+            )
+        os.close(writer)
+        try:
+            async with asyncio.timeout(timeout):
+                line = await _read_line(reader)
+        except TimeoutError as error:
+            self._process.kill()
+            raise ChildFailed(f"{self.name} was not ready after {timeout:.0f} s: see {self._log}") from error
+        if not line:
+            await self._process.wait()
+            raise ChildFailed(f"{self.name} ended before it was ready:\n{tail(self._log)}")
+        ready: Ready = json.loads(line)
+        return ready
+
+    async def _watch(self) -> None:
+        attempt = 0
+        loop = asyncio.get_running_loop()
+        while not self._stopping:
+            started = loop.time()
+            assert self._process is not None
+            await self._process.wait()
+            attempt = 0 if loop.time() - started > STEADY else attempt
+            while not self._stopping:
+                await asyncio.sleep(BACKOFF[min(attempt, len(BACKOFF) - 1)])
+                attempt += 1
+                with contextlib.suppress(ChildFailed):
+                    ready = await self._spawn(60.0)
+                    self.restarts += 1
+                    self._restarted(ready)
+                    break
+
+
+def tail(log: Path, lines: int = 12) -> str:
+    """The end of a log."""
+    try:
+        return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""
+
+
+async def _read_line(descriptor: int) -> bytes:
+    """Read until a newline or the end, without a thread."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", 0)
+    )
+    try:
+        return await reader.readline()
+    finally:
+        transport.close()
+
+
+def _die_with_parent() -> None:
+    """Runs in the child before its program: no orphan survives a killed supervisor."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,0 +1,107 @@
+"""Where a federation keeps its things: one directory, readable by its owner only.
+
+DIR/lock                    held by the supervising process: two federations never share a directory
+DIR/format                  the version of this layout
+DIR/kubeconfig              contexts karmada-apiserver, karmada, karmada-host, member1, ... (0600)
+DIR/control-plane/          database, keys, admin.kubeconfig
+DIR/members/                one directory per member, written by the simulator
+DIR/logs/<part>.log         what each process says
+DIR/supervisor.pid          the process to stop
+"""
+
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+FORMAT = 1
+
+
+class LayoutError(Exception):
+    """The directory cannot be used; the message says why and what to do."""
+
+
+def default_directory() -> Path:
+    """`$KARMADA_HOME`, or .karmada in the home directory."""
+    return Path(os.environ.get("KARMADA_HOME") or Path.home() / ".karmada")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Paths of one federation."""
+
+    root: Path
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The one file users need."""
+        return self.root / "kubeconfig"
+
+    @property
+    def control_plane(self) -> Path:
+        """Database and keys of the control plane."""
+        return self.root / "control-plane"
+
+    @property
+    def members(self) -> Path:
+        """The simulator's directory."""
+        return self.root / "members"
+
+    @property
+    def pid_file(self) -> Path:
+        """The supervising process."""
+        return self.root / "supervisor.pid"
+
+    def log(self, part: str) -> Path:
+        """What a process says."""
+        return self.root / "logs" / f"{part}.log"
+
+    def prepare(self) -> None:
+        """Create what is missing; refuse what another version made."""
+        try:
+            for directory in (self.root, self.control_plane, self.members, self.root / "logs"):
+                directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            version = self.root / "format"
+            if not version.exists():
+                version.write_text(f"{FORMAT}\n")
+            found = int(version.read_text().strip() or 0)
+        except PermissionError as error:
+            raise LayoutError(
+                f"no permission to write {error.filename}: choose another directory with --data"
+            ) from error
+        except OSError as error:
+            raise LayoutError(f"cannot write {error.filename}: {error.strerror}") from error
+        except ValueError as error:
+            raise LayoutError(
+                f"{self.root} is not a federation's directory: its format file is not a number"
+            ) from error
+        if found > FORMAT:
+            raise LayoutError(
+                f"{self.root} was made by a newer version (format {found}, this one knows {FORMAT}): "
+                "use that version, or another directory with --data"
+            )
+
+    def lock(self) -> IO[str]:
+        """Hold the directory until the returned file is closed."""
+        file = (self.root / "lock").open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            raise LayoutError(
+                f"a federation is running in {self.root} already: stop it with `karmada down`, "
+                "or choose another directory with --data"
+            ) from error
+        return file
+
+    def supervisor(self) -> int | None:
+        """The process id of the running supervisor, if there is one."""
+        try:
+            pid = int(self.pid_file.read_text())
+            os.kill(pid, 0)
+        except (FileNotFoundError, ValueError, ProcessLookupError):
+            return None
+        except PermissionError:
+            return pid
+        return pid
