@@ -64,7 +64,7 @@ def test_a_chunked_body_is_joined():
         pytest.param(b"\x16\x03\x01\x00\xa5\x01\x00\x00", 400, id="a TLS hello on a plain port"),
         pytest.param(b"GET\r\n\r\n", 400, id="no target"),
         pytest.param(b"GET / HTTP/9.9\r\n\r\n", 400, id="unknown version"),
-        pytest.param(b"FETCH / HTTP/1.1\r\nHost: h\r\n\r\n", 400, id="unknown method"),
+        pytest.param(b"FETCH / HTTP/1.1\r\nHost: h\r\n\r\n", 405, id="unknown method"),
         pytest.param(b"GET / HTTP/1.1\r\n\r\n", 400, id="no host"),
         pytest.param(GET_HEAD + b"A b: c\r\n\r\n", 400, id="space in a header name"),
         pytest.param(GET_HEAD + b"A: b\x00c\r\n\r\n", 400, id="NUL in a header value"),

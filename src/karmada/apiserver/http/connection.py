@@ -31,6 +31,8 @@ PIPELINE = 16
 WRITE_HIGH = 256 * 1024
 JOIN_BELOW = 64 * 1024
 """Bodies up to this size are written together with their head."""
+_REASONS = {405: "MethodNotAllowed", 413: "RequestEntityTooLarge"}
+"""Refusals that clients expect as a Status."""
 LINGER = 2.0
 """Seconds to go on reading after a refusal."""
 
@@ -396,9 +398,10 @@ class HttpConnection(asyncio.Protocol):
 
 
 def _refused(refusal: Refusal) -> HttpResponse:
-    if refusal.status == 413:
-        failure = Failure(413, "RequestEntityTooLarge", refusal.message)
-        return HttpResponse(413, orjson.dumps(failure.status()))
+    reason = _REASONS.get(refusal.status)
+    if reason is not None:
+        failure = Failure(refusal.status, reason, refusal.message, {} if refusal.status == 405 else None)
+        return HttpResponse(refusal.status, orjson.dumps(failure.status()))
     return HttpResponse(refusal.status, refusal.message.encode(), "text/plain; charset=utf-8")
 
 

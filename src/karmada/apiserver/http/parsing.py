@@ -6,6 +6,7 @@ Requests that ask for an upgrade end the parsing too: later bytes are kept in `r
 Memory is bounded by the limits plus one portion.
 """
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -32,6 +33,10 @@ class Refusal(NamedTuple):
 
     status: int
     message: str
+
+
+_REQUEST = re.compile(rb"[A-Z]{1,32} /[^ \r\n]* HTTP/1\.[01]\r\n")
+_UNKNOWN_METHOD = Refusal(405, "the server does not allow this method on the requested resource")
 
 
 class Parsed(NamedTuple):
@@ -117,9 +122,10 @@ class RequestParser:
             self._done = True
             cause = error.__context__
             out.append(cause.refusal if isinstance(cause, _Stop) else Refusal(400, "Bad Request"))
-        except httptools.HttpParserError:
+        except httptools.HttpParserError as error:
             self._done = True
-            out.append(Refusal(400, "Bad Request"))
+            unknown = isinstance(error, httptools.HttpParserInvalidMethodError) and not out and _REQUEST.match(data)
+            out.append(_UNKNOWN_METHOD if unknown else Refusal(400, "Bad Request"))
         else:
             # The C parser keeps unfinished names and values itself, so they count by the portions they came in.
             if self._in_head:

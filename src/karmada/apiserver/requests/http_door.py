@@ -84,6 +84,10 @@ class HttpDoor:
             return refused(failure, call, request.headers.get("accept", ""))
         except PageNotFound:
             return _NOT_FOUND
+        except (DeadlinePassed, TimeoutError):
+            late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
+            status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}
+            return HttpResponse(504, orjson.dumps(status), _TEXT)
         except StorageFailed as failed:
             _log.error("%s %s: the storage failed: %s", request.method, request.path, failed)
             return refused(Failure(500, "InternalError", f"Internal error occurred: storage: {failed}"), call, "")
@@ -91,10 +95,6 @@ class HttpDoor:
             # Whatever went wrong in one request must not end the connection, and clients read Status objects only.
             _log.exception("%s %s failed", request.method, request.path)
             return refused(internal("the server failed; its log says why"), call, "")
-        except (DeadlinePassed, TimeoutError):
-            late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
-            status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}
-            return HttpResponse(504, orjson.dumps(status), _TEXT)
 
     async def _page(self, request: HttpRequest, params: dict[str, str], user: UserInfo) -> HttpAnswer:
         parts = request.path.strip("/").split("/")
