@@ -1,0 +1,130 @@
+"""Admission rules of the cluster itself: quotas, limits, pod security, policies, defaults, addresses."""
+
+import asyncio
+
+import pytest
+from tests.apiserver.requests.conftest import Api, api, configmap, server
+
+from karmada.machinery import errors
+from karmada.machinery.transport import GroupVersionResource, Request, Verb
+
+__all__ = ["api", "server"]
+
+
+async def make(client: Api, group: str, version: str, plural: str, body, namespace: str = "default", **more) -> None:
+    resource = GroupVersionResource(group, version, plural)
+    await client.transport.send(Request(Verb.CREATE, resource, namespace, body=body, **more))
+
+
+def pod(name: str, **resources):
+    container = {"name": "c", "image": "i"}
+    if resources:
+        container["resources"] = resources
+    return {"metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+async def quota(client: Api, **hard: str) -> None:
+    await make(client, "", "v1", "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard}})
+    status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
+    resource = GroupVersionResource("", "v1", "resourcequotas")
+    from karmada.machinery.transport import PatchType
+
+    request = Request(Verb.PATCH, resource, "default", "q", "status", body=status, patch_type=PatchType.MERGE)
+    await client.transport.send(request)
+
+
+async def test_a_quota_admits_until_it_is_used_up(api):
+    await quota(api, pods="1")
+    await api.create("pods", pod("a"))
+    with pytest.raises(errors.Forbidden, match="exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"):
+        await api.create("pods", pod("b"))
+
+
+async def test_a_quota_on_compute_demands_requests(api):
+    await quota(api, **{"requests.cpu": "1"})
+    with pytest.raises(errors.Forbidden, match=r"failed quota: q: must specify requests\.cpu for: c"):
+        await api.create("pods", pod("a"))
+    await api.create("pods", pod("a", requests={"cpu": "600m"}))
+    with pytest.raises(errors.Forbidden, match=r"requested: requests\.cpu=600m, used: requests\.cpu=600m"):
+        await api.create("pods", pod("b", requests={"cpu": "600m"}))
+
+
+async def test_together_no_more_is_admitted_than_the_quota_allows(api):
+    await quota(api, configmaps="3")
+    tries = (api.create("configmaps", configmap(f"c{n}")) for n in range(8))
+    results = await asyncio.gather(*tries, return_exceptions=True)
+    assert sum(not isinstance(result, Exception) for result in results) == 3
+
+
+async def test_limits_are_filled_in_and_bounded(api):
+    limits = [{"type": "Container", "default": {"cpu": "500m"}, "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "1"}}]
+    await make(api, "", "v1", "limitranges", {"metadata": {"name": "l"}, "spec": {"limits": limits}})
+    created = await api.create("pods", pod("a"))
+    assert created["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "500m"}, "requests": {"cpu": "100m"}}
+    with pytest.raises(errors.Forbidden, match="maximum cpu usage per Container is 1, but limit is 2"):
+        await api.create("pods", pod("b", limits={"cpu": "2"}))
+
+
+async def test_pods_meet_the_standard_of_their_namespace(api):
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    await api.create("namespaces", {"metadata": {"name": "n", "labels": labels}})
+    with pytest.raises(errors.Forbidden) as refused:
+        await api.create("pods", pod("a"), namespace="n")
+    assert refused.value.message == (
+        'pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false '
+        '(container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities '
+        '(container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container '
+        '"c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set '
+        'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")'
+    )
+    body = pod("b")
+    body["spec"]["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    body["spec"]["containers"][0]["securityContext"] = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert await api.create("pods", body, namespace="n")
+
+
+async def test_a_policy_denies_what_its_rules_forbid(api):
+    group = "admissionregistration.k8s.io"
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
+    policy = {
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": rules},
+            "variables": [{"name": "keys", "expression": "size(object.data)"}],
+            "validations": [{"expression": "variables.keys <= 1", "message": "one key only"}],
+        },
+    }
+    binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}}
+    await make(api, group, "v1", "validatingadmissionpolicies", policy, "")
+    await make(api, group, "v1", "validatingadmissionpolicybindings", binding, "")
+    assert await api.create("configmaps", configmap("a", k="v"))
+    with pytest.raises(errors.Invalid, match="'p' with binding 'b' denied request: one key only"):
+        await api.create("configmaps", configmap("b", k="v", l="w"))
+
+
+async def test_services_get_addresses_that_nobody_else_has(api):
+    import orjson
+
+    resource = GroupVersionResource("", "v1", "services")
+    found = set()
+    for number in range(5):
+        body = {"metadata": {"name": f"s{number}"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
+        answer = orjson.loads(await api.transport.send(Request(Verb.CREATE, resource, "default", body=body)))
+        found.add((answer["spec"]["clusterIP"], answer["spec"]["ports"][0]["nodePort"]))
+    assert len({ip for ip, _ in found}) == len({port for _, port in found}) == 5
+
+
+async def test_pods_get_priority_and_tolerations(api):
+    created = await api.create("pods", pod("a"))
+    assert created["spec"]["priority"] == 0
+    assert [toleration["key"] for toleration in created["spec"]["tolerations"]] == [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ]
+    body = pod("b")
+    body["spec"]["priorityClassName"] = "nosuch"
+    with pytest.raises(errors.Forbidden, match="no PriorityClass with name nosuch was found"):
+        await api.create("pods", body)

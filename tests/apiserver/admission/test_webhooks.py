@@ -1,0 +1,130 @@
+"""Admission webhooks: who is asked what, and what the answers do. The webhook is a function, not a server."""
+
+import base64
+
+import orjson
+import pytest
+from tests.apiserver.requests.conftest import Api, api, configmap, server
+
+from karmada.apiserver.outgoing import CallFailed, Response
+from karmada.machinery import errors
+from karmada.machinery.transport import GroupVersionResource, Request, Verb
+
+__all__ = ["api", "server"]
+GROUP = "admissionregistration.k8s.io"
+
+
+class Hooks:
+    """Answers instead of the network; remembers what it was asked."""
+
+    def __init__(self, server) -> None:
+        self.asked = []
+        self.answers = {}
+        server._caller.request = self.request
+
+    async def request(self, method, target, headers, body, timeout):
+        path = target.path.partition("?")[0]
+        review = orjson.loads(body)
+        self.asked.append((path, review["request"]))
+        response = self.answers[path](review["request"])
+        if isinstance(response, Exception):
+            raise response
+        answer = {"apiVersion": review["apiVersion"], "kind": "AdmissionReview"}
+        return Response(200, {}, orjson.dumps({**answer, "response": {"uid": review["request"]["uid"], **response}}))
+
+
+@pytest.fixture
+def hooks(server) -> Hooks:
+    return Hooks(server)
+
+
+async def register(client: Api, kind: str, *names: str, **more) -> None:
+    webhooks = [
+        {
+            "name": f"{name}.example.com",
+            "clientConfig": {"url": f"https://hooks.example/{name}"},
+            "rules": [
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE", "UPDATE"],
+                    "resources": ["configmaps"],
+                }
+            ],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            **more,
+        }
+        for name in names
+    ]
+    resource = GroupVersionResource(GROUP, "v1", f"{kind}webhookconfigurations")
+    body = {"metadata": {"name": "hooks"}, "webhooks": webhooks}
+    await client.transport.send(Request(Verb.CREATE, resource, body=body))
+
+
+def patching(operations):
+    patch = base64.b64encode(orjson.dumps(operations)).decode()
+    return lambda request: {"allowed": True, "patchType": "JSONPatch", "patch": patch}
+
+
+async def test_a_mutating_webhook_changes_the_object(api, hooks):
+    hooks.answers["/add"] = patching([{"op": "add", "path": "/metadata/labels", "value": {"by": "hook"}}])
+    await register(api, "mutating", "add")
+    created = await api.create("configmaps", configmap("a", k="v"))
+    assert created["metadata"]["labels"] == {"by": "hook"}
+    request = hooks.asked[0][1]
+    assert (request["operation"], request["name"], request["namespace"]) == ("CREATE", "a", "default")
+    assert "uid" not in request["object"]["metadata"]
+
+
+async def test_a_validating_webhook_refuses_with_its_own_words_and_code(api, hooks):
+    hooks.answers["/no"] = lambda request: {"allowed": False, "status": {"message": "not today", "code": 418}}
+    await register(api, "validating", "no")
+    with pytest.raises(errors.ApiError) as refused:
+        await api.create("configmaps", configmap("a"))
+    assert refused.value.message == 'admission webhook "no.example.com" denied the request: not today'
+    assert refused.value.status["code"] == 418
+
+
+async def test_a_failed_call_refuses_unless_failures_are_ignored(api, hooks):
+    hooks.answers["/down"] = lambda request: CallFailed("connection refused")
+    await register(api, "validating", "down")
+    with pytest.raises(errors.ServerError, match='failed calling webhook "down.example.com"'):
+        await api.create("configmaps", configmap("a"))
+    policy = GroupVersionResource(GROUP, "v1", "validatingwebhookconfigurations")
+    await api.transport.send(Request(Verb.DELETE, policy, name="hooks"))
+    await register(api, "validating", "down", failurePolicy="Ignore")
+    assert await api.create("configmaps", configmap("a"))
+
+
+async def test_other_kinds_and_exempt_namespaces_are_not_asked_about(api, hooks):
+    selector = {
+        "matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["default"]}]
+    }
+    await register(api, "validating", "never", namespaceSelector=selector)
+    await api.create("configmaps", configmap("a"))
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    assert hooks.asked == []
+
+
+async def test_match_conditions_excuse_a_webhook(api, hooks):
+    hooks.answers["/some"] = lambda request: {"allowed": False}
+    conditions = [{"name": "only-b", "expression": "object.metadata.name == 'b'"}]
+    await register(api, "validating", "some", matchConditions=conditions)
+    await api.create("configmaps", configmap("a"))
+    with pytest.raises(errors.ApiError, match="denied the request without explanation"):
+        await api.create("configmaps", configmap("b"))
+
+
+async def test_an_earlier_webhook_is_asked_again_when_a_later_one_changed_something(api, hooks):
+    hooks.answers["/first"] = lambda request: {"allowed": True}
+    hooks.answers["/second"] = patching([{"op": "add", "path": "/data/x", "value": "1"}])
+    await register(api, "mutating", "first", "second", reinvocationPolicy="IfNeeded")
+    await api.create("configmaps", configmap("a", k="v"))
+    assert [path for path, _ in hooks.asked] == ["/first", "/second", "/first"]
+
+
+async def test_warnings_reach_the_caller_s_answer_only_over_http_and_never_fail(api, hooks):
+    hooks.answers["/warn"] = lambda request: {"allowed": True, "warnings": ["careful"]}
+    await register(api, "validating", "warn")
+    assert await api.create("configmaps", configmap("a"))

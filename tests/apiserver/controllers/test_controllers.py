@@ -1,0 +1,201 @@
+"""The controllers that live in the server: garbage, namespaces, accounts, definitions, expiry."""
+
+import asyncio
+import base64
+
+import pytest
+from tests.apiserver.requests.conftest import Api, api, configmap, server
+
+from karmada.machinery import errors
+from karmada.machinery.transport import GroupVersionResource, Request, Verb
+
+__all__ = ["api", "server"]
+
+
+async def gone(client: Api, resource: str, name: str, **options) -> None:
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                await client.get(resource, name, **options)
+            except errors.NotFound:
+                return
+            await asyncio.sleep(0)
+
+
+def owned(name: str, owner, **more):
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+    }
+    body = configmap(name)
+    body["metadata"]["ownerReferences"] = [{**reference, **more}]
+    return body
+
+
+async def test_dependents_follow_their_owner_in_the_background(api):
+    owner = await api.create("configmaps", configmap("owner"))
+    await api.create("configmaps", owned("dependent", owner))
+    await api.delete("configmaps", "owner")
+    await gone(api, "configmaps", "dependent")
+
+
+async def test_a_dependent_with_another_owner_stays(api):
+    first = await api.create("configmaps", configmap("first"))
+    second = await api.create("configmaps", configmap("second"))
+    body = owned("dependent", first)
+    body["metadata"]["ownerReferences"] += owned("x", second)["metadata"]["ownerReferences"]
+    await api.create("configmaps", body)
+    await api.delete("configmaps", "first")
+    async with asyncio.timeout(5):
+        while len((await api.get("configmaps", "dependent"))["metadata"]["ownerReferences"]) > 1:
+            await asyncio.sleep(0)
+
+
+async def test_orphans_lose_their_owner_and_stay(api):
+    owner = await api.create("configmaps", configmap("owner"))
+    await api.create("configmaps", owned("dependent", owner))
+    await api.delete("configmaps", "owner", propagationPolicy="Orphan")
+    await gone(api, "configmaps", "owner")
+    assert "ownerReferences" not in (await api.get("configmaps", "dependent"))["metadata"]
+
+
+async def test_in_the_foreground_the_owner_waits_for_what_blocks_it(api):
+    owner = await api.create("configmaps", configmap("owner"))
+    body = owned("dependent", owner, blockOwnerDeletion=True)
+    body["metadata"]["finalizers"] = ["example.com/x"]
+    await api.create("configmaps", body)
+    await api.delete("configmaps", "owner", propagationPolicy="Foreground")
+    async with asyncio.timeout(5):
+        while "deletionTimestamp" not in (await api.get("configmaps", "dependent"))["metadata"]:
+            await asyncio.sleep(0)
+    assert await api.get("configmaps", "owner")
+    await api.patch("configmaps", "dependent", {"metadata": {"finalizers": None}})
+    await gone(api, "configmaps", "owner")
+
+
+async def test_an_object_with_an_absent_owner_is_garbage(api):
+    ghost = {"metadata": {"name": "ghost", "uid": "00000000-0000-0000-0000-000000000000"}}
+    await api.create("configmaps", owned("dependent", ghost))
+    await gone(api, "configmaps", "dependent")
+
+
+async def test_a_namespace_goes_with_everything_in_it(api):
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    await api.create("configmaps", configmap("a"), namespace="n")
+    await api.delete("namespaces", "n")
+    await gone(api, "namespaces", "n")
+    with pytest.raises(errors.NotFound):
+        await api.get("configmaps", "a", namespace="n")
+
+
+async def test_a_namespace_says_what_keeps_it(api):
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    body = configmap("a")
+    body["metadata"]["finalizers"] = ["example.com/x"]
+    await api.create("configmaps", body, namespace="n")
+    await api.delete("namespaces", "n")
+
+    def conditions(namespace):
+        found = (namespace.get("status") or {}).get("conditions") or ()
+        return {condition["type"]: condition for condition in found}
+
+    async with asyncio.timeout(5):
+        while "NamespaceFinalizersRemaining" not in conditions(await api.get("namespaces", "n")):
+            await asyncio.sleep(0)
+    remaining = conditions(await api.get("namespaces", "n"))
+    assert remaining["NamespaceContentRemaining"]["message"] == (
+        "Some resources are remaining: configmaps. has 1 resource instances"
+    )
+    assert remaining["NamespaceFinalizersRemaining"]["message"] == (
+        "Some content in the namespace has finalizers remaining: example.com/x in 1 resource instances"
+    )
+    with pytest.raises(errors.Forbidden, match="because it is being terminated"):
+        await api.create("configmaps", configmap("b"), namespace="n")
+    await api.patch("configmaps", "a", {"metadata": {"finalizers": None}}, namespace="n")
+    await gone(api, "namespaces", "n")
+
+
+async def test_every_namespace_has_a_default_account(api):
+    accounts = GroupVersionResource("", "v1", "serviceaccounts")
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                await api.transport.send(Request(Verb.GET, accounts, "n", "default"))
+                break
+            except errors.NotFound:
+                await asyncio.sleep(0)
+
+
+def definition(schema=None, **more):
+    schema = schema or {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    spec = {"group": "example.dev", "scope": "Namespaced", "names": names, "versions": [version], **more}
+    return {"metadata": {"name": "widgets.example.dev"}, "spec": spec}
+
+
+async def test_a_definition_is_served_at_once(api):
+    await api.create("crds", definition())
+    widget = {"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"a": 1}}
+    assert (await api.create("widgets", widget))["spec"] == {"a": 1}
+    crd = await api.get("crds", "widgets.example.dev")
+    async with asyncio.timeout(5):
+        while not (crd["status"].get("conditions") or ()):
+            await asyncio.sleep(0)
+            crd = await api.get("crds", "widgets.example.dev")
+    assert {c["type"]: c["status"] for c in crd["status"]["conditions"]} == {
+        "NamesAccepted": "True",
+        "Established": "True",
+    }
+
+
+async def test_a_definition_goes_with_its_objects(api):
+    await api.create("crds", definition())
+    await api.create("widgets", {"metadata": {"name": "w"}, "spec": {}})
+    await api.delete("crds", "widgets.example.dev")
+    await gone(api, "crds", "widgets.example.dev")
+    with pytest.raises(errors.NotFound):
+        await api.list("widgets")
+
+
+async def test_objects_of_an_older_schema_are_shown_by_the_newest(api):
+    def schema(*fields):
+        properties = {field: {"type": "string"} for field in fields}
+        return {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+
+    created = await api.create("crds", definition(schema("a", "b")))
+    await api.create("widgets", {"metadata": {"name": "w"}, "spec": {"a": "1", "b": "2"}})
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema("a")}}
+    await api.patch("crds", created["metadata"]["name"], {"spec": {"versions": [version]}})
+    assert (await api.get("widgets", "w"))["spec"] == {"a": "1"}
+    assert (await api.list("widgets"))["items"][0]["spec"] == {"a": "1"}
+
+
+async def test_expired_bootstrap_tokens_are_removed(api):
+    def encoded(text: str) -> str:
+        return base64.b64encode(text.encode()).decode()
+
+    secret = {
+        "metadata": {"name": "bootstrap-token-abcdef"},
+        "type": "bootstrap.kubernetes.io/token",
+        "data": {
+            "token-id": encoded("abcdef"),
+            "token-secret": encoded("0123456789abcdef"),
+            "expiration": encoded("2020-01-01T00:00:00Z"),
+        },
+    }
+    secrets = GroupVersionResource("", "v1", "secrets")
+    await api.transport.send(Request(Verb.CREATE, secrets, "kube-system", body=secret))
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                await api.transport.send(Request(Verb.GET, secrets, "kube-system", "bootstrap-token-abcdef"))
+            except errors.NotFound:
+                return
+            await asyncio.sleep(0)
