@@ -1,0 +1,147 @@
+"""A running federation seen from its supervising process: two children, their members joined, one kubeconfig.
+
+Starting is a few steps that report themselves; each can be repeated: a federation whose state survived finds its
+members joined already.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from karmada.api import yaml
+from karmada.apiserver.auth.kubeconfig import write_kubeconfig
+from karmada.machinery.client import Client
+from karmada.machinery.errors import NotFound
+from karmada.machinery.http.kubeconfig import load
+from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.join import describe, join
+from karmada.standalone.children import Child
+from karmada.standalone.layout import Layout
+
+CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+CONTEXT, ALIAS, HOST = "karmada-apiserver", "karmada", "karmada-host"
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class FederationOptions:
+    """What `karmada up` was asked for."""
+
+    layout: Layout
+    fleet: Path | None = None
+    members: int = 3
+    pull: Sequence[str] = ()
+    port: int = 0
+    memory: bool = False
+    control_flags: Sequence[str] = ()
+    """Flags handed to the control plane as they are."""
+
+
+@dataclass(slots=True)
+class Federation:
+    """See the module."""
+
+    options: FederationOptions
+    progress: Progress
+    _children: list[Child] = field(default_factory=list)
+
+    async def start(self) -> None:
+        """Start both processes, join the members, wait until they are ready."""
+        layout = self.options.layout
+        self.progress("starting the control plane and the members")
+        control = Child("control plane", self._control_arguments(), layout.log("control-plane"), self._ignore)
+        members = Child("members", self._member_arguments(), layout.log("members"), self._ignore)
+        self._children = [control, members]
+        hub_ready, members_ready = await asyncio.gather(control.start(), members.start())
+        described: dict[str, Any] = members_ready["members"]
+        self._write_kubeconfig(Path(hub_ready["kubeconfig"]), described)
+        hub = self.client(CONTEXT)
+        try:
+            self.progress(f"joining {len(described)} members")
+            await asyncio.gather(*(self._join(hub, name, facts) for name, facts in described.items()))
+            self.progress("waiting until they are ready")
+            await self._wait_ready(hub, list(described))
+        finally:
+            await hub.close()
+
+    async def stop(self) -> None:
+        """End both processes; the members last, so that the control plane does not see them fall."""
+        for child in self._children:
+            await child.stop()
+
+    def client(self, context: str) -> Client:
+        """A client for one of the kubeconfig's contexts."""
+        return Client(HttpTransport(load([self.options.layout.kubeconfig]).target(context)))
+
+    def _control_arguments(self) -> list[str]:
+        options = self.options
+        arguments = ["karmada.standalone.control", "--data", str(options.layout.control_plane)]
+        arguments += ["--port", str(options.port)]
+        if options.memory:
+            arguments.append("--memory")
+        return [*arguments, *options.control_flags]
+
+    def _member_arguments(self) -> list[str]:
+        options = self.options
+        arguments = ["karmada.simulator.main", "--data", str(options.layout.members)]
+        if options.fleet is not None:
+            return [*arguments, "--fleet", str(options.fleet)]
+        return [*arguments, "--members", str(options.members)]
+
+    async def _join(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
+        try:
+            await hub.resource(CLUSTERS).get(name)
+            return
+        except NotFound:
+            pass
+        target = load([Path(facts["kubeconfig"])]).target()
+        member = Client(HttpTransport(target))
+        said = {key: facts.get(key, "") for key in ("provider", "region")}
+        try:
+            await join(member, hub, describe(name, target, zones=",".join(facts.get("zones") or ()), **said))
+        finally:
+            await member.close()
+        if facts.get("labels"):
+            await hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": facts["labels"]}})
+
+    async def _wait_ready(self, hub: Client, names: list[str]) -> None:
+        """Follow the clusters until every one is ready."""
+        waiting = set(names)
+        listing = await hub.resource(CLUSTERS).list()
+        for cluster in listing.items:
+            _settle(waiting, cluster)
+        if not waiting:
+            return
+        async with hub.resource(CLUSTERS).watch(resource_version=listing.resource_version) as stream:
+            async for batch in stream:
+                for change in batch:
+                    _settle(waiting, change.object)
+                if not waiting:
+                    return
+
+    def _write_kubeconfig(self, hub: Path, members: dict[str, Any]) -> None:
+        config = yaml.load(hub.read_text())
+        cluster, user = config["clusters"][0], config["users"][0]
+        config["contexts"] = [
+            {"name": name, "context": {"cluster": cluster["name"], "user": user["name"]}}
+            for name in (CONTEXT, ALIAS, HOST)
+        ]
+        for name, facts in members.items():
+            member = yaml.load(Path(facts["kubeconfig"]).read_text())
+            config["clusters"].append({**member["clusters"][0], "name": name})
+            config["users"].append({**member["users"][0], "name": name})
+            config["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+        config["current-context"] = CONTEXT
+        write_kubeconfig(self.options.layout.kubeconfig, config)
+
+    def _ignore(self, ready: dict[str, Any]) -> None:
+        """A child came back with its state: nothing has to be done again."""
+
+
+def _settle(waiting: set[str], cluster: dict[str, Any]) -> None:
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
+        waiting.discard(cluster["metadata"]["name"])
