@@ -28,6 +28,7 @@ from karmada.interpreter.model import (
 from karmada.interpreter.native import native_rules
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.rules_level import RulesLevel
+from karmada.interpreter.shape import mapping
 
 T = TypeVar("T")
 
@@ -71,8 +72,7 @@ class LayeredInterpreter:
         try:
             return await self._ask(observed, Operation.REFLECT, lambda level: level.reflect(observed))
         except NoRule:
-            status = observed.get("status")
-            return status if isinstance(status, dict) else None
+            return mapping(observed, "status")
 
     async def aggregate(self, template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
         return await self._ask(template, Operation.AGGREGATE, lambda level: level.aggregate(template, items))

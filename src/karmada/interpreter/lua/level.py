@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 from karmada.api.codec import DecodeError, from_tree, to_tree
 from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.api.quantity import Quantity
+from karmada.api.quantity import QuantityError
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, Component, ReplicaRequirements
 from karmada.interpreter.dependencies import checked, merged
 from karmada.interpreter.lua.pool import Pool, Script, ScriptError
 from karmada.interpreter.lua.protocol import ErrorClass, Result
 from karmada.interpreter.model import GroupVersionKind, JSONObject, NoRule, Operation, ReplicaNeeds, kind_of
+from karmada.interpreter.pods.requirements import respelled
 
 T = TypeVar("T")
 
@@ -105,12 +106,13 @@ def _convert(tree: Any, type_: type[T]) -> T:
 
 
 def _spelled(requirements: Any) -> Any:
-    """Amounts that the script gives as numbers are quantities too."""
+    """Amounts may be numbers or text; either way they have to be quantities."""
     amounts = requirements.get("resourceRequest") if isinstance(requirements, dict) else None
-    if isinstance(amounts, dict):
-        for name, amount in amounts.items():
-            if isinstance(amount, int | float) and not isinstance(amount, bool):
-                amounts[name] = str(Quantity.parse(amount))
+    if isinstance(amounts, dict) and not any(isinstance(amount, bool | dict | list) for amount in amounts.values()):
+        try:
+            requirements["resourceRequest"] = respelled(amounts)
+        except QuantityError as error:
+            raise ScriptError(ErrorClass.CONVERT, f"the script's answer does not fit: {error}") from error
     return requirements
 
 

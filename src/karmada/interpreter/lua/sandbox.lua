@@ -17,7 +17,7 @@ local handles = setmetatable({}, { __mode = "k" })
 local lazy = {}
 
 local function fill(object)
-  local handle = handles[object]
+  local handle = object ~= nil and handles[object]
   if handle then
     handles[object] = nil
     setmetatable(object, nil)
@@ -92,9 +92,17 @@ end
 string.rep, string.gsub, string.dump = refuse_member("string.rep"), refuse_member("string.gsub"), refuse_member("string.dump")
 string.format = format_text
 
+-- What looks at tables without asking their metatables.
+local function filled(work)
+  return function(object, ...) return work(fill(object), ...) end
+end
+
 local libraries = {
   string = string,
-  table = { concat = table.concat, insert = table.insert, maxn = table.maxn, remove = table.remove, sort = table.sort },
+  table = {
+    concat = filled(table.concat), insert = filled(table.insert), maxn = filled(table.maxn),
+    remove = filled(table.remove), sort = filled(table.sort),
+  },
   math = math,
   os = { time = os.time, date = os.date },
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from karmada.api import annotations
 from karmada.interpreter.model import InterpretError, JSONObject
-from karmada.interpreter.shape import View, ensure, mapping, text, whole
+from karmada.interpreter.shape import View, ensure, mapping, text
 
 
 class Observed(View, frozen=True, kw_only=True):
@@ -44,10 +44,11 @@ def observed_generation(old: int, template_generation: int, members: int, status
 def generations(observed: JSONObject) -> dict[str, int]:
     """What a member's object says about generations: its own, and that of the template it was made from."""
     metadata = mapping(observed, "metadata") or {}
+    generation = metadata.get("generation")
     marks = mapping(metadata, "annotations") or {}
     return nonzero(
         {
-            "generation": whole(metadata, "generation") or 0,
+            "generation": generation if isinstance(generation, int) else 0,
             "resourceTemplateGeneration": _number(text(marks, annotations.TEMPLATE_GENERATION)),
         }
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
-from karmada.interpreter.native import workload
 from karmada.interpreter.native.counters import (
     Observed,
     generations,
@@ -14,6 +14,7 @@ from karmada.interpreter.native.counters import (
     write_counters,
 )
 from karmada.interpreter.native.settings import Settings
+from karmada.interpreter.pods.references import pod_dependencies
 from karmada.interpreter.pods.template import PodTemplate
 from karmada.interpreter.shape import Metadata, View, mapping, statuses, view
 
@@ -60,8 +61,13 @@ def rules(_: Settings) -> KindRules:
         reflect=reflect,
         aggregate=aggregate,
         health=is_healthy,
-        dependencies=workload.workload_dependencies,
+        dependencies=dependencies,
     )
+
+
+def dependencies(resource: JSONObject) -> tuple[DependentObjectReference, ...]:
+    found = view(resource, DaemonSet)
+    return pod_dependencies(found.spec.template.spec, found.metadata.namespace)
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:

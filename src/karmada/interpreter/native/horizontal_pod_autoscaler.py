@@ -1,6 +1,9 @@
 """HorizontalPodAutoscaler."""
 
 from collections.abc import Sequence
+from typing import Any
+
+from msgspec import field
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
@@ -19,6 +22,7 @@ class HorizontalPodAutoscaler(View, frozen=True, kw_only=True):
     """A HorizontalPodAutoscaler."""
 
     metadata: Metadata = Metadata()
+    spec: dict[str, Any] = field(default_factory=dict)
     status: Status = Status()
 
 

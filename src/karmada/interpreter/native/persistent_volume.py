@@ -1,6 +1,9 @@
 """PersistentVolume."""
 
 from collections.abc import Sequence
+from typing import Any
+
+from msgspec import field
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
@@ -21,6 +24,7 @@ class PersistentVolume(View, frozen=True, kw_only=True):
     """A PersistentVolume or a claim to one."""
 
     metadata: Metadata = Metadata()
+    spec: dict[str, Any] = field(default_factory=dict)
     status: Status = Status()
 
 

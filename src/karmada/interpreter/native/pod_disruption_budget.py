@@ -1,6 +1,7 @@
 """PodDisruptionBudget."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import field
 
@@ -27,6 +28,7 @@ class PodDisruptionBudget(View, frozen=True, kw_only=True):
     """A PodDisruptionBudget."""
 
     metadata: Metadata = Metadata()
+    spec: dict[str, Any] = field(default_factory=dict)
     status: Status = Status()
 
 

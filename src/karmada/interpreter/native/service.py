@@ -41,8 +41,10 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
 
 def reflect(observed: JSONObject) -> JSONObject | None:
     """Only load balancers have a status."""
+    if text(mapping(observed, "spec") or {}, "type") != _LOAD_BALANCER:
+        return None
     status = mapping(observed, "status")
-    if status is None or text(mapping(observed, "spec") or {}, "type") != _LOAD_BALANCER:
+    if status is None:
         return None
     view(status, Status)
     return {"loadBalancer": status.get("loadBalancer") or {}}

@@ -1,5 +1,9 @@
 """ServiceImport."""
 
+from typing import Any
+
+from msgspec import field
+
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.meta import LabelSelector
 from karmada.api.names import derived_service
@@ -14,6 +18,8 @@ class ServiceImport(View, frozen=True, kw_only=True):
     """A ServiceImport."""
 
     metadata: Metadata = Metadata()
+    spec: dict[str, Any] = field(default_factory=dict)
+    status: dict[str, Any] = field(default_factory=dict)
 
 
 def rules(_: Settings) -> KindRules:

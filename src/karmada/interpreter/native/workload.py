@@ -5,7 +5,7 @@ from karmada.interpreter.model import JSONObject, ReplicaNeeds
 from karmada.interpreter.pods.references import pod_dependencies
 from karmada.interpreter.pods.requirements import replica_requirements
 from karmada.interpreter.pods.template import PodTemplate
-from karmada.interpreter.shape import Metadata, View, mapping, view
+from karmada.interpreter.shape import Metadata, View, mapping, view, whole
 
 
 class WorkloadSpec(View, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ def workload_dependencies(resource: JSONObject) -> tuple[DependentObjectReferenc
 def revise(resource: JSONObject, field: str, replicas: int) -> JSONObject:
     """Set a number in the spec that the resource already has."""
     spec = mapping(resource, "spec")
-    if spec is not None and field in spec:
+    if spec is not None and whole(spec, field) is not None:
         spec[field] = replicas
     return resource
 

@@ -4,7 +4,7 @@ Amounts: containers together, but at least as much as any init container, plus t
 limit and no request asks for the limit. The spelling is that of the reference: binary suffixes for bytes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from karmada.api.quantity import Format, Quantity, QuantityError
 from karmada.api.work.v1alpha2 import ComponentReplicaRequirements, NodeClaim, ReplicaRequirements
@@ -56,6 +56,11 @@ def resource_request(pod: PodSpec) -> dict[str, int | str]:
             total[name] = max(total.get(name, 0), amount)
     total = _sum((total, _units(pod.overhead)))
     return {name: _spell(name, amount) for name, amount in sorted(total.items()) if amount}
+
+
+def respelled(amounts: Mapping[str, int | float | str]) -> dict[str, int | str]:
+    """Amounts as they are spelled once they are read from text: a thousand million bytes are 1G, not 1000000000."""
+    return {name: str(Quantity.parse(amount)) for name, amount in amounts.items()}
 
 
 def _effective(container: Container) -> dict[str, int]:

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.work.v1alpha2 import ComponentReplicaRequirements, ReplicaRequirements
 from karmada.interpreter.model import InterpretError
 from karmada.interpreter.pods.references import pod_dependencies
-from karmada.interpreter.pods.requirements import component_requirements, replica_requirements
+from karmada.interpreter.pods.requirements import component_requirements, replica_requirements, respelled
 from karmada.interpreter.pods.template import PodTemplate
 from karmada.interpreter.shape import view
 
@@ -32,11 +34,15 @@ def _check(amount: int | float | str) -> None:
 
 
 def requirements(tree: Any) -> ReplicaRequirements | None:
-    return replica_requirements(template_of(tree).spec, with_priority=False)
+    """What one replica needs. As in the reference, amounts are read once more, which respells some of them."""
+    found = replica_requirements(template_of(tree).spec, with_priority=False)
+    return None if found is None else structs.replace(found, resource_request=respelled(found.resource_request))
 
 
 def part_requirements(tree: Any) -> ComponentReplicaRequirements | None:
-    return component_requirements(template_of(tree).spec, with_priority=False)
+    """The same for one part of a workload."""
+    found = component_requirements(template_of(tree).spec, with_priority=False)
+    return None if found is None else structs.replace(found, resource_request=respelled(found.resource_request))
 
 
 def dependencies(tree: Any, namespace: Any) -> Sequence[DependentObjectReference]:

@@ -31,7 +31,6 @@ from karmada.works.prune import prune
 T = TypeVar("T")
 Outcome = dict[str, Any]
 Ask = Callable[[LayeredInterpreter, Outcome], Awaitable[Outcome]]
-_AMOUNTS = ("requests", "limits", "overhead", "capacity", "resourceRequest")
 
 
 async def _replicas(interpreter: LayeredInterpreter, given: Outcome) -> Outcome:
