@@ -2,7 +2,8 @@
 
 Probes run apart: a member that hangs delays no other, and costs nothing but its own deadline. A change of readiness is
 published only when it has lasted (`membership.thresholds`); while a member is not ready nothing but its condition is
-written, and what was known about it stays.
+written, and what was known about it stays. A cluster that leaves is asked until it is gone: its Works are let go once
+it is seen not to be ready. What a member does not tell keeps its last value; an event says why.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 import orjson
 
-from karmada.api import conditions, finalizers
+from karmada.api import conditions, events, finalizers
 from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
 from karmada.api.meta import Condition
 from karmada.controllers.bindings import with_condition
@@ -22,11 +23,13 @@ from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound, Timeout, Unavailable
+from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.membership.thresholds import ReadinessThreshold
 
 COMPONENT = "cluster-status-controller"
+COLLECTION_FAILED = "StatusCollectionFailed"
 READY_MESSAGE = "cluster is healthy and ready to accept workloads"
 
 
@@ -38,6 +41,8 @@ class StatusOptions:
     success_threshold: float = 30.0
     failure_threshold: float = 30.0
     probe_timeout: float = 10.0
+    count_timeout: float = 10.0
+    """How long the first count of a member's nodes and pods may take before its status goes without."""
     modeling: bool = True
 
 
@@ -59,13 +64,14 @@ class ClusterStatusController:
         self._options = options
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Cluster))
+        self._recorder = context.recorder(COMPONENT)
         self._threshold = ReadinessThreshold(options.success_threshold, options.failure_threshold)
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
             workers=64,
             needs=(self._clusters,),
-            deadline=options.probe_timeout + 30,
+            deadline=options.probe_timeout + options.count_timeout + 60,
             clock=context.clock,
         )
         self.controller.watch(self._clusters, _changed)
@@ -73,8 +79,9 @@ class ClusterStatusController:
     async def reconcile(self, name: str) -> Result:
         """Ask one member and write its status."""
         cluster = self._clusters.get(name)
-        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+        if cluster is None:
             self._threshold.forget(name)
+            await self._members.forget(name)
             return DONE
         if not self._members.concerns(cluster) or finalizers.CLUSTER not in cluster.metadata.finalizers:
             return DONE
@@ -107,27 +114,31 @@ class ClusterStatusController:
 
     async def _collect(self, member: Member, cluster: Cluster) -> ClusterStatus:
         status = cluster.status
-        now = self._context.clock.now()
-        version = orjson.loads(await member.client.transport.raw("GET", "/version")).get("gitVersion", "")
-        resources = await member.client.mapper.all()
-        enablements = enablements_of(resources)
-        complete = bool(enablements)
-        summary = await member.count(cluster.spec.resource_models if self._options.modeling else ())
-        return msgspec.structs.replace(
-            status,
-            kubernetes_version=version,
-            api_enablements=enablements,
-            node_summary=summary.nodes,
-            resource_summary=summary.resources,
-            conditions=with_condition(
-                status.conditions,
-                conditions.COMPLETE_API_ENABLEMENTS,
-                complete,
-                "Complete" if complete else "Empty",
-                "collected complete APIEnablements" if complete else "collected empty APIEnablements",
-                now,
-            ),
+        version = status.kubernetes_version
+        found = status.conditions
+        enablements = status.api_enablements
+        try:
+            version = orjson.loads(await member.client.transport.raw("GET", "/version")).get("gitVersion", "")
+            mapper = member.client.mapper
+            await mapper.refresh()
+            enablements = enablements_of(await mapper.all())
+            found = _enablement_condition(found, len(enablements), mapper.stale, self._context.clock.now())
+        except (ApiError, orjson.JSONDecodeError) as error:
+            self._tell(cluster, f"Failed to collect versions and APIs: {error}")
+        changed = msgspec.structs.replace(
+            status, kubernetes_version=version, api_enablements=enablements, conditions=found
         )
+        try:
+            async with asyncio.timeout(self._options.count_timeout):
+                summary = await member.count(cluster.spec.resource_models if self._options.modeling else ())
+        except TimeoutError:
+            reason = member.trouble() or f"they are not all read after {self._options.count_timeout:g} s"
+            self._tell(cluster, f"Failed to count nodes and pods: {reason}")
+            return changed
+        return msgspec.structs.replace(changed, node_summary=summary.nodes, resource_summary=summary.resources)
+
+    def _tell(self, cluster: Cluster, text: str) -> None:
+        self._recorder.event(ObjectReference.to(cluster), events.WARNING, COLLECTION_FAILED, text)
 
     async def _write(self, cluster: Cluster, health: Health, collected: ClusterStatus | None) -> None:
         now = self._context.clock.now()
@@ -168,6 +179,20 @@ def enablements_of(resources: list[ApiResource]) -> tuple[APIEnablement, ...]:
         APIEnablement(group_version=version, resources=tuple(sorted(grouped[version], key=lambda r: r.name)))
         for version in sorted(grouped)
     )
+
+
+def _enablement_condition(
+    found: tuple[Condition, ...], number: int, stale: frozenset[str], now: float
+) -> tuple[Condition, ...]:
+    complete = bool(number) and not stale
+    if complete:
+        reason, text = "Complete", "collected complete APIEnablements from the cluster"
+    elif number:
+        missing = ", ".join(sorted(stale)[:10])
+        reason, text = "Partial", f"collected {number} APIEnablements from the cluster; no answer about: {missing}"
+    else:
+        reason, text = "Empty", "collected no APIEnablements from the cluster"
+    return with_condition(found, conditions.COMPLETE_API_ENABLEMENTS, complete, reason, text, now)
 
 
 def _merged(found: tuple[Condition, ...], ready: Condition) -> tuple[Condition, ...]:

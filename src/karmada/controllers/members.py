@@ -34,6 +34,10 @@ class Member(Protocol):
         """Its nodes, what they offer and what of it is taken."""
         ...
 
+    def trouble(self) -> str:
+        """Why its nodes and pods cannot be read; empty when nothing is known to be wrong."""
+        ...
+
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
         """The shared informer of the objects Karmada manages there; it starts when first asked for."""
         ...
@@ -48,4 +52,8 @@ class Members(Protocol):
 
     async def connect(self, cluster: Cluster) -> Member:
         """The connection to a member, made once and renewed when the Cluster or its Secret changes."""
+        ...
+
+    async def forget(self, name: str) -> None:
+        """The cluster is gone: stop following it."""
         ...

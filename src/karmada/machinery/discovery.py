@@ -18,6 +18,7 @@ from karmada.machinery.transport import GroupVersionResource, Transport
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 MINIMUM_AGE = 1.0
+_ROOTS = ("/api", "/apis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,11 @@ class RESTMapper:
         self._clock = clock
         self._by_kind: dict[tuple[str, str], ApiResource] = {}
         self._by_type: dict[GroupVersionResource, ApiResource] = {}
-        self._asked_at = float("-inf")
+        self._answered_at = float("-inf")
         self._asking = asyncio.Lock()
+        self._answers: list[bytes] = []
+        self.stale: frozenset[str] = frozenset()
+        """Group versions the last discovery could not tell about; their kinds are those known before."""
 
     async def of_kind(self, api_version: str, kind: str) -> ApiResource:
         """The collection that holds objects of a kind."""
@@ -98,34 +102,48 @@ class RESTMapper:
     async def refresh(self) -> None:
         """Ask the server now."""
         async with self._asking:
-            self._asked_at = self._clock.monotonic()
-            previous = list(self._by_type.values())
-            found = await _discover(self._transport, previous)
-            self._by_type = {resource.type: resource for resource in found}
-            self._by_kind = {(resource.api_version, resource.kind): resource for resource in found}
+            await self._ask()
 
     async def _refresh_if_old(self) -> None:
-        asked_at = self._asked_at
-        if self._clock.monotonic() - asked_at >= MINIMUM_AGE:
-            await self.refresh()
+        # Whoever comes while somebody is asking waits for that answer: no answer yet is not a no.
+        async with self._asking:
+            if self._clock.monotonic() - self._answered_at >= MINIMUM_AGE:
+                await self._ask()
+
+    async def _ask(self) -> None:
+        answers = [await self._transport.raw("GET", root, accept=AGGREGATED) for root in _ROOTS]
+        # The same words mean the same kinds: an idle server is asked often and changes rarely.
+        if answers != self._answers:
+            found, stale, whole = await _discover(self._transport, answers, list(self._by_type.values()))
+            self._by_type = {resource.type: resource for resource in found}
+            self._by_kind = {(resource.api_version, resource.kind): resource for resource in found}
+            self._answers = answers if whole else []
+            self.stale = frozenset(stale)
+        self._answered_at = self._clock.monotonic()
 
 
-async def _discover(transport: Transport, previous: Iterable[ApiResource]) -> list[ApiResource]:
+async def _discover(
+    transport: Transport, answers: list[bytes], previous: Iterable[ApiResource]
+) -> tuple[list[ApiResource], set[str], bool]:
+    """The kinds, the group versions that could not be discovered, and whether the answers alone told all of it."""
     found: list[ApiResource] = []
-    for root in ("/api", "/apis"):
-        answer = orjson.loads(await transport.raw("GET", root, accept=AGGREGATED))
+    stale: set[str] = set()
+    whole = True
+    for root, answer in zip(_ROOTS, map(orjson.loads, answers), strict=True):
         if "items" in answer:
-            found += _from_aggregated(answer, previous)
+            found += _from_aggregated(answer, previous, stale)
         else:
-            found += await _from_documents(transport, root, answer, previous)
-    return found
+            whole = False
+            found += await _from_documents(transport, root, answer, previous, stale)
+    return found, stale, whole
 
 
-def _from_aggregated(answer: dict[str, Any], previous: Iterable[ApiResource]) -> Iterable[ApiResource]:
+def _from_aggregated(answer: dict[str, Any], previous: Iterable[ApiResource], stale: set[str]) -> Iterable[ApiResource]:
     for group in answer["items"] or ():
         name = (group.get("metadata") or {}).get("name", "")
         for version in group.get("versions") or ():
             if version.get("freshness") == "Stale":
+                stale.add(api_version(name, version["version"]))
                 yield from _kept(previous, name, version["version"])
                 continue
             for entry in version.get("resources") or ():
@@ -143,7 +161,7 @@ def _from_aggregated(answer: dict[str, Any], previous: Iterable[ApiResource]) ->
 
 
 async def _from_documents(
-    transport: Transport, root: str, answer: dict[str, Any], previous: Iterable[ApiResource]
+    transport: Transport, root: str, answer: dict[str, Any], previous: Iterable[ApiResource], stale: set[str]
 ) -> list[ApiResource]:
     """Discovery of servers without the aggregated form: one document per group and version."""
     if root == "/api":
@@ -158,6 +176,7 @@ async def _from_documents(
         try:
             document = orjson.loads(await transport.raw("GET", path))
         except ApiError:
+            stale.add(api_version(group, version))
             found += _kept(previous, group, version)
             continue
         found += _from_document(group, version, document.get("resources") or [])

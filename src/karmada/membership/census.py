@@ -81,5 +81,10 @@ class Census:
         self._last = (models, summary)
         return summary
 
+    def trouble(self) -> str:
+        """Why counting does not come to an end; empty when nothing is known to be wrong."""
+        failures = (informer.reflector.failure for informer in (self._nodes, self._pods))
+        return "; ".join(str(failure) for failure in failures if failure is not None)
+
     def _changed(self, changes: list[Change[Any]]) -> None:
         self._last = None

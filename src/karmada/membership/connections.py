@@ -38,6 +38,10 @@ class MemberConnection:
             self._census = Census(self.informers)
         return await self._census.count(models)
 
+    def trouble(self) -> str:
+        """Why its nodes and pods cannot be read."""
+        return self._census.trouble() if self._census is not None else ""
+
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
         """The informer of the objects Karmada manages there."""
         return self.informers.resource(type_, MANAGED)

@@ -54,7 +54,7 @@ async def ensure(client: Client, type_: GroupVersionResource, wanted: JSONObject
     def decide(current: JSONObject | None) -> JSONObject:
         if current is None:
             return wanted
-        changed = {**current, **{key: wanted[key] for key in ("rules", "subjects") if key in wanted}}
+        changed: JSONObject = {**current, **{key: wanted[key] for key in ("rules", "subjects") if key in wanted}}
         marks = metadata.get("labels")
         if marks:
             kept = current["metadata"].get("labels") or {}
