@@ -1,3 +1,5 @@
+import asyncio
+
 import orjson
 import pytest
 
@@ -167,3 +169,19 @@ async def test_a_failing_discovery_changes_nothing(server):
     with pytest.raises(Unavailable):
         await mapper.refresh()
     assert mapper.known_kind("apps/v1", "Deployment") is not None
+
+
+async def test_everybody_who_asks_while_discovery_is_under_way_gets_its_answer(server):
+    server.discovery = DOCUMENTS
+    mapper = RESTMapper(server)
+    found = await asyncio.gather(*(mapper.of_kind("apps/v1", "Deployment") for _ in range(5)))
+    assert {resource.kind for resource in found} == {"Deployment"}
+
+
+async def test_a_failed_discovery_is_not_an_answer(server):
+    server.discovery = DOCUMENTS
+    server.failures = [Unavailable("down")]
+    mapper = RESTMapper(server)
+    with pytest.raises(Unavailable):
+        await mapper.of_kind("apps/v1", "Deployment")
+    assert (await mapper.of_kind("apps/v1", "Deployment")).kind == "Deployment"
