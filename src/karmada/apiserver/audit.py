@@ -9,6 +9,7 @@ import logging
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -157,4 +158,9 @@ def _user(user: UserInfo) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{_second(int(seconds))}.{int(seconds % 1 * 1e6):06d}Z"
+
+
+@lru_cache(4)
+def _second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -2,11 +2,13 @@ import asyncio
 
 import pytest
 
-from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.flow.deadlines import request_seconds
 from karmada.apiserver.flow.fairness import FairQueue
+from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.flow.watches import WatchBudget
+from karmada.apiserver.http.model import HttpRequest
 
 A, B = UserInfo("a"), UserInfo("b")
 MASTER = UserInfo("root", ("system:masters",))
@@ -112,3 +114,35 @@ def test_deadlines(wish, seconds):
 def test_unreadable_deadlines_are_bad_requests():
     with pytest.raises(Failure, match='time: invalid duration "soon"'):
         request_seconds({"timeout": "soon"})
+
+
+@pytest.mark.parametrize("verb", ["get", "create"])
+async def test_a_write_that_takes_too_long_is_cut_off_and_gives_its_seat_back(verb):
+    queue = FairQueue(seats=1)
+    traffic = Traffic(queue=queue)
+    visit = traffic.arrive(HttpRequest("POST", "/", "", {}, b"", ("", 0), None))
+    visit.user, visit.attributes = A, Attributes(verb, resource="pods")
+    gate = asyncio.Event()
+    if verb == "get":
+        asyncio.get_running_loop().call_later(0.05, gate.set)
+    try:
+        async with traffic.seat(visit, 0.01):
+            await gate.wait()
+        assert verb == "get"
+    except TimeoutError:
+        assert verb == "create"
+    assert queue.free == 1
+    assert traffic.metrics.inflight == {"readOnly": 0, "mutating": 0}
+
+
+async def test_long_running_requests_are_counted_until_they_end():
+    traffic = Traffic(watches=WatchBudget(total=1))
+    visit = traffic.arrive(HttpRequest("GET", "/", "", {}, b"", ("", 0), None))
+    visit.user, visit.attributes = A, Attributes("watch", resource="pods")
+    leave = traffic.stay(visit)
+    with pytest.raises(Failure):
+        traffic.stay(visit)
+    assert list(traffic.metrics.longrunning.values()) == [1]
+    leave()
+    traffic.stay(visit)
+    assert traffic.metrics.rejected == 1

@@ -3,6 +3,7 @@
 The access log is the logger `karmada.apiserver.access` at level DEBUG, so it is off unless somebody asks for it.
 """
 
+import asyncio
 import logging
 import time
 import uuid
@@ -55,9 +56,13 @@ class Traffic:
         """A request came in."""
         return Visit(request, time.monotonic())
 
-    def seat(self, visit: Visit) -> "Running":
-        """The context in which an ordinary request runs; entering may wait, or raise 429."""
-        return Running(self, visit, self._queue)
+    def seat(self, visit: Visit, seconds: float) -> "Running":
+        """The context in which an ordinary request runs; entering may wait, or raise 429.
+
+        What lasts longer than `seconds` is a `TimeoutError`. Reads are answered from memory and bounded where they
+        wait, so they are spared the timer.
+        """
+        return Running(self, visit, self._queue, seconds)
 
     def stay(self, visit: Visit) -> Callable[[], None]:
         """Count a long-running request; returns what ends it. Raises 429."""
@@ -109,14 +114,15 @@ class Traffic:
 class Running:
     """An ordinary request while it runs."""
 
-    __slots__ = ("_kind", "_seat", "_traffic")
+    __slots__ = ("_deadline", "_kind", "_seat", "_traffic")
 
-    def __init__(self, traffic: Traffic, visit: Visit, queue: FairQueue) -> None:
+    def __init__(self, traffic: Traffic, visit: Visit, queue: FairQueue, seconds: float) -> None:
         assert visit.user is not None
         self._traffic = traffic
         self._seat: Seat = queue.seat(visit.user)
         verb = visit.attributes.verb if visit.attributes is not None else "get"
         self._kind = "readOnly" if verb in _READS else "mutating"
+        self._deadline = asyncio.timeout(seconds) if verb not in _READS else None
 
     async def __aenter__(self) -> None:
         try:
@@ -125,12 +131,16 @@ class Running:
             self._traffic.metrics.rejected += 1
             raise
         self._traffic.metrics.inflight[self._kind] += 1
+        if self._deadline is not None:
+            await self._deadline.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._traffic.metrics.inflight[self._kind] -= 1
         await self._seat.__aexit__(kind, error, trace)
+        if self._deadline is not None:
+            await self._deadline.__aexit__(kind, error, trace)
 
 
 def key_of(visit: Visit) -> RequestKey:

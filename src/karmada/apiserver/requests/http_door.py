@@ -1,6 +1,5 @@
 """The HTTP front door: authenticate, authorise, route, run, and write the answer."""
 
-import asyncio
 import logging
 from collections.abc import Callable
 from urllib.parse import parse_qsl
@@ -75,7 +74,7 @@ class HttpDoor:
             call.http = request
             if call.verb == "watch" and not self._door.pipeline.is_special(call):
                 return await self._watch(call, visit)
-            async with self._traffic.seat(visit), asyncio.timeout(request_seconds(params)):
+            async with self._traffic.seat(visit, request_seconds(params)):
                 answer = _written(call, await self._door.pipeline.run(call))
             if not isinstance(answer, HttpResponse):
                 answer.ended = self._traffic.stay(visit)
