@@ -11,10 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from karmada.testing.scenarios import leadership, mirror
-from karmada.testing.world import Broken, Scenario, explore
+from karmada.testing.scenarios import federation, leadership, mirror
+from karmada.testing.world import Broken, explore
 
-SCENARIOS: dict[str, Callable[[], Scenario]] = {"leadership": leadership.scenario, "mirror": mirror.scenario}
+SCENARIOS: dict[str, Callable[[int], list[str]]] = {
+    "federation": lambda seed: explore(federation.scenario, seed, federation.SERVERS),
+    "leadership": lambda seed: explore(leadership.scenario(), seed),
+    "mirror": lambda seed: explore(mirror.scenario(), seed),
+}
 CHUNK = 25
 
 
@@ -24,7 +28,7 @@ def failures(name: str, first: int, count: int) -> list[str]:
     found = []
     for seed in range(first, first + count):
         try:
-            explore(SCENARIOS[name](), seed)
+            SCENARIOS[name](seed)
         except Broken as broken:
             found.append(str(broken))
     return found

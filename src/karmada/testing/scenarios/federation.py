@@ -52,7 +52,7 @@ WEATHER = Faults(
     watch_cut=0.03,
     watch_gone=0.05,
     burst=0.01,
-    crash=0.01,
+    crash=0.03,
 )
 
 
