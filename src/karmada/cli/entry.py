@@ -10,7 +10,9 @@ def _missing(program: str) -> int:
 
 def karmada() -> int:
     """`karmada up`, `karmada demo` and friends."""
-    return _missing("karmada")
+    from karmada.standalone.main import main
+
+    return main()
 
 
 def karmadactl() -> int:
