@@ -126,3 +126,35 @@ def test_a_serving_certificate_is_renewed_before_it_expires_and_when_hosts_chang
     kept = ensure_serving(tmp_path, authority, ["a"])
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=300)
     assert ensure_serving(tmp_path, authority, ["a"], later) != kept
+
+
+async def test_a_renewed_certificate_serves_new_connections(authority, tmp_path):
+    async def handler(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, b"ok")
+
+    def context():
+        return server_context(*authority.issue_server("server", server_names(["127.0.0.1"])))
+
+    server = HttpServer(handler, tls=context(), renew=context)
+    port = await server.listen("127.0.0.1", 0)
+    client = client_context(authority, tmp_path)
+    _, before = await exchange(port, client)
+    server.renew()
+    _, after = await exchange(port, client)
+    assert before.getpeercert()["serialNumber"] != after.getpeercert()["serialNumber"]
+    await server.stop()
+
+
+async def test_a_renewal_that_fails_keeps_the_old_certificate(authority, tmp_path):
+    def broken():
+        raise OSError("disk full")
+
+    async def handler(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, b"ok")
+
+    first = server_context(*authority.issue_server("server", server_names(["127.0.0.1"])))
+    server = HttpServer(handler, tls=first, renew=broken)
+    port = await server.listen("127.0.0.1", 0)
+    server.renew()
+    assert (await exchange(port, client_context(authority, tmp_path)))[0] == b"ok"
+    await server.stop()

@@ -15,7 +15,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
@@ -23,6 +23,7 @@ from karmada.apiserver.failures import Failure
 from karmada.apiserver.http import encoding
 from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.apiserver.http.parsing import Parsed, Refusal, RequestParser
+from karmada.apiserver.http.upgraded import Disconnected, UpgradedStream, Wire
 
 if TYPE_CHECKING:
     from karmada.apiserver.http.server import HttpServer
@@ -51,34 +52,6 @@ class Timeouts:
     """Without reading anything while the server has something to send."""
 
 
-class Wire(Protocol):
-    """What a connection needs of its transport (TCP, or TLS over TCP)."""
-
-    def write(self, data: bytes) -> None:
-        """Queue bytes."""
-        ...
-
-    def close(self) -> None:
-        """Close after everything queued is sent."""
-        ...
-
-    def abort(self) -> None:
-        """Close at once."""
-        ...
-
-    def is_closing(self) -> bool:
-        """Whether the connection is closed or closing."""
-        ...
-
-    def pause_reading(self) -> None:
-        """Stop delivering data."""
-        ...
-
-    def resume_reading(self) -> None:
-        """Deliver data again."""
-        ...
-
-
 class _State(Enum):
     IDLE = 0
     HANDLING = 1
@@ -86,10 +59,6 @@ class _State(Enum):
     UPGRADED = 3
     LINGERING = 4
     CLOSED = 5
-
-
-class Disconnected(ConnectionError):
-    """The client went away."""
 
 
 class HttpConnection(asyncio.Protocol):
@@ -382,17 +351,14 @@ class HttpConnection(asyncio.Protocol):
 
     async def _upgrade(self, answer: Upgrade) -> None:
         self._state = _State.UPGRADED
-        stream = self._stream = UpgradedStream(self)
+        stream = self._stream = UpgradedStream(self.wire, self._drained)
         head = "".join([f"{name}: {value}\r\n" for name, value in answer.headers.items()])
         self.wire.write(f"HTTP/1.1 101 Switching Protocols\r\n{head}\r\n".encode())
         if self.parser.rest:
             stream.feed(self.parser.rest)
         await answer.serve(stream)
 
-    async def write_raw(self, data: bytes) -> None:
-        if self.wire.is_closing():
-            raise Disconnected("the client went away")
-        self.wire.write(data)
+    async def _drained(self) -> None:
         if self._can_write is not None:
             await self._can_write
 
@@ -409,53 +375,3 @@ def peer_of(transport: asyncio.BaseTransport) -> tuple[str, int]:
     """Address of the client; empty for other than internet sockets."""
     name = transport.get_extra_info("peername")
     return (name[0], name[1]) if isinstance(name, tuple) and len(name) >= 2 else ("", 0)
-
-
-class UpgradedStream:
-    """The connection after an upgrade (`ByteStream`); reading pauses while more than `HIGH` bytes wait."""
-
-    HIGH = 256 * 1024
-
-    __slots__ = ("_connection", "_ended", "_paused", "_size", "_waiter", "_waiting")
-
-    def __init__(self, connection: HttpConnection) -> None:
-        self._connection = connection
-        self._waiting: list[bytes] = []
-        self._size = 0
-        self._ended = False
-        self._paused = False
-        self._waiter: asyncio.Future[None] | None = None
-
-    def feed(self, data: bytes) -> None:
-        """Bytes from the client; empty at the end."""
-        if data:
-            self._waiting.append(data)
-            self._size += len(data)
-            if self._size > self.HIGH and not self._paused:
-                self._paused = True
-                self._connection.wire.pause_reading()
-        else:
-            self._ended = True
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def read(self) -> bytes:
-        """Everything that arrived; waits for something, empty at the end."""
-        while not self._waiting and not self._ended:
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        data = b"".join(self._waiting)
-        self._waiting.clear()
-        self._size = 0
-        if self._paused:
-            self._paused = False
-            self._connection.wire.resume_reading()
-        return data
-
-    async def write(self, data: bytes) -> None:
-        """Write with back-pressure; raises `Disconnected` when the client is gone."""
-        await self._connection.write_raw(data)
-
-    async def close(self) -> None:
-        """Close after everything written is sent."""
-        self._connection.wire.close()

@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 10_000
 BACKLOG = 1024
+RENEW_SECONDS = 12 * 3600.0
+"""How often to ask for a fresh TLS context, long before a certificate expires."""
 
 
 def _log_failure(request: HttpRequest, error: Exception) -> None:
@@ -32,19 +34,21 @@ def _log_failure(request: HttpRequest, error: Exception) -> None:
 
 
 class HttpServer:
-    """Serves a handler on any number of addresses. `tls` may be replaced at any time; new connections use it."""
+    """Serves a handler on any number of addresses; `renew` gives a TLS context with a fresh certificate."""
 
     def __init__(
         self,
         handler: Handler,
         *,
         tls: "SSL.Context | None" = None,
+        renew: "Callable[[], SSL.Context] | None" = None,
         limits: Limits | None = None,
         timeouts: Timeouts | None = None,
         failed: Callable[[HttpRequest, Exception], None] = _log_failure,
         max_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self.tls = tls
+        self._renew = renew
         self.limits = limits or Limits()
         self.timeouts = timeouts or Timeouts()
         self.failed = failed
@@ -99,6 +103,15 @@ class HttpServer:
         for connection in [c for c in self._connections if c.deadline <= now]:
             connection.expire()
 
+    def renew(self) -> None:
+        """Take a fresh context, if there is a source of one; connections that are open keep theirs."""
+        if self._renew is None:
+            return
+        try:
+            self.tls = self._renew()
+        except Exception as error:
+            _log.error("the serving certificate cannot be renewed: %s", error)
+
     # For connections.
 
     def forget(self, connection: "HttpConnection | TlsConnection") -> None:
@@ -129,9 +142,13 @@ class HttpServer:
 
     async def _sweep_forever(self) -> None:
         interval = max(0.05, min(vars_of(self.timeouts)) / 4)
+        renewal = self.loop.time() + RENEW_SECONDS
         while True:
             await asyncio.sleep(interval)
             self.sweep(self.loop.time())
+            if self.loop.time() >= renewal:
+                renewal += RENEW_SECONDS
+                self.renew()
 
 
 def vars_of(timeouts: Timeouts) -> tuple[float, ...]:
