@@ -31,7 +31,6 @@ SUITES = (
     "tables",
 )
 KNOWN = {
-    "crud": {"methods"},
     "crd": {"cel-cost", "versions"},
     "discovery": {"componentstatuses"},
     "patch": {"json-bad", "merge"},

@@ -61,18 +61,19 @@ class Kubectl:
     folder: Path
     port: int
 
-    async def __call__(self, *arguments: str, stdin: str = "") -> Result:
-        process = await self.start(*arguments)
+    async def __call__(self, *arguments: str, stdin: str = "", editor: str = "") -> Result:
+        process = await self.start(*arguments, editor=editor)
         out, err = await asyncio.wait_for(process.communicate(stdin.encode()), 60)
         return Result(process.returncode or 0, out.decode(), err.decode())
 
-    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+    async def start(self, *arguments: str, editor: str = "") -> asyncio.subprocess.Process:
         assert KUBECTL is not None
         pipe = asyncio.subprocess.PIPE
         environment = {
             "KUBECONFIG": str(self.folder / "kubeconfig"),
             "HOME": str(self.folder),
             "PATH": os.environ["PATH"],
+            "EDITOR": editor,
         }
         return await asyncio.create_subprocess_exec(
             KUBECTL, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment

@@ -4,7 +4,7 @@ What is allocated is known from the services themselves, so nothing can leak and
 """
 
 import ipaddress
-import random
+from random import Random, SystemRandom
 from typing import Any
 
 import orjson
@@ -24,9 +24,10 @@ _Owner = tuple[str, str]
 class ServiceAddresses:
     """The admission plugin that gives services their addresses."""
 
-    def __init__(self, store: ObjectStore, network: str = DEFAULT_RANGE) -> None:
+    def __init__(self, store: ObjectStore, network: str = DEFAULT_RANGE, random: Random | None = None) -> None:
         self._store = store
         self._network = ipaddress.ip_network(network, strict=False)
+        self._random = random or SystemRandom()
         self._ips: dict[str, _Owner] = {}
         self._ports: dict[int, _Owner] = {}
         self._loaded = False
@@ -82,7 +83,8 @@ class ServiceAddresses:
         size = self._network.num_addresses
         first = int(self._network.network_address)
         for _ in range(64):
-            candidate = str(ipaddress.ip_address(first + random.randrange(257, size - 1) if size > 512 else first + 1))
+            offset = self._random.randrange(257, size - 1) if size > 512 else 1
+            candidate = str(ipaddress.ip_address(first + offset))
             if candidate not in self._ips:
                 return candidate
         for offset in range(1, size - 1):
@@ -129,7 +131,8 @@ class ServiceAddresses:
         taken.setdefault(number, set()).add(protocol)
 
     def _free_port(self, taken: dict[int, set[str]]) -> int:
-        for number in random.sample(_PORTS, len(_PORTS)):
+        start = self._random.randrange(len(_PORTS))
+        for number in (*_PORTS[start:], *_PORTS[:start]):
             if number not in self._ports and number not in taken:
                 return number
         raise Failure(500, "InternalError", "Internal error occurred: failed to allocate a nodePort: range is full")

@@ -1,7 +1,7 @@
 """ResourceQuotas: what a namespace may use, charged when objects are created and when they grow.
 
-The ledger is the quota's status: `status.hard` is what is enforced, `status.used` is raised here with every admitted
-object. Recounting, and lowering after deletions, is a controller's job.
+The ledger is the quota's status: `status.hard` is what is enforced (nothing while a controller has not filled it in),
+`status.used` is raised here with every admitted object. Recounting, and lowering after deletions, is a controller's job.
 """
 
 import orjson
@@ -83,16 +83,15 @@ class ResourceQuotas:
         name, spec, status = quota["metadata"]["name"], quota.get("spec") or {}, quota.get("status") or {}
         if not matches_scopes(spec, pod):
             return None
-        wanted = spec.get("hard") or {}
-        covered = sorted(key for key in delta if key in wanted)
+        hard, used = status.get("hard") or {}, status.get("used") or {}
+        covered = sorted(key for key in delta if key in hard)
         if pod is not None and request.operation is Operation.CREATE and not is_finished(pod):
-            missing = missing_constraints(pod, wanted)
+            missing = missing_constraints(pod, hard)
             if missing:
                 raise refusal(request, f"failed quota: {name}: must specify {'; '.join(missing)}")
         if not covered:
             return None
-        hard, used = status.get("hard") or {}, status.get("used") or {}
-        unknown = [key for key in covered if key not in hard]
+        unknown = [key for key in covered if key not in used]
         if unknown:
             raise refusal(request, f"status unknown for quota: {name}, resources: {','.join(unknown)}")
         after = {key: Quantity.parse(str(used.get(key, "0"))) + delta[key] for key in covered}
