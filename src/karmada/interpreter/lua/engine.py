@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from lupa import luajit21 as lupa
 
-from karmada.interpreter.lua.kube import HELPERS, HelperError, lua_type
+from karmada.interpreter.lua.kube import HELPERS, HelperError, lua_type, preload
 from karmada.interpreter.lua.protocol import ErrorClass, Result
 from karmada.interpreter.lua.tables import EncodeError, Tables
 
@@ -49,7 +49,9 @@ class Engine:
         self._compile, self._call, self._make_lazy, self._handle_of = sandbox(self._fetch, self._kube)
 
     def load(self, key: str, script: str) -> None:
-        """Compile a script once; calls name it by its key."""
+        """Compile a script once; calls name it by its key. What its helpers need is imported here, not in a call."""
+        if "kube" in script:
+            preload()
         compiled = self._compile(script)
         if isinstance(compiled, tuple):
             raise CallFailed(ErrorClass.SYNTAX, str(compiled[1]))

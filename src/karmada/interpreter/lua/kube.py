@@ -55,6 +55,12 @@ HELPERS: dict[str, Callable[[Sequence[Any]], Any]] = {
 }
 
 
+def preload() -> None:
+    """Import what the helpers need; scripts without helpers do without."""
+    import karmada.interpreter.pods.references
+    import karmada.interpreter.pods.requirements  # noqa: F401
+
+
 def lua_type(value: Any) -> str:
     """The name that Lua gives to the type of a decoded value."""
     match value:

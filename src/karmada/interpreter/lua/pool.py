@@ -38,6 +38,8 @@ class Limits:
     workers: int = 2
     call_seconds: float = 1.0
     start_seconds: float = 20.0
+    scripts: int = 256
+    """A worker that has seen this many is replaced, as scripts come and go with customisations."""
     stop_seconds: float = 5.0
 
 
@@ -77,10 +79,10 @@ class Pool:
     @property
     def idle(self) -> list[int]:
         """Process ids of workers that wait for a call."""
-        return [worker.pid for worker in self._free]
+        return [worker.pid for worker in self._free if worker.is_connected]
 
     async def close(self) -> None:
-        """Stop all workers. Calls under way fail."""
+        """Stop all workers; those of calls under way once these are done."""
         self._closed = True
         workers, self._free = self._free, []
         for worker in workers:
@@ -90,34 +92,35 @@ class Pool:
         self, script: Script, names: Sequence[str], arguments: Sequence[Any], references: int, result: Result
     ) -> Any:
         async with self._worker() as worker:
-            known = script.key in worker.scripts
-            request = [script.key, None if known else script.text, names, arguments, references, result]
-            try:
-                async with asyncio.timeout(self._limits.call_seconds):
-                    answer = await worker.ask(_encode(request))
-            except TimeoutError:
-                self._suspects.add(script.key)
-                seconds = f"{self._limits.call_seconds:g}s"
-                raise ScriptError(ErrorClass.TIMEOUT, f"{names[0]} ran for longer than {seconds}") from None
-            except ConnectionError as error:
-                raise ScriptError(ErrorClass.RUNTIME, f"{names[0]} ended its worker") from error
-            error_class, outcome = answer
-            if error_class == "":
+            if script.key not in worker.scripts:
+                await self._ask(worker, [script.key, script.text], self._limits.start_seconds, script)
                 worker.scripts.add(script.key)
-                worker.is_fit = True
-                return outcome
-            worker.is_fit = error_class != ErrorClass.MEMORY
-            if worker.is_fit and error_class != ErrorClass.SYNTAX:
-                worker.scripts.add(script.key)
+            request = [script.key, names, arguments, references, result]
+            return await self._ask(worker, request, self._limits.call_seconds, script)
+
+    async def _ask(self, worker: "_Worker", request: list[Any], seconds: float, script: Script) -> Any:
+        """The answer of a worker, which is fit for more unless it gave none or ran out of memory."""
+        message = _encode(request)
+        worker.is_fit = False
+        try:
+            async with asyncio.timeout(seconds):
+                error_class, outcome = await worker.ask(message)
+        except TimeoutError:
+            self._suspects.add(script.key)
+            raise ScriptError(ErrorClass.TIMEOUT, f"the script ran for longer than {seconds:g}s") from None
+        except ConnectionError as error:
+            raise ScriptError(ErrorClass.RUNTIME, "the script ended its worker") from error
+        worker.is_fit = error_class != ErrorClass.MEMORY and len(worker.scripts) < self._limits.scripts
+        if error_class:
             raise ScriptError(ErrorClass(error_class), outcome)
+        return outcome
 
     @contextlib.asynccontextmanager
     async def _worker(self) -> AsyncIterator["_Worker"]:
         """A worker for one call; it is only used again if the call says that it is fit."""
         if self._closed:
             raise Unavailable("scripts cannot be run any more: their workers have been stopped")
-        worker = self._free.pop() if self._free else await self._start()
-        worker.is_fit = False
+        worker = await self._take()
         try:
             yield worker
         finally:
@@ -126,7 +129,12 @@ class Pool:
             else:
                 await asyncio.shield(worker.stop())
 
-    async def _start(self) -> "_Worker":
+    async def _take(self) -> "_Worker":
+        while self._free:
+            worker = self._free.pop()
+            if worker.is_connected:
+                return worker
+            await worker.stop()
         try:
             async with asyncio.timeout(self._limits.start_seconds):
                 return await _Worker.start(self._limits.stop_seconds)
@@ -149,6 +157,10 @@ class _Worker(asyncio.Protocol):
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def is_connected(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
 
     @staticmethod
     async def start(stop_seconds: float) -> "_Worker":
@@ -179,7 +191,7 @@ class _Worker(asyncio.Protocol):
 
     async def ask(self, request: bytes) -> Any:
         answer = self._expect()
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or not self.is_connected:
             raise ConnectionResetError("the worker is gone")
         self._transport.write(frame(request))
         return await answer

@@ -1,8 +1,8 @@
 """What pool and worker say to each other: frames of a length and JSON, over one socket.
 
-A request is `[key, script, function names, arguments, references, result]`: the script only the first time a worker
-sees its key, `references` how many of the arguments say what an empty table is. An answer is `[class, message]` or
-`["", results]`.
+A request is `[key, script]` to have a script compiled, or `[key, function names, arguments, references, result]` to
+have one of its functions called; `references` is how many of the arguments say what an empty table is. An answer is
+`[class, message]` or `["", results]`.
 """
 
 from enum import StrEnum

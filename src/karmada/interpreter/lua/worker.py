@@ -12,6 +12,7 @@ import resource
 import signal
 import socket
 import sys
+from typing import Any
 
 import orjson
 
@@ -29,9 +30,7 @@ def main(arguments: list[str]) -> int:
         lock_down()
         connection.sendall(frame(READY))
         while (request := _receive(connection)) is not None:
-            _limit_cpu()
-            answer = _answer(engine, request)
-            connection.sendall(frame(answer))
+            connection.sendall(frame(_answer(engine, orjson.loads(request))))
     return 0
 
 
@@ -63,13 +62,14 @@ def _limit_cpu() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
 
-def _answer(engine: Engine, request: bytes) -> bytes:
-    key, script, names, arguments, references, result = orjson.loads(request)
+def _answer(engine: Engine, request: list[Any]) -> bytes:
     try:
-        if script is not None:
-            engine.load(key, script)
-        results = engine.call(key, Call(names, arguments, references, Result(result)))
-        return orjson.dumps(["", results])
+        if len(request) == 2:
+            engine.load(*request)
+            return orjson.dumps(["", None])
+        key, names, arguments, references, result = request
+        _limit_cpu()
+        return orjson.dumps(["", engine.call(key, Call(names, arguments, references, Result(result)))])
     except CallFailed as failure:
         return orjson.dumps([failure.error_class, str(failure)])
     except MemoryError:
