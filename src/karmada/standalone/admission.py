@@ -35,11 +35,15 @@ class KarmadaAdmission:
         """Karmada's own kinds only; their subresources are not admitted."""
         if request.subresource or request.operation is ServerOperation.CONNECT:
             return False
+        if request.operation is ServerOperation.DELETE:
+            return True
         return (request.type.group, request.type.plural) in self._handlers
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Complete the object."""
-        handler = self._handlers[request.type.group, request.type.plural]
+        handler = self._handlers.get((request.type.group, request.type.plural))
+        if handler is None:
+            return
         review = self._review(request)
         if handler.mutate is None or review.operation not in handler.mutate_on or request.object is None:
             return
@@ -50,15 +54,16 @@ class KarmadaAdmission:
         request.object = review.object
 
     async def validate(self, request: AdmissionRequest) -> None:
-        """Judge the object."""
-        handler = self._handlers[request.type.group, request.type.plural]
+        """Judge the object: by what is said of all kinds, then by what is said of its own."""
         review = self._review(request)
-        if handler.validate is None or review.operation not in handler.validate_on:
-            return
-        try:
-            await handler.validate(review)
-        except Denied as denial:
-            raise _failure(handler, denial) from denial
+        for name in (("*", "*"), (request.type.group, request.type.plural)):
+            handler = self._handlers.get(name)
+            if handler is None or handler.validate is None or review.operation not in handler.validate_on:
+                continue
+            try:
+                await handler.validate(review)
+            except Denied as denial:
+                raise _failure(handler, denial) from denial
 
     def _review(self, request: AdmissionRequest) -> Review:
         return Review(

@@ -73,7 +73,7 @@ class ControlPlane:
                 storage=options.storage,
                 folder=options.folder,
                 admission=[KarmadaAdmission(self._lookup, options.gates)],
-                apis=[LocalApi([cluster_type()])],
+                apis=[LocalApi([cluster_type(options.gates, options.clock.now)])],
                 now=options.clock.now,
             )
         )

@@ -2,6 +2,9 @@
 
 from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding, validate_binding
 from karmada.webhook.cluster_taint_policy import validate_taint_policy
+from karmada.webhook.cron_autoscaler import validate_cron_autoscaler
+from karmada.webhook.deletion_protection import validate_deletion
+from karmada.webhook.interpreter_webhooks import validate_interpreter_webhooks
 from karmada.webhook.model import Handler, Operation
 from karmada.webhook.override_policy import (
     mutate_override_policy,
@@ -17,6 +20,7 @@ from karmada.webhook.propagation_policy import (
 from karmada.webhook.work import mutate_work
 
 _CREATE = frozenset({Operation.CREATE})
+_DELETE = frozenset({Operation.DELETE})
 _POLICY, _WORK = "policy.karmada.io", "work.karmada.io"
 
 HANDLERS: list[Handler] = [
@@ -66,4 +70,19 @@ HANDLERS: list[Handler] = [
         _CREATE,
     ),
     Handler("work.karmada.io", _WORK, "v1alpha1", "works", mutate_work),
+    Handler(
+        "config.karmada.io",
+        "config.karmada.io",
+        "v1alpha1",
+        "resourceinterpreterwebhookconfigurations",
+        validate=validate_interpreter_webhooks,
+    ),
+    Handler(
+        "cronfederatedhpa.karmada.io",
+        "autoscaling.karmada.io",
+        "v1alpha1",
+        "cronfederatedhpas",
+        validate=validate_cron_autoscaler,
+    ),
+    Handler("resourcedeletionprotection.karmada.io", "*", "*", "*", validate=validate_deletion, validate_on=_DELETE),
 ]

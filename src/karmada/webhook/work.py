@@ -1,7 +1,9 @@
 """Completes Works: identity, and manifests free of what belongs to the control plane."""
 
+import orjson
+
 from karmada.api import labels
-from karmada.webhook.model import Review
+from karmada.webhook.model import Denied, Review
 from karmada.works.manifest import merge_labels, record_managed_annotations, record_managed_labels
 from karmada.works.prune import prune
 
@@ -17,6 +19,9 @@ def mutate_work(review: Review) -> None:
     review.object.setdefault("status", {})
     workload = (review.object.get("spec") or {}).get("workload") or {}
     for manifest in workload.get("manifests") or []:
+        if not manifest.get("kind"):
+            text = orjson.dumps(manifest).decode()
+            raise Denied(f"Object 'Kind' is missing in '{text}'", code=500, reason="")
         prune(manifest)
         record_managed_annotations(manifest)
         merge_labels(manifest, {labels.WORK_PERMANENT_ID: permanent_id})

@@ -10,6 +10,7 @@ from typing import Any
 from karmada.api.feature_gates import FeatureGates
 from karmada.testing.golden.case import Case, Excuse, Topic
 from karmada.testing.golden.compare import first_difference
+from karmada.testing.golden.topics.cluster_admission import admit_cluster
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Denied, Handler, Operation, Review
 
@@ -47,6 +48,8 @@ class _Stored:
 
 
 def _admit(given: dict[str, Any]) -> dict[str, Any]:
+    if given["handler"] == "cluster":
+        return admit_cluster(given)
     kind, _, resource = given["handler"].partition("/")
     handler = next(handler for handler in HANDLERS if handler.resource == _PLURALS[resource])
     stored = _Stored(copy.deepcopy(given.get("existing") or []))
@@ -80,6 +83,8 @@ def _call(handler: Handler, kind: str, review: Review) -> None:
         handler.mutate(review)
     else:
         assert handler.validate is not None
+        if review.operation not in handler.validate_on:
+            return
         validate: Callable[[Review], Any] = handler.validate
         asyncio.run(validate(review))
 
@@ -94,6 +99,8 @@ _PLURALS = {
     "work": "works",
     "clustertaintpolicy": "clustertaintpolicies",
     "resourcedeletionprotection": "*",
+    "resourceinterpreterwebhookconfiguration": "resourceinterpreterwebhookconfigurations",
+    "cronfederatedhpa": "cronfederatedhpas",
 }
 
 
