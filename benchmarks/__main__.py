@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.result import Result
 
-MODULES = ["api", "storage", "apply"]
+MODULES = ["api", "storage", "apply", "interpreter"]
 
 
 def main(names: list[str]) -> int:
