@@ -82,8 +82,7 @@ class Capacity:
     def _simulation(self, nodes: Nodes) -> Simulation:
         simulation = Simulation(nodes)
         for workload in self._assumed:
-            for component in workload.components:
-                simulation.place(demand_of(component))
+            simulation.place_set(demand_of(component) for component in workload.components)
         return simulation
 
     def _count_pods(self) -> int:

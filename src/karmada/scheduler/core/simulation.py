@@ -73,12 +73,16 @@ class Simulation:
             parts.append(_Nodes(node.place, untouched, node.free))
         self._nodes[index : index + 1] = parts
 
+    def place_set(self, demands: Iterable[Demand]) -> bool:
+        """Place demands in order until one does not fit; whether all did."""
+        return all(self.place(demand) for demand in demands)
+
     def sets(self, demands: Sequence[Demand], limit: int) -> int:
         """How many whole sets of demands can be placed one after another, up to a limit."""
         if not any(demand.replicas > 0 for demand in demands):
             return limit
         for count in range(limit):
-            if not all(self.place(demand) for demand in demands):
+            if not self.place_set(demands):
                 return count
         return limit
 

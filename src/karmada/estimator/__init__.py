@@ -1,0 +1,1 @@
+"""karmada-scheduler-estimator: says how much more fits into the member it watches."""
