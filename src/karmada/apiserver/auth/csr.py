@@ -88,7 +88,7 @@ def check_subject(obj: JSONObject) -> None:
         return
     name = obj["metadata"].get("name", "")
     try:
-        request = _parse(spec.get("request", ""))
+        request = _parse(spec.get("request") or "")
     except ValueError as error:
         raise failures.forbidden(GROUP, PLURAL, name, f"failed to parse CSR: {error}") from None
     if "system:masters" in _organisations(request):
@@ -133,7 +133,7 @@ def sign(
         return None
     usages = spec.get("usages") or []
     try:
-        request = _parse(spec.get("request", ""))
+        request = _parse(spec.get("request") or "")
         _check_signer(spec["signerName"], request, usages)
     except ValueError as error:
         time = at.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -166,7 +166,7 @@ def _parse(request: str) -> x509.CertificateSigningRequest:
 def _spec_errors(spec: JSONObject) -> list[FieldError]:
     errors: list[FieldError] = []
     try:
-        request = _parse(spec.get("request", ""))
+        request = _parse(spec.get("request") or "")
         if not request.is_signature_valid:
             raise ValueError("x509: the signature of the request is not valid")
     except ValueError as error:

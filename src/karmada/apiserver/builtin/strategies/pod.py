@@ -103,7 +103,7 @@ def _with_allowed_part(spec: JSONObject, old: JSONObject) -> JSONObject:
     result = {key: value for key, value in spec.items() if key not in _FREE}
     result.update({key: old[key] for key in _FREE if key in old})
     for field in ("containers", "initContainers"):
-        if field in spec:
+        if spec.get(field):
             pairs = zip(spec[field], old[field], strict=True)
             result[field] = [{**new, "image": before.get("image")} for new, before in pairs]
     return result
@@ -112,7 +112,7 @@ def _with_allowed_part(spec: JSONObject, old: JSONObject) -> JSONObject:
 def _fixed_part(spec: JSONObject) -> JSONObject:
     result = {key: value for key, value in spec.items() if key not in _FREE}
     for field in ("containers", "initContainers"):
-        if field in spec:
+        if spec.get(field):
             result[field] = [{k: v for k, v in container.items() if k != "image"} for container in spec[field]]
     return result
 

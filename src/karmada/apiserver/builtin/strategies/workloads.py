@@ -9,7 +9,6 @@ from karmada.apiserver.builtin.strategies.common import (
     count_or_percent,
     immutable,
     is_zero,
-    matches,
     non_negative,
     one_of,
     strategy,
@@ -72,7 +71,7 @@ def _validate_replication_controller(obj: JSONObject, old: JSONObject | None) ->
     if template is None:
         return [*errors, required("spec.template")]
     labels = template["metadata"].get("labels")
-    if wanted and not matches({"matchLabels": wanted}, labels):
+    if any((labels or {}).get(key) != value for key, value in wanted.items()):
         errors.append(invalid(_LABELS, labels, "`selector` does not match template `labels`"))
     return errors + _template(spec, "ReplicationController", old)
 
