@@ -60,6 +60,8 @@ class Result:
 class Kubectl:
     folder: Path
     port: int
+    websockets: bool = True
+    """Whether streams use WebSocket; otherwise SPDY, as older clients do."""
 
     async def __call__(self, *arguments: str, stdin: str = "", editor: str = "") -> Result:
         process = await self.start(*arguments, editor=editor)
@@ -74,6 +76,8 @@ class Kubectl:
             "HOME": str(self.folder),
             "PATH": os.environ["PATH"],
             "EDITOR": editor,
+            "KUBECTL_REMOTE_COMMAND_WEBSOCKETS": str(self.websockets).lower(),
+            "KUBECTL_PORT_FORWARD_WEBSOCKETS": str(self.websockets).lower(),
         }
         return await asyncio.create_subprocess_exec(
             KUBECTL, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment

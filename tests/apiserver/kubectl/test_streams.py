@@ -7,8 +7,9 @@ import pytest
 pytestmark = pytest.mark.tools
 
 
-@pytest.fixture
-async def pod(kubectl):
+@pytest.fixture(params=["websocket", "spdy"])
+async def pod(kubectl, request):
+    kubectl.websockets = request.param == "websocket"
     on_node = '{"apiVersion":"v1","spec":{"nodeName":"n"}}'
     created = await kubectl("run", "p", "--image=busybox", "--restart=Never", f"--overrides={on_node}")
     assert created.code == 0, created.err

@@ -13,6 +13,7 @@ import orjson
 
 from karmada.apiserver.http.backends import ExecBackend, ExecRequest, ExitStatus, TerminalSize
 from karmada.apiserver.http.model import HttpRequest, Upgrade
+from karmada.apiserver.http.spdy import asks_for_spdy
 from karmada.apiserver.http.websocket import WebSocket, upgrade
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
@@ -94,23 +95,27 @@ class ChannelStreams:
                 await self._input.put(data)
             elif channel == CLOSE and data[:1] == bytes((STDIN,)):
                 await self._input.put(b"")
-            elif channel == RESIZE and (size := _size(data)) is not None:
+            elif channel == RESIZE and (size := parse_size(data)) is not None:
                 self._sizes.put_nowait(size)
         await self._input.put(b"")
 
 
 def exec_upgrade(request: HttpRequest, wanted: ExecRequest, backend: ExecBackend) -> Upgrade:
-    """Serve exec or attach on a WebSocket; raises a 400 `Failure` for clients that speak something else."""
+    """Serve exec or attach on a WebSocket, or on SPDY; raises a `Failure` for clients that speak something else."""
+    if asks_for_spdy(request):
+        from karmada.apiserver.http.spdy_exec import spdy_exec_upgrade
+
+        return spdy_exec_upgrade(request, wanted, backend)
 
     async def serve(socket: WebSocket, protocol: str) -> None:
         channels = Channels(socket, protocol)
         streams = ChannelStreams(channels)
         # An empty message tells the client that the streams exist.
         await channels.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else STATUS, b"")
-        status = await _until_gone(backend.execute(wanted, streams), streams.pump)
+        status = await run_until_gone(backend.execute(wanted, streams), streams.pump)
         if status is not None:
             versioned = protocol.startswith("v")
-            data = status_object(status) if versioned else _plain(status)
+            data = status_object(status) if versioned else plain_status(status)
             if data:
                 await channels.send(STATUS, data)
 
@@ -134,7 +139,7 @@ def status_object(status: ExitStatus) -> bytes:
     return orjson.dumps(body)
 
 
-async def _until_gone(work: Awaitable[ExitStatus], pump: Callable[[], Awaitable[None]]) -> ExitStatus | None:
+async def run_until_gone(work: Awaitable[ExitStatus], pump: Callable[[], Awaitable[None]]) -> ExitStatus | None:
     """Run the command while its client is there; None when the client went first."""
     running = asyncio.ensure_future(work)
     reading = asyncio.ensure_future(pump())
@@ -149,13 +154,15 @@ async def _until_gone(work: Awaitable[ExitStatus], pump: Callable[[], Awaitable[
         await asyncio.gather(running, reading, return_exceptions=True)
 
 
-def _plain(status: ExitStatus) -> bytes:
+def plain_status(status: ExitStatus) -> bytes:
+    """The final status as versions before 4 send it; empty for success."""
     if status.message:
         return status.message.encode()
     return f"command terminated with exit code {status.code}".encode() if status.code else b""
 
 
-def _size(data: bytes) -> TerminalSize | None:
+def parse_size(data: bytes) -> TerminalSize | None:
+    """A window's size as clients send it; None when it is unreadable."""
     try:
         size = orjson.loads(data)
         return TerminalSize(int(size["Width"]), int(size["Height"]))

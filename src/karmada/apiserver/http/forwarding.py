@@ -1,8 +1,9 @@
 """Port-forward: connections to a pod's ports through one upgraded connection.
 
-Two dialects: `SPDY/3.1+portforward.k8s.io` (kubectl), where each connection is a pair of SPDY streams, one for data and
-one for errors, tunnelled in binary messages; and `v4.channel.k8s.io` (other clients), where each port named in the
-query has a pair of channels and carries one connection.
+Three dialects: `SPDY/3.1+portforward.k8s.io` (kubectl), where each connection is a pair of SPDY streams, one for data
+and one for errors, tunnelled in binary messages; the same streams without the tunnel (older clients); and
+`v4.channel.k8s.io` (other clients), where each port named in the query has a pair of channels and carries one
+connection.
 """
 
 import asyncio
@@ -13,10 +14,11 @@ from collections.abc import Sequence
 from karmada.apiserver.http.backends import ForwardingFailed, PortForwardBackend
 from karmada.apiserver.http.channels import Channels
 from karmada.apiserver.http.model import ByteStream, HttpRequest, Upgrade
-from karmada.apiserver.http.spdy import SpdyConnection, SpdyError, SpdyStream
+from karmada.apiserver.http.spdy import SpdyConnection, SpdyError, SpdyStream, asks_for_spdy, spdy_upgrade
 from karmada.apiserver.http.websocket import WebSocket, upgrade
 
-TUNNEL = "SPDY/3.1+portforward.k8s.io"
+PLAIN = "portforward.k8s.io"
+TUNNEL = f"SPDY/3.1+{PLAIN}"
 CHANNELS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 
 
@@ -45,7 +47,13 @@ class _Tunnel:
 def forward_upgrade(
     request: HttpRequest, namespace: str, pod: str, ports: Sequence[int], backend: PortForwardBackend
 ) -> Upgrade:
-    """Serve port-forward; `ports` are those of the query. Raises a 400 `Failure` for other protocols."""
+    """Serve port-forward; `ports` are those of the query. Raises a `Failure` for other protocols."""
+    if asks_for_spdy(request):
+
+        async def serve_spdy(transport: ByteStream, protocol: str) -> None:
+            await _serve_streams(transport, namespace, pod, backend)
+
+        return spdy_upgrade(request, (PLAIN,), serve_spdy)
 
     async def serve(socket: WebSocket, protocol: str) -> None:
         if protocol == TUNNEL:

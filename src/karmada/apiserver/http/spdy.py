@@ -7,9 +7,10 @@ input is bounded; a stream whose reader is slow delays the connection, which is 
 import asyncio
 import struct
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
-from karmada.apiserver.http.model import ByteStream
+from karmada.apiserver.failures import Failure
+from karmada.apiserver.http.model import ByteStream, HttpRequest, Upgrade
 
 SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY, HEADERS = 1, 2, 3, 6, 7, 8
 FIN = 0x01
@@ -202,6 +203,32 @@ class SpdyConnection:
         if self._inflate.unconsumed_tail:
             raise SpdyError("headers are too large")
         return headers
+
+
+def asks_for_spdy(request: HttpRequest) -> bool:
+    """Whether a request wants to switch to SPDY."""
+    return request.headers.get("upgrade", "").upper() == "SPDY/3.1"
+
+
+def spdy_upgrade(
+    request: HttpRequest, supported: Sequence[str], serve: Callable[[ByteStream, str], Awaitable[None]]
+) -> Upgrade:
+    """Accept SPDY with the first protocol the client offers that is supported; raises a 403 `Failure`."""
+    offers = request.headers.get("x-stream-protocol-version", "")
+    offered = [name.strip() for name in offers.split(",") if name.strip()]
+    chosen = next((name for name in offered if name in supported), None if offered else supported[-1])
+    if chosen is None:
+        listed = ", ".join(supported)
+        message = f"unable to upgrade: the client offered {', '.join(offered)}, the server knows {listed}"
+        raise Failure(403, "Forbidden", message)
+    headers = {"Upgrade": "SPDY/3.1", "Connection": "Upgrade"}
+    if offered:
+        headers["X-Stream-Protocol-Version"] = chosen
+
+    async def run(stream: ByteStream) -> None:
+        await serve(stream, chosen)
+
+    return Upgrade(headers, run)
 
 
 def _text(data: bytes, position: int) -> tuple[str, int]:
