@@ -78,27 +78,24 @@ class HttpCaller:
         try:
             async with asyncio.timeout(timeout):
                 return await self._exchange(method, target, headers, body)
-        except TimeoutError:
-            raise CallFailed("context deadline exceeded") from None
-        except ssl.SSLCertVerificationError as error:
-            raise CallFailed(f"tls: failed to verify certificate: {_certificate_problem(error)}") from None
         except (OSError, asyncio.IncompleteReadError) as error:
-            raise CallFailed(_connection_problem(target, error)) from None
+            raise _failure(target, error) from None
 
     async def open(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Opened:
         """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
+        connection: _Connection | None = None
         try:
             async with asyncio.timeout(_OPEN_SECONDS):
                 connection = await self._connect(target)
                 _write_request(connection, method, target, {**headers, "Connection": "close"}, body)
                 await connection.writer.drain()
                 status, received = await _read_head(connection.reader)
-        except TimeoutError:
-            raise CallFailed("context deadline exceeded") from None
-        except ssl.SSLCertVerificationError as error:
-            raise CallFailed(f"tls: failed to verify certificate: {_certificate_problem(error)}") from None
-        except (OSError, asyncio.IncompleteReadError) as error:
-            raise CallFailed(_connection_problem(target, error)) from None
+        except BaseException as error:
+            if connection is not None:
+                connection.writer.close()
+            if isinstance(error, OSError | asyncio.IncompleteReadError):
+                raise _failure(target, error) from None
+            raise
         return Opened(status, received, _body_chunks(connection, received))
 
     async def close(self) -> None:
@@ -116,7 +113,11 @@ class HttpCaller:
             try:
                 return await self._send(connection, key, method, target, headers, body)
             except (OSError, asyncio.IncompleteReadError):
+                # The other side closed it while it was idle.
                 connection.writer.close()
+            except BaseException:
+                connection.writer.close()
+                raise
         connection = await self._connect(target)
         try:
             return await self._send(connection, key, method, target, headers, body)
@@ -233,6 +234,14 @@ def _context(authorities: bytes, certificate: tuple[str, str] | None, insecure: 
     if certificate is not None:
         context.load_cert_chain(*certificate)
     return context
+
+
+def _failure(target: Target, error: Exception) -> CallFailed:
+    if isinstance(error, TimeoutError):
+        return CallFailed("context deadline exceeded")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return CallFailed(f"tls: failed to verify certificate: {_certificate_problem(error)}")
+    return CallFailed(_connection_problem(target, error))
 
 
 def _certificate_problem(error: ssl.SSLCertVerificationError) -> str:

@@ -6,13 +6,13 @@
 In memory it starts in milliseconds: schemas, keys and certificates are made when first needed.
 """
 
-import random
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random, SystemRandom
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,8 @@ class ApiServerOptions:
     anonymous: bool = True
     issuer: str = ""
     now: Callable[[], float] = time.time
+    random: Random = field(default_factory=SystemRandom)
+    """Where uids, generated names and addresses come from; a seeded one makes a server repeat itself."""
 
 
 class ApiServer:
@@ -141,7 +143,13 @@ class ApiServer:
         self.traffic = Traffic(audit=self.audit, requester=self.identity.requester_of)
         self._caller = HttpCaller()
         self.context = Context(
-            self.store, self.catalog, AdmissionChain(self._plugins()), options.now, _uid, _suffix, options.key_prefix
+            self.store,
+            self.catalog,
+            AdmissionChain(self._plugins()),
+            options.now,
+            self._uid,
+            self._suffix,
+            options.key_prefix,
         )
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
@@ -175,6 +183,7 @@ class ApiServer:
         await bootstrap(self.context)
         if self.options.controllers:
             self.custom_resources.start()
+            await self.api_services.write_local()
             self.api_services.start()
             for controller in self._controllers:
                 controller.start()
@@ -206,7 +215,7 @@ class ApiServer:
         if self._http is None:
             context = self._tls(hosts) if tls else None
             door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
-            self._http = HttpServer(door, tls=context)
+            self._http = HttpServer(door, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
         port = await self._http.listen(host, port)
         await publish(self.context, host, port, self.options.service_range)
         return port
@@ -222,7 +231,7 @@ class ApiServer:
     def _plugins(self) -> list[AdmissionPlugin]:
         """In the order in which they change objects; refusals come in the same order."""
         store = self.store
-        hooks = Webhooks(store, self.catalog, self._caller, _uid, self._canonical)
+        hooks = Webhooks(store, self.catalog, self._caller, self._uid, self._canonical)
         return [
             NamespaceLifecycle(store),
             TerminatingDefinitions(store),
@@ -239,17 +248,23 @@ class ApiServer:
             EscalationCheck(self.identity.rbac),
             *self.options.admission,
             MutatingWebhooks(hooks),
-            ServiceAddresses(store, self.options.service_range),
+            ServiceAddresses(store, self.options.service_range, self.options.random),
             ValidatingPolicies(store, self.catalog),
             ValidatingWebhooks(hooks),
             ResourceQuotas(store, self._stored("resourcequotas")),
         ]
 
+    def _uid(self) -> str:
+        return str(uuid.UUID(int=self.options.random.getrandbits(128), version=4))
+
+    def _suffix(self) -> str:
+        return "".join(self.options.random.choices(_SUFFIX, k=5))
+
     def _converter(self, crd: JSONObject) -> Converter | None:
         """How the objects of a CRD are converted; None when versions differ in name only."""
         if (crd["spec"].get("conversion") or {}).get("strategy") != "Webhook":
             return None
-        return WebhookConverter(crd, self._caller, partial(address_of, self.store), _uid)
+        return WebhookConverter(crd, self._caller, partial(address_of, self.store), self._uid)
 
     def _stored(self, plural: str) -> Served:
         served = self.catalog.stored(("", plural))
@@ -294,11 +309,3 @@ class ApiServer:
         metadata = obj["metadata"]
         owners = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
         return Index(metadata.get("uid", ""), metadata.get("labels") or {}, owners, {})
-
-
-def _uid() -> str:
-    return str(uuid.uuid4())
-
-
-def _suffix() -> str:
-    return "".join(random.choices(_SUFFIX, k=5))

@@ -4,6 +4,7 @@ Every group version the server serves itself has an APIService that is always av
 another server's: requests go there (see `proxy`), and its condition says whether it answers.
 """
 
+import asyncio
 from typing import NamedTuple
 
 import orjson
@@ -56,9 +57,13 @@ class ApiServices:
         for item in self._store.list(KIND).items:
             self._consider(item)
 
+    async def write_local(self) -> None:
+        """Write the APIServices of what is served here, all at once so that a durable store commits them together."""
+        self._local = {f"{served.type.version}.{served.type.group}" for served in self._context.catalog}
+        await asyncio.gather(*(self._process(name) for name in sorted(self._local)))
+
     def start(self) -> None:
-        """Write the local ones and begin to check the remote ones."""
-        self._catalog_changed()
+        """Begin to follow the catalog and to check the remote ones."""
         self._worker.start()
 
     async def stop(self) -> None:
@@ -123,6 +128,7 @@ class ApiServices:
         if item is None:
             if name in self._local:
                 await self._create(name, group, version)
+                await self._tell(name, *_LOCAL)
             return
         obj: JSONObject = orjson.loads(item.body)
         managed = (obj["metadata"].get("labels") or {}).get(_MANAGED)
