@@ -4,8 +4,10 @@ from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding, val
 from karmada.webhook.cluster_taint_policy import validate_taint_policy
 from karmada.webhook.cron_autoscaler import validate_cron_autoscaler
 from karmada.webhook.deletion_protection import validate_deletion
+from karmada.webhook.federated_quota import validate_federated_quota
 from karmada.webhook.interpreter_webhooks import validate_interpreter_webhooks
 from karmada.webhook.model import Handler, Operation
+from karmada.webhook.multicluster_service import mutate_multicluster_service, validate_multicluster_service
 from karmada.webhook.override_policy import (
     mutate_override_policy,
     validate_cluster_override_policy,
@@ -85,4 +87,19 @@ HANDLERS: list[Handler] = [
         validate=validate_cron_autoscaler,
     ),
     Handler("resourcedeletionprotection.karmada.io", "*", "*", "*", validate=validate_deletion, validate_on=_DELETE),
+    Handler(
+        "multiclusterservice.karmada.io",
+        "networking.karmada.io",
+        "v1alpha1",
+        "multiclusterservices",
+        mutate_multicluster_service,
+        validate=validate_multicluster_service,
+    ),
+    Handler(
+        "federatedresourcequota.karmada.io",
+        _POLICY,
+        "v1alpha1",
+        "federatedresourcequotas",
+        validate=validate_federated_quota,
+    ),
 ]

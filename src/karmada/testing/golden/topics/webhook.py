@@ -101,6 +101,8 @@ _PLURALS = {
     "resourcedeletionprotection": "*",
     "resourceinterpreterwebhookconfiguration": "resourceinterpreterwebhookconfigurations",
     "cronfederatedhpa": "cronfederatedhpas",
+    "multiclusterservice": "multiclusterservices",
+    "federatedresourcequota": "federatedresourcequotas",
 }
 
 

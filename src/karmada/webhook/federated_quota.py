@@ -1,0 +1,110 @@
+"""Judges FederatedResourceQuotas: known resources, sane amounts, and no more assigned than there is."""
+
+from collections.abc import Mapping
+
+from karmada.api.field_errors import FieldError, invalid
+from karmada.api.name_rules import label_key
+from karmada.api.policy.v1alpha1 import FederatedResourceQuota
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.webhook.model import Denied, Review, decoded, refuse_if_any
+from karmada.webhook.names import cluster_name_errors
+
+_COUNTED = frozenset(
+    {
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    }
+)
+_MEASURED = frozenset(
+    {
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "requests.cpu",
+        "requests.memory",
+        "requests.storage",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+    }
+)
+_LONGEST_NAME = 63
+
+
+async def validate_federated_quota(review: Review) -> None:
+    """Judge a FederatedResourceQuota."""
+    quota = decoded(review.object, FederatedResourceQuota)
+    errors: list[FieldError] = []
+    if len(quota.metadata.name) > _LONGEST_NAME:
+        detail = f"must be no more than {_LONGEST_NAME} characters"
+        errors.append(invalid("metadata.name", quota.metadata.name, detail))
+    overall = _amounts(quota.spec.overall)
+    errors += _list_errors(overall, "spec.overall")
+    assigned: dict[str, Quantity] = {}
+    for index, assignment in enumerate(quota.spec.static_assignments):
+        path = f"spec.staticAssignments[{index}]"
+        errors += cluster_name_errors(assignment.cluster_name, f"{path}.clusterName")
+        hard = _amounts(assignment.hard)
+        errors += _list_errors(hard, f"{path}.hard")
+        for name, amount in hard.items():
+            if name not in overall:
+                detail = "assignment resourceName is not exist in overall"
+                errors.append(invalid(f"{path}.hard[{name}]", name, detail))
+            assigned[name] = assigned[name] + amount if name in assigned else amount
+    zero = Quantity.parse("0")
+    errors += [
+        invalid(f"spec.overall[{name}]", str(amount), "overall is less than assignments")
+        for name, amount in overall.items()
+        if amount < assigned.get(name, zero)
+    ]
+    errors += _status_errors(quota)
+    refuse_if_any(errors)
+
+
+def _status_errors(quota: FederatedResourceQuota) -> list[FieldError]:
+    status = quota.status
+    errors = _list_errors(_amounts(status.overall), "status.overall")
+    errors += _list_errors(_amounts(status.overall_used), "status.overallUsed")
+    for index, item in enumerate(status.aggregated_status):
+        path = f"status.aggregatedStatus[{index}]"
+        errors += cluster_name_errors(item.cluster_name, f"{path}.clusterName")
+        errors += _list_errors(_amounts(item.hard), f"{path}.hard")
+        errors += _list_errors(_amounts(item.used), f"{path}.used")
+    return errors
+
+
+def _amounts(amounts: Mapping[str, int | str]) -> dict[str, Quantity]:
+    try:
+        return {name: Quantity.parse(amount) for name, amount in amounts.items()}
+    except QuantityError as error:
+        raise Denied(str(error), code=400, reason="") from error
+
+
+def _list_errors(amounts: Mapping[str, Quantity], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name, amount in amounts.items():
+        field = f"{path}[{name}]"
+        errors += _name_errors(name, field)
+        if amount.sign() < 0:
+            errors.append(invalid(field, str(amount), "must be greater than or equal to 0"))
+        if name in _COUNTED and amount.milli_value() % 1000:
+            errors.append(invalid(field, str(amount), "must be an integer"))
+    return errors
+
+
+def _name_errors(name: str, path: str) -> list[FieldError]:
+    errors = [invalid(path, name, why) for why in label_key(name)]
+    if name in _COUNTED or name in _MEASURED or "/" in name:
+        return errors
+    if not errors:
+        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
+    errors.append(invalid(path, name, "must be a standard resource for quota"))
+    return errors
