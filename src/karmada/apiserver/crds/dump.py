@@ -59,13 +59,17 @@ def dump_versions(versions: list[JSONObject], shared: set[str]) -> list[JSONObje
 
 def _version(version: JSONObject, shared: set[str]) -> JSONObject:
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    shown = None if "schema" in shared or schema is None else _schema(schema)
+    if shown is not None and shown["Properties"] is None and schema.get("type") == "object":
+        # Decoding drops an empty map; a root without fields was most likely written with one.
+        shown["Properties"] = {}
     return {
         "Name": version.get("name") or "",
         "Served": bool(version.get("served")),
         "Storage": bool(version.get("storage")),
         "Deprecated": bool(version.get("deprecated")),
         "DeprecationWarning": version.get("deprecationWarning"),
-        "Schema": None if "schema" in shared or schema is None else {"OpenAPIV3Schema": _schema(schema)},
+        "Schema": None if shown is None else {"OpenAPIV3Schema": shown},
         "Subresources": None if "subresources" in shared else version.get("subresources"),
         "AdditionalPrinterColumns": None
         if "additionalPrinterColumns" in shared
