@@ -205,3 +205,23 @@ def test_gzip_is_readable():
 def test_a_header_value_cannot_forge_another_header():
     with pytest.raises(ValueError, match="line break"):
         encoding.head(200, "text/plain", {"X": "a\r\nSet-Cookie: b"}, b"", b"", True)
+
+
+async def test_trickling_does_not_extend_the_time_for_a_head(serve):
+    connect = await serve()
+    client = await connect()
+    server = connect.server
+    client.send(b"G")
+    await eventually(lambda: any(c.parser.busy for c in server._connections))
+    (connection,) = server._connections
+    deadline = connection.deadline
+    for byte in b"ET / HTTP/1.1\r\nHost: h\r\n":
+        client.send(bytes([byte]))
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+    assert connection.deadline == deadline
+    client.send(b"Content-Length: 5\r\n\r\nab")
+    await eventually(lambda: connection.parser.in_body)
+    assert connection.deadline > deadline
+    client.send(b"cde")
+    assert (await client.answer())[0] == 200

@@ -61,6 +61,14 @@ class _State(Enum):
     CLOSED = 5
 
 
+class _Part(Enum):
+    """What of a request has arrived in part."""
+
+    NONE = 0
+    HEAD = 1
+    BODY = 2
+
+
 class HttpConnection(asyncio.Protocol):
     """Serves one connection: as the protocol of a TCP transport, or driven by a TLS layer in between."""
 
@@ -68,6 +76,7 @@ class HttpConnection(asyncio.Protocol):
         "_can_write",
         "_handler",
         "_last",
+        "_part",
         "_paused",
         "_queue",
         "_server",
@@ -90,6 +99,7 @@ class HttpConnection(asyncio.Protocol):
         self._can_write: asyncio.Future[None] | None = None
         """Where the task waits for the socket; present exactly while writing is paused."""
         self._paused = False
+        self._part = _Part.NONE
         self._last = False
         """Whether to close after the answer under way."""
         self._stream: UpgradedStream | None = None
@@ -191,15 +201,17 @@ class HttpConnection(asyncio.Protocol):
     # Inside.
 
     def _expect_more(self) -> None:
-        """Set the deadline for the rest of a request, and tell a waiting client to go on with its body."""
+        """Set the deadline when a request's head or body begins, and tell a waiting client to go on with its body."""
         parser, timeouts = self.parser, self._server.timeouts
         if parser.continue_wanted:
             parser.continue_wanted = False
             self.wire.write(encoding.CONTINUE)
-        if parser.in_body:
-            self.deadline = min(self.deadline, self._server.loop.time() + timeouts.body)
-        elif self.deadline > (limit := self._server.loop.time() + timeouts.head):
-            self.deadline = limit
+        part = _Part.BODY if parser.in_body else _Part.HEAD if parser.busy else _Part.NONE
+        if part is not self._part:
+            self._part = part
+            if part is not _Part.NONE:
+                allowed = timeouts.body if part is _Part.BODY else timeouts.head
+                self.deadline = self._server.loop.time() + allowed
 
     def _wake_up(self) -> None:
         wake, self._wake = self._wake, None
@@ -235,6 +247,7 @@ class HttpConnection(asyncio.Protocol):
                 if not queue:
                     self.deadline = loop.time() + timeouts.idle
                     self._state = _State.IDLE
+                    self._part = _Part.NONE
                     if self.parser.busy:
                         self._expect_more()
         except (asyncio.CancelledError, Disconnected):
