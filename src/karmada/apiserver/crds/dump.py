@@ -60,7 +60,7 @@ def dump_versions(versions: list[JSONObject], shared: set[str]) -> list[JSONObje
 def _version(version: JSONObject, shared: set[str]) -> JSONObject:
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     shown = None if "schema" in shared or schema is None else _schema(schema)
-    if shown is not None and shown["Properties"] is None and schema.get("type") == "object":
+    if shown is not None and shown["Properties"] is None and shown["Type"] == "object":
         # Decoding drops an empty map; a root without fields was most likely written with one.
         shown["Properties"] = {}
     return {
