@@ -111,6 +111,8 @@ class ResourceType:
     subresources: tuple[Subresource, ...] = ()
     strategy: Strategy = field(default_factory=Strategy)
     columns: tuple[Column, ...] = ()
+    row: Callable[[JSONObject, float], list[Any]] | None = None
+    """Cells of an object at a time, one per column, where paths do not say enough."""
     storage_version: str = ""
     """Version in which objects are stored; the served version when empty."""
     custom: bool = False

@@ -33,6 +33,8 @@ _custom = lru_cache(maxsize=1024)(custom.printer)
 
 def printer_of(resource: ResourceType) -> Printer:
     """The printer of a resource."""
+    if resource.row is not None:
+        return Printer(resource.columns, resource.row)
     if resource.custom or resource.columns:
         return _custom(resource.columns)
     return _builtin().get((resource.group, resource.plural), _DEFAULT)

@@ -1,0 +1,96 @@
+"""The Cluster API as clients meet it."""
+
+from typing import Any
+
+import orjson
+import pytest
+from tests.membership.world import eventually
+
+from karmada.machinery.errors import Forbidden, Invalid
+from karmada.machinery.transport import Request, Verb
+from karmada.membership import objects
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+def cluster(name: str = "m1", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": name},
+        "spec": {"syncMode": "Push", **spec},
+    }
+
+
+async def test_the_table_shows_version_mode_and_readiness(world: Any) -> None:
+    await world.hub.resource(objects.CLUSTERS).create(cluster(zones=["a", "b"], region="east"))
+    body = await world.hub.transport.send(Request(Verb.LIST, objects.CLUSTERS, accept=TABLE))
+    table = orjson.loads(body)
+    shown = [(c["name"], c["priority"]) for c in table["columnDefinitions"]]
+    assert [name for name, priority in shown if not priority] == ["Name", "Version", "Mode", "Ready", "Age"]
+    wide = [name for name, priority in shown if priority]
+    assert wide == ["Zones", "Region", "Provider", "API-Endpoint", "Proxy-URL"]
+    cells = table["rows"][0]["cells"]
+    assert cells[0] == "m1"
+    assert cells[2] == "Push"
+    assert cells[5:] == ["a,b", "east", "<none>", "<none>", "<none>"]
+
+
+async def test_a_cluster_without_a_secret_says_so_in_its_condition(world: Any) -> None:
+    await world.hub.resource(objects.CLUSTERS).create(cluster(apiEndpoint="https://127.0.0.1:1"))
+
+    async def told() -> bool:
+        found = await world.hub.resource(objects.CLUSTERS).get("m1")
+        return any("does not have a secret" in c["message"] for c in found["status"]["conditions"])
+
+    await eventually(told)
+
+
+async def test_what_is_written_is_kept_in_one_form(world: Any) -> None:
+    made = await world.hub.resource(objects.CLUSTERS).create(
+        cluster(zone="a", taints=[{"key": "k", "effect": "NoExecute"}])
+    )
+    assert made["spec"]["zones"] == ["a"]
+    assert "zone" not in made["spec"]
+    assert made["spec"]["taints"][0]["timeAdded"]
+    assert len(made["spec"]["resourceModels"]) == 9
+    assert made["metadata"]["generation"] == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"syncMode": "X"}, "spec.syncMode"),
+        ({"apiEndpoint": "https://user@host"}, "spec.apiEndpoint"),
+        ({"proxyURL": "ftp://x"}, "spec.proxyURL"),
+        ({"zones": ["no good"]}, "spec.zones[0]"),
+        ({"taints": [{"key": "k", "effect": "PreferNoSchedule"}]}, "spec.taints[0].effect"),
+        (
+            {"resourceModels": [{"grade": 0, "ranges": [{"name": "gpu", "min": "0"}]}]},
+            "spec.resourceModels.ranges.name",
+        ),
+    ],
+    ids=["mode", "user in endpoint", "proxy scheme", "zone", "effect", "resource"],
+)
+async def test_refusals_name_the_field(world: Any, spec: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await world.hub.resource(objects.CLUSTERS).create(cluster(**spec))
+    assert field in [cause["field"] for cause in refused.value.causes]
+
+
+async def test_an_update_through_status_cannot_change_the_spec(world: Any) -> None:
+    made = await world.hub.resource(objects.CLUSTERS).create(cluster())
+    made["spec"]["region"] = "west"
+    made["status"] = {"kubernetesVersion": "v1.30.0"}
+    made["metadata"].pop("resourceVersion")
+    after = await world.hub.resource(objects.CLUSTERS).update(made, "status")
+    assert "region" not in after["spec"]
+    assert after["status"]["kubernetesVersion"] == "v1.30.0"
+
+
+async def test_a_protected_cluster_cannot_be_deleted(world: Any) -> None:
+    protected = cluster()
+    protected["metadata"]["labels"] = {"resourcetemplate.karmada.io/deletion-protected": "Always"}
+    await world.hub.resource(objects.CLUSTERS).create(protected)
+    with pytest.raises(Forbidden, match="This resource is protected"):
+        await world.hub.resource(objects.CLUSTERS).delete("m1")
