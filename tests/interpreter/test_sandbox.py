@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from karmada.interpreter.lua.pool import Limits, Pool, Script, ScriptError
 from karmada.interpreter.lua.protocol import ErrorClass, Result
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PATIENT = Limits(workers=1, call_seconds=30)
 STRICT = Limits(workers=1, call_seconds=0.5)
@@ -96,7 +99,7 @@ async def assert_goes_on(pool: Pool) -> None:
     assert await call(pool, function("return obj.spec.replicas")) == [3, None]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def patient() -> AsyncIterator[Pool]:
     pool = Pool(PATIENT)
     yield pool

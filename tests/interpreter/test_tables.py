@@ -88,6 +88,17 @@ def test_a_result_without_a_tree_is_refused(body: str) -> None:
     assert failure.value.error_class is ErrorClass.ENCODE
 
 
+@pytest.mark.parametrize(
+    ("with_priority", "named"), [(True, "high"), (False, None)], ids=["estimated", "not estimated"]
+)
+def test_helper_names_the_priority_class_where_quotas_are_estimated(with_priority: bool, named: str | None) -> None:
+    engine = Engine(with_priority=with_priority)
+    engine.load("k", 'function F(pod) return 1, require("kube").accuratePodRequirements(pod) end')
+    pod = {"spec": {"priorityClassName": "high", "nodeSelector": {"a": "b"}}}
+    _, needs = engine.call("k", Call(["F"], [pod], 0, Result.REPLICAS))
+    assert needs.get("priorityClassName") == named
+
+
 def test_numbers_that_do_not_fit_become_what_the_reference_makes_of_them() -> None:
     ENGINE.load("n", "function F(n) return n end")
     answers = [ENGINE.call("n", Call(["F"], [n], 0, Result.REPLICAS))[0] for n in (2.9, -2.9, 2**31, 1e300)]

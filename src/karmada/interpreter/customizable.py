@@ -34,7 +34,7 @@ class CustomizableInterpreter(LayeredInterpreter):
         limits: Limits | None = None,
         report: Report | None = None,
     ) -> None:
-        self._pool = Pool(limits)
+        self._pool = Pool(limits, with_priority=gates.enabled("ResourceQuotaEstimate"))
         self._scripts = LuaLevel(self._pool, {})
         self._webhooks = WebhookLevel(post, locate=locate)
         python = RulesLevel("python plug-in", plugins.rules)

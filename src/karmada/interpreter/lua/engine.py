@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from lupa import luajit21 as lupa
 
-from karmada.interpreter.lua.kube import HELPERS, HelperError, lua_type, preload
+from karmada.interpreter.lua.kube import HelperError, helpers, lua_type, preload
 from karmada.interpreter.lua.protocol import ErrorClass, Result
 from karmada.interpreter.lua.tables import EncodeError, Tables
 
@@ -34,7 +34,8 @@ class Call(NamedTuple):
 class Engine:
     """Not shared between processes or threads. After a memory error the state is unusable."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_priority: bool = False) -> None:
+        self._helpers = helpers(with_priority=with_priority)
         self._lua = lupa.LuaRuntime(
             register_eval=False,
             register_builtins=False,
@@ -108,7 +109,7 @@ class Engine:
         try:
             decoded = [self._tables.to_tree(argument) for argument in arguments]
             decoded += [None] * (int(count) - len(decoded))
-            result = HELPERS[name](decoded)
+            result = self._helpers[name](decoded)
             return None, self._tables.to_lua(result)
         except (HelperError, EncodeError) as error:
             return str(error), None

@@ -1,6 +1,10 @@
-"""The `kube` module of scripts. Each helper takes decoded arguments and gives a value, or raises `HelperError`."""
+"""The `kube` module of scripts. Each helper takes decoded arguments and gives a value, or raises `HelperError`.
+
+What they need is imported when a script asks for it: workers of other scripts stay small.
+"""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 
@@ -8,13 +12,13 @@ class HelperError(Exception):
     """A helper was called in a way it does not understand."""
 
 
-def pod_requirements(arguments: Sequence[Any]) -> Any:
+def pod_requirements(arguments: Sequence[Any], *, with_priority: bool) -> Any:
     from karmada.api.codec import to_tree
     from karmada.interpreter.pods.requirements import replica_requirements
 
     if len(arguments) != 1:
         raise HelperError("getPodRequirements only accepts one argument")
-    found = replica_requirements(_template(arguments[0], "accuratePodRequirements"), with_priority=False)
+    found = replica_requirements(_template(arguments[0], "accuratePodRequirements"), with_priority=with_priority)
     return None if found is None else to_tree(found)
 
 
@@ -47,12 +51,14 @@ def resource_quantity(arguments: Sequence[Any]) -> Any:
     return 0 if arguments[0] is None else _quantity(arguments[0], 1, "getResourceQuantity").approximate_float()
 
 
-HELPERS: dict[str, Callable[[Sequence[Any]], Any]] = {
-    "accuratePodRequirements": pod_requirements,
-    "getPodDependencies": dependencies,
-    "resourceAdd": resource_add,
-    "getResourceQuantity": resource_quantity,
-}
+def helpers(*, with_priority: bool) -> dict[str, Callable[[Sequence[Any]], Any]]:
+    """The helpers by name; `with_priority` as in native rules (gate ResourceQuotaEstimate)."""
+    return {
+        "accuratePodRequirements": partial(pod_requirements, with_priority=with_priority),
+        "getPodDependencies": dependencies,
+        "resourceAdd": resource_add,
+        "getResourceQuantity": resource_quantity,
+    }
 
 
 def preload() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from karmada.interpreter.lua.protocol import LARGEST_ANSWER, LENGTH, ErrorClass, Result, frame
+from karmada.interpreter.lua.protocol import LARGEST_ANSWER, LENGTH, WITH_PRIORITY, ErrorClass, Result, frame
 from karmada.interpreter.model import InterpretError, Unavailable
 
 
@@ -58,8 +58,9 @@ class Script:
 class Pool:
     """Runs functions of scripts."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, with_priority: bool = False) -> None:
         self._limits = limits = limits or Limits()
+        self._options = [WITH_PRIORITY] if with_priority else []
         self._free: list[_Worker] = []
         self._slots = asyncio.Semaphore(limits.workers)
         self._suspect_slot = asyncio.Semaphore(1)
@@ -137,7 +138,7 @@ class Pool:
             await worker.stop()
         try:
             async with asyncio.timeout(self._limits.start_seconds):
-                return await _Worker.start(self._limits.stop_seconds)
+                return await _Worker.start(self._options, self._limits.stop_seconds)
         except (OSError, TimeoutError) as error:
             raise Unavailable(f"no worker for scripts could be started: {error}") from error
 
@@ -163,10 +164,10 @@ class _Worker(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     @staticmethod
-    async def start(stop_seconds: float) -> "_Worker":
+    async def start(options: Sequence[str], stop_seconds: float) -> "_Worker":
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-I", "-m", "karmada.interpreter.lua.worker", str(theirs.fileno())]
+            command = [sys.executable, "-I", "-m", "karmada.interpreter.lua.worker", str(theirs.fileno()), *options]
             process = await asyncio.to_thread(
                 subprocess.Popen,
                 command,

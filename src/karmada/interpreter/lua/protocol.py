@@ -11,6 +11,8 @@ from struct import Struct
 LENGTH = Struct("!I")
 LARGEST_ANSWER = 32 * 2**20
 READY = b"[]"
+WITH_PRIORITY = "with-priority"
+"""Tells a worker that requirements name the priority class."""
 
 
 class Result(StrEnum):

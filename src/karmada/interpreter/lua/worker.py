@@ -1,4 +1,4 @@
-"""The process that runs scripts: `python -m karmada.interpreter.lua.worker FD`.
+"""The process that runs scripts: `python -m karmada.interpreter.lua.worker FD [with-priority]`.
 
 It trusts nothing it is given to run. Before the first script it gives up what it does not need: it cannot start
 processes, write files, dump its memory or use more memory than its share; each call gets a share of processor time, so
@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from karmada.interpreter.lua.engine import Call, CallFailed, Engine
-from karmada.interpreter.lua.protocol import LENGTH, READY, ErrorClass, Result, frame
+from karmada.interpreter.lua.protocol import LENGTH, READY, WITH_PRIORITY, ErrorClass, Result, frame
 
 ADDRESS_SPACE = 512 * 2**20
 CPU_SECONDS = 3
@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 
 def main(arguments: list[str]) -> int:
     with socket.socket(fileno=int(arguments[0])) as connection:
-        engine = Engine()
+        engine = Engine(with_priority=WITH_PRIORITY in arguments)
         lock_down()
         connection.sendall(frame(READY))
         while (request := _receive(connection)) is not None:
