@@ -1,0 +1,1 @@
+"""karmada-descheduler: takes replicas back from clusters that cannot run them, so that others get them."""
