@@ -174,6 +174,13 @@ def test_defaults(given: dict[str, Any], expected: dict[str, Any]) -> None:
         ),
         pytest.param({"type": "object", "required": ["k"]}, {}, "Required", "Required value", id="required"),
         pytest.param(
+            {"type": "array", "items": STRING, "minItems": 2},
+            ["a"],
+            "Invalid",
+            "Invalid value: 1: f in body should have at least 2 items",
+            id="too-few",
+        ),
+        pytest.param(
             {"type": "array", "items": STRING, "maxItems": 1},
             ["a", "b"],
             "TooMany",

@@ -205,6 +205,18 @@ def _too_many(kind: type[list[Any]] | type[dict[str, Any]], limit: int) -> Check
     return run
 
 
+def _too_few(kind: type[list[Any]] | type[dict[str, Any]], least: int, what: str) -> Check:
+    """The complaint shows how many there are, not what they are."""
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        if isinstance(value, kind) and len(value) < least:
+            detail = f"{{}} in body should have at least {least} {what}"
+            return [Finding("", "FieldValueInvalid", str(len(value)), detail)]
+        return None
+
+    return run
+
+
 def _value_checks(rules: dict[str, Any]) -> list[Check]:
     """Checks of the keywords about one value."""
     checks: list[Check] = []
@@ -221,13 +233,11 @@ def _value_checks(rules: dict[str, Any]) -> list[Check]:
     if (limit := rules.get("maxItems")) is not None:
         checks.append(_too_many(list, limit))
     if (fewest := rules.get("minItems")) is not None:
-        checks.append(_simple(lambda items: len(items) < fewest, list, detail=f"should have at least {fewest} items"))
+        checks.append(_too_few(list, fewest, "items"))
     if (limit := rules.get("maxProperties")) is not None:
         checks.append(_too_many(dict, limit))
     if (least := rules.get("minProperties")) is not None:
-        checks.append(
-            _simple(lambda fields: len(fields) < least, dict, detail=f"should have at least {least} properties")
-        )
+        checks.append(_too_few(dict, least, "properties"))
     return checks
 
 
