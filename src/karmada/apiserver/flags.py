@@ -50,10 +50,8 @@ IGNORED = (
     "requestheader-group-headers",
     "requestheader-username-headers",
     "runtime-config",
-    "service-account-key-file",
     "service-account-lookup",
     "service-account-max-token-expiration",
-    "service-account-signing-key-file",
     "service-node-port-range",
     "shutdown-delay-duration",
     "storage-backend",
@@ -100,6 +98,10 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--token-auth-file", type=Path, help="fixed tokens: token,user,uid,groups per line")
     flags.add_argument("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="allow anonymous requests")
     flags.add_argument("--service-account-issuer", default="", help="issuer of service account tokens")
+    flags.add_argument("--service-account-signing-key-file", type=Path, help="key that signs service account tokens")
+    flags.add_argument(
+        "--service-account-key-file", type=Path, action="append", default=[], help="further keys whose tokens count"
+    )
     flags.add_argument("--service-cluster-ip-range", default="10.96.0.0/16", help="range of cluster IPs")
     flags.add_argument("--audit-log-path", type=Path, help="file of the audit log (default: none is written)")
     flags.add_argument("--etcd-servers", default="", metavar="URLS", help="etcd endpoints; implies etcd storage")

@@ -39,6 +39,7 @@ def server_options(flags: argparse.Namespace) -> ApiServerOptions:
     serving = None
     if flags.tls_cert_file is not None:
         serving = (flags.tls_cert_file.read_bytes(), flags.tls_private_key_file.read_bytes())
+    signing: Path | None = flags.service_account_signing_key_file
     return ApiServerOptions(
         storage=_storage(flags, folder),
         folder=keys,
@@ -50,6 +51,8 @@ def server_options(flags: argparse.Namespace) -> ApiServerOptions:
         static_tokens=flags.token_auth_file.read_text() if flags.token_auth_file is not None else "",
         anonymous=flags.anonymous_auth,
         issuer=flags.service_account_issuer,
+        signing_key=signing.read_bytes() if signing is not None else b"",
+        token_keys=[path.read_bytes() for path in flags.service_account_key_file],
         key_prefix=flags.etcd_prefix,
     )
 

@@ -117,6 +117,10 @@ class ApiServerOptions:
     """What refusals of the storage call the place of objects."""
     anonymous: bool = True
     issuer: str = ""
+    signing_key: bytes = b""
+    """Key (PEM) that signs service account tokens, instead of one of the server's own."""
+    token_keys: Sequence[bytes] = ()
+    """Further keys (PEM) whose tokens count."""
     now: Callable[[], float] = time.time
     random: Random = field(default_factory=SystemRandom)
     """Where uids, generated names and addresses come from; a seeded one makes a server repeat itself."""
@@ -137,6 +141,8 @@ class ApiServer:
             client_ca=options.client_ca,
             anonymous=options.anonymous,
             issuer=options.issuer,
+            signing_key=options.signing_key,
+            token_keys=options.token_keys,
             clock=options.now,
         )
         self.audit = AuditLog(options.audit) if options.audit is not None else None

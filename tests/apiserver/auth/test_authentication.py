@@ -275,3 +275,29 @@ def test_every_header_needs_its_permission(headers, message):
     with pytest.raises(Failure) as failure:
         impersonate(rbac, UserInfo("u"), headers)
     assert (failure.value.code, failure.value.message) == (403, message)
+
+
+def rsa_pem() -> bytes:
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    from karmada.apiserver.auth.pki import private_pem
+
+    return private_pem(rsa.generate_private_key(65537, 2048))
+
+
+def test_keys_can_be_rotated_and_be_rsa(objects, clock):
+    from karmada.apiserver.auth import jwt
+    from karmada.apiserver.auth.service_accounts import ServiceAccountTokens
+
+    objects.put("serviceaccounts", "ns", "sa")
+    old_pem = rsa_pem()
+    old = ServiceAccountTokens(jwt.SigningKey(old_pem), objects, clock, lambda: "x")
+    token = old.mint("ns", "sa", "uid-sa", old.audiences, 600)
+    new = ServiceAccountTokens(
+        jwt.SigningKey(jwt.generate_key()), objects, clock, lambda: "x", accepted=[jwt.PublicKey.load(old_pem)]
+    )
+    assert new.verify(token).user.name == "system:serviceaccount:ns:sa"
+    assert [key["alg"] for key in new.key_set()["keys"]] == ["ES256", "RS256"]
+    assert new.configuration()["id_token_signing_alg_values_supported"] == ["ES256", "RS256"]
+    without = ServiceAccountTokens(jwt.SigningKey(jwt.generate_key()), objects, clock, lambda: "x")
+    assert without.verify(token) == "invalid signature, no keys found"

@@ -32,7 +32,11 @@ SERVICE_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "
 
 
 class Identity:
-    """Identity of one server. `client_ca` are further CAs (PEM) whose client certificates count."""
+    """Identity of one server.
+
+    `client_ca` are further CAs (PEM) whose client certificates count, `token_keys` further keys (PEM) whose tokens do;
+    `signing_key` signs tokens instead of a key of the server's own.
+    """
 
     def __init__(
         self,
@@ -43,6 +47,8 @@ class Identity:
         client_ca: bytes = b"",
         anonymous: bool = True,
         issuer: str = "",
+        signing_key: bytes = b"",
+        token_keys: Sequence[bytes] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.rbac = RbacAuthorizer()
@@ -53,6 +59,8 @@ class Identity:
         self._client_ca = client_ca
         self._anonymous = anonymous
         self._issuer = issuer
+        self._signing = signing_key
+        self._token_keys = token_keys
         self._clock = clock
 
     @cached_property
@@ -71,7 +79,12 @@ class Identity:
 
         issuer = self._issuer or service_accounts.DEFAULT_ISSUER
         return service_accounts.ServiceAccountTokens(
-            jwt.SigningKey(self._signing_key()), self.objects, self._clock, lambda: str(uuid.uuid4()), issuer
+            jwt.SigningKey(self._signing or self._own_signing_key()),
+            self.objects,
+            self._clock,
+            lambda: str(uuid.uuid4()),
+            issuer,
+            accepted=[jwt.PublicKey.load(pem) for pem in self._token_keys],
         )
 
     @cached_property
@@ -105,7 +118,7 @@ class Identity:
             certificate, key = ensure_serving(self._folder, self.authority, names)
         return server_context(certificate, key, self.authority.certificate_pem + self._client_ca)
 
-    def _signing_key(self) -> bytes:
+    def _own_signing_key(self) -> bytes:
         from karmada.apiserver.auth import jwt
         from karmada.apiserver.auth.pki import write_file
 
