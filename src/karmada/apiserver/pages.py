@@ -14,6 +14,17 @@ from karmada.apiserver.requests.routing import not_served
 from karmada.apiserver.resources import JSONObject, ResourceType
 
 _TEXT = "text/plain; charset=utf-8"
+_ROOTS = (
+    "/.well-known/openid-configuration",
+    "/healthz",
+    "/livez",
+    "/metrics",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openid/v1/jwks",
+    "/readyz",
+    "/version",
+)
 _HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
 KUBERNETES_VERSION = {
     "major": "1",
@@ -58,6 +69,8 @@ class ServerPages:
         head, _, check = path[1:].partition("/")
         if "/" + head in _HEALTH:
             return self._health("/" + head, check, params)
+        if path == "/":
+            return Answer(200, orjson.dumps({"paths": self._roots()}))
         if path == "/version":
             return Answer(200, orjson.dumps(KUBERNETES_VERSION))
         if path == "/.well-known/openid-configuration":
@@ -81,6 +94,14 @@ class ServerPages:
         if accept and not any(media in accept for media in known):
             return Answer(406, b"", "")
         return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
+
+    def _roots(self) -> list[str]:
+        versions = {(served.type.group, served.type.version) for served in self._catalog}
+        paths = {"/api", "/api/v1", "/apis", *_ROOTS}
+        for group, version in versions:
+            if group:
+                paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
+        return sorted(paths)
 
     def _health(self, page: str, check: str, params: Mapping[str, str]) -> Answer:
         checks = self._ready()

@@ -88,7 +88,7 @@ def patch_body(call: Call, kind: PatchType) -> Any:
             raise bad_request(f"error decoding patch: {text}")
     if len(body) > _MAX_OPERATIONS:
         text = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(body)}"
-        raise Failure(413, "RequestEntityTooLarge", f"Request entity is too large: limit is {text}")
+        raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: {text}")
     return body
 
 

@@ -31,6 +31,7 @@ class Watch(NamedTuple):
 
     call: Call
     watcher: Watcher
+    after: int
     seconds: float
 
 
@@ -60,7 +61,7 @@ async def open_watch(context: Context, call: Call) -> Watch:
         )
     except Compacted as error:
         raise gone(f"too old resource version: {after} ({error.oldest})") from None
-    return Watch(call, watcher, _seconds(options))
+    return Watch(call, watcher, after, _seconds(options))
 
 
 def _seconds(options: ListOptions) -> float:
@@ -77,7 +78,7 @@ async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEve
             async for events in watcher:
                 yield events
         except Compacted as error:
-            raise gone(f"too old resource version: {error.oldest}") from None
+            raise gone(f"too old resource version: {watch.after} ({error.oldest})") from None
         except TooSlow as error:
             raise Failure(410, "Expired", f"too old resource version: {error}") from None
         finally:
