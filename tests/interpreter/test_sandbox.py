@@ -131,6 +131,19 @@ async def test_nothing_outlives_a_call(patient: Pool, body: str, replicas: int) 
     await assert_goes_on(patient)
 
 
+async def test_compiled_code_is_no_script(patient: Pool) -> None:
+    with pytest.raises(ScriptError) as failure:
+        await call(patient, Script.of("\x1bLJ\x02\x02" + "\x00" * 20))
+    assert failure.value.error_class is ErrorClass.SYNTAX
+    await assert_goes_on(patient)
+
+
+async def test_result_that_is_too_large_ends_the_call_and_others_go_on(patient: Pool) -> None:
+    with pytest.raises(ScriptError):
+        await call(patient, function(DOUBLE.format(n=23) + "return 1, { s = s }"))
+    await assert_goes_on(patient)
+
+
 async def test_endless_code_outside_of_functions_is_ended_too() -> None:
     pool = Pool(STRICT)
     with pytest.raises(ScriptError) as failure:

@@ -97,7 +97,11 @@ class Pool:
                 await self._ask(worker, [script.key, script.text], self._limits.start_seconds, script)
                 worker.scripts.add(script.key)
             request = [script.key, names, arguments, references, result]
-            return await self._ask(worker, request, self._limits.call_seconds, script)
+            outcome = await self._ask(worker, request, self._limits.call_seconds, script)
+            if not _is_valid(outcome, result):
+                worker.is_fit = False
+                raise ScriptError(ErrorClass.RUNTIME, "the script's worker gave no valid answer")
+            return outcome
 
     async def _ask(self, worker: "_Worker", request: list[Any], seconds: float, script: Script) -> Any:
         """The answer of a worker, which is fit for more unless it gave none or ran out of memory."""
@@ -105,16 +109,20 @@ class Pool:
         worker.is_fit = False
         try:
             async with asyncio.timeout(seconds):
-                error_class, outcome = await worker.ask(message)
+                answer = await worker.ask(message)
         except TimeoutError:
             self._suspects.add(script.key)
             raise ScriptError(ErrorClass.TIMEOUT, f"the script ran for longer than {seconds:g}s") from None
         except ConnectionError as error:
             raise ScriptError(ErrorClass.RUNTIME, "the script ended its worker") from error
-        worker.is_fit = error_class != ErrorClass.MEMORY and len(worker.scripts) < self._limits.scripts
-        if error_class:
-            raise ScriptError(ErrorClass(error_class), outcome)
-        return outcome
+        match answer:
+            case ["", outcome]:
+                worker.is_fit = len(worker.scripts) < self._limits.scripts
+                return outcome
+            case [str(error_class), str(text)] if error_class in ErrorClass.__members__.values():
+                worker.is_fit = error_class != ErrorClass.MEMORY
+                raise ScriptError(ErrorClass(error_class), text)
+        raise ScriptError(ErrorClass.RUNTIME, "the script's worker gave no valid answer")
 
     @contextlib.asynccontextmanager
     async def _worker(self) -> AsyncIterator["_Worker"]:
@@ -231,6 +239,19 @@ class _Worker(asyncio.Protocol):
     def _fail(self, error: Exception) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(error)
+
+
+def _is_valid(outcome: Any, result: Result) -> bool:
+    """A worker runs code of strangers, so what it says is not taken on trust either."""
+    match result:
+        case Result.REPLICAS:
+            is_pair = isinstance(outcome, list) and len(outcome) == 2
+            return is_pair and isinstance(outcome[0], int) and isinstance(outcome[1], dict | list | None)
+        case Result.BOOLEAN:
+            return isinstance(outcome, bool)
+        case Result.TABLE:
+            return isinstance(outcome, dict | list)
+    return isinstance(outcome, dict | list | None)
 
 
 def _encode(request: list[Any]) -> bytes:

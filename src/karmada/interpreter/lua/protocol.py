@@ -9,7 +9,8 @@ from enum import StrEnum
 from struct import Struct
 
 LENGTH = Struct("!I")
-LARGEST_ANSWER = 32 * 2**20
+LARGEST_ANSWER = 4 * 2**20
+"""No API server stores an object of this size, and reading one takes the event loop a few milliseconds."""
 READY = b"[]"
 WITH_PRIORITY = "with-priority"
 """Tells a worker that requirements name the priority class."""

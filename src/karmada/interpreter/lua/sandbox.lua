@@ -6,7 +6,7 @@
 local fetch, kube_call = ...
 
 local error, pcall, type, pairs, next, select, tostring, tonumber = error, pcall, type, pairs, next, select, tostring, tonumber
-local setmetatable, setfenv, loadstring, unpack = setmetatable, setfenv, loadstring, unpack
+local setmetatable, setfenv, load, unpack = setmetatable, setfenv, load, unpack
 local floor, format, find, gmatch, gsub = math.floor, string.format, string.find, string.gmatch, string.gsub
 
 if jit then jit.off() end
@@ -145,8 +145,9 @@ end
 
 -- Calls ---------------------------------------------------------------------------------------------------------------
 
+-- Text only: compiled code could do what no text can.
 local function compile(script)
-  return loadstring(script, "=<string>")
+  return load(script, "=<string>", "t")
 end
 
 -- Runs the script, then the first of its functions that is named. Gives a word and what came back.

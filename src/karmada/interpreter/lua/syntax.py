@@ -11,6 +11,6 @@ def syntax_error(script: str) -> str:
 
     if not _parser:
         runtime = lupa.LuaRuntime(register_eval=False, register_builtins=False, unpack_returned_tuples=True)
-        _parser.append(runtime.eval('function(script) return loadstring(script, "=<string>") end'))
+        _parser.append(runtime.eval('function(script) return load(script, "=<string>", "t") end'))
     parsed = _parser[0](script)
     return str(parsed[1]) if isinstance(parsed, tuple) else ""
