@@ -34,11 +34,12 @@ class CustomizableInterpreter(LayeredInterpreter):
         limits: Limits | None = None,
         report: Report | None = None,
     ) -> None:
-        self._pool = Pool(limits, with_priority=gates.enabled("ResourceQuotaEstimate"))
+        with_priority = gates.enabled("ResourceQuotaEstimate")
+        self._pool = Pool(limits, with_priority=with_priority)
         self._scripts = LuaLevel(self._pool, {})
         self._webhooks = WebhookLevel(post, locate=locate)
         python = RulesLevel("python plug-in", plugins.rules)
-        bundled = RulesLevel("bundled", bundled_rules(now))
+        bundled = RulesLevel("bundled", bundled_rules(now, with_priority=with_priority))
         super().__init__(self._scripts, self._webhooks, python, bundled, native_level(gates, now), report=report)
 
     def configure(

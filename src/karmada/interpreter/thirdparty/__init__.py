@@ -31,6 +31,10 @@ from karmada.interpreter.thirdparty import (
     united_deployment,
     volcano_job,
 )
+from karmada.interpreter.thirdparty.priority import without_priority
+
+_FLINK = GroupVersionKind("flink.apache.org", "v1beta1", "FlinkDeployment")
+"""Names the priority class of its pods whatever the gates say."""
 
 _KINDS: dict[GroupVersionKind, KindRules] = {
     GroupVersionKind("apps.kruise.io", "v1alpha1", "AdvancedCronJob"): advanced_cron_job.RULES,
@@ -51,7 +55,7 @@ _KINDS: dict[GroupVersionKind, KindRules] = {
     GroupVersionKind("source.toolkit.fluxcd.io", "v1beta2", "HelmRepository"): helm_repository.RULES,
     GroupVersionKind("source.toolkit.fluxcd.io", "v1beta2", "OCIRepository"): oci_repository.RULES,
     GroupVersionKind("batch.volcano.sh", "v1alpha1", "Job"): volcano_job.RULES,
-    GroupVersionKind("flink.apache.org", "v1beta1", "FlinkDeployment"): flink_deployment.RULES,
+    _FLINK: flink_deployment.RULES,
     GroupVersionKind("kubeflow.org", "v1", "PyTorchJob"): py_torch_job.RULES,
     GroupVersionKind("kubeflow.org", "v1", "TFJob"): tf_job.RULES,
     GroupVersionKind("kubeflow.org", "v2beta1", "MPIJob"): mpi_job.RULES,
@@ -62,6 +66,9 @@ _KINDS: dict[GroupVersionKind, KindRules] = {
 }
 
 
-def bundled_rules(now: Callable[[], str]) -> dict[GroupVersionKind, KindRules]:
-    """The rules of every bundled kind; `now` gives the time as objects record it."""
-    return {**_KINDS, GroupVersionKind("kubeflow.org", "v1", "Notebook"): notebook.rules(now)}
+def bundled_rules(now: Callable[[], str], *, with_priority: bool = False) -> dict[GroupVersionKind, KindRules]:
+    """The rules of every bundled kind; `now` and `with_priority` as in the settings of native rules."""
+    rules = {**_KINDS, GroupVersionKind("kubeflow.org", "v1", "Notebook"): notebook.rules(now)}
+    if with_priority:
+        return rules
+    return {kind: its_rules if kind == _FLINK else without_priority(its_rules) for kind, its_rules in rules.items()}

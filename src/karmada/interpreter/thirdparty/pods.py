@@ -35,13 +35,13 @@ def _check(amount: int | float | str) -> None:
 
 def requirements(tree: Any) -> ReplicaRequirements | None:
     """What one replica needs. As in the reference, amounts are read once more, which respells some of them."""
-    found = replica_requirements(template_of(tree).spec, with_priority=False)
+    found = replica_requirements(template_of(tree).spec, with_priority=True)
     return None if found is None else structs.replace(found, resource_request=respelled(found.resource_request))
 
 
 def part_requirements(tree: Any) -> ComponentReplicaRequirements | None:
     """The same for one part of a workload."""
-    found = component_requirements(template_of(tree).spec, with_priority=False)
+    found = component_requirements(template_of(tree).spec, with_priority=True)
     return None if found is None else structs.replace(found, resource_request=respelled(found.resource_request))
 
 
