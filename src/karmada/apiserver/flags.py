@@ -28,7 +28,6 @@ IGNORED = (
     "etcd-compaction-interval",
     "etcd-count-metric-poll-period",
     "etcd-servers-overrides",
-    "event-ttl",
     "feature-gates",
     "goaway-chance",
     "insecure-port",
@@ -103,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
         "--service-account-key-file", type=Path, action="append", default=[], help="further keys whose tokens count"
     )
     flags.add_argument("--service-cluster-ip-range", default="10.96.0.0/16", help="range of cluster IPs")
+    flags.add_argument("--event-ttl", default="1h0m0s", help="how long events are kept (default: %(default)s)")
     flags.add_argument("--audit-log-path", type=Path, help="file of the audit log (default: none is written)")
     flags.add_argument("--etcd-servers", default="", metavar="URLS", help="etcd endpoints; implies etcd storage")
     flags.add_argument("--etcd-prefix", default="/registry", help="prefix of all keys in etcd (default: %(default)s)")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from karmada.api import duration
 from karmada.apiserver.flags import parse
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
@@ -46,6 +47,7 @@ def server_options(flags: argparse.Namespace) -> ApiServerOptions:
         controllers=not flags.no_controllers,
         service_range=flags.service_cluster_ip_range,
         audit=flags.audit_log_path,
+        event_seconds=duration.seconds(flags.event_ttl),
         client_ca=flags.client_ca_file.read_bytes() if flags.client_ca_file is not None else b"",
         serving=serving,
         static_tokens=flags.token_auth_file.read_text() if flags.token_auth_file is not None else "",

@@ -51,6 +51,8 @@ from karmada.apiserver.controllers.certificates import CertificateController
 from karmada.apiserver.controllers.cluster_info import BootstrapSigner
 from karmada.apiserver.controllers.cluster_roles import ClusterRoleAggregation
 from karmada.apiserver.controllers.custom_resources import CustomResources
+from karmada.apiserver.controllers.event_ttl import DEFAULT_SECONDS as EVENT_SECONDS
+from karmada.apiserver.controllers.event_ttl import EventExpiry
 from karmada.apiserver.controllers.expiry import Expiry
 from karmada.apiserver.controllers.garbage import GarbageCollector
 from karmada.apiserver.controllers.namespaces import NamespaceController
@@ -71,6 +73,7 @@ from karmada.apiserver.requests.pipeline import Pipeline, Special, Verb
 from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
 from karmada.apiserver.requests.subresources.connect import Backends, Connect
 from karmada.apiserver.requests.subresources.finalize import finalize
+from karmada.apiserver.requests.subresources.pod_parts import ephemeral_containers, resize
 from karmada.apiserver.requests.subresources.pods import bind, evict
 from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
 from karmada.apiserver.requests.subresources.scale import scale
@@ -107,6 +110,8 @@ class ApiServerOptions:
     """Where cluster IPs come from."""
     audit: Path | None = None
     """Where to write the audit log; None writes none."""
+    event_seconds: float = EVENT_SECONDS
+    """How long events are kept."""
     client_ca: bytes = b""
     """Further CAs (PEM) whose client certificates count."""
     serving: tuple[bytes, bytes] | None = None
@@ -178,6 +183,7 @@ class ApiServer:
             CertificateController(self.context, self.identity),
             Expiry(self.context),
             BootstrapSigner(self.context),
+            EventExpiry(self.context, options.event_seconds),
         ]
         self._http: HttpServer | None = None
 
@@ -293,6 +299,8 @@ class ApiServer:
             ("", "bindings", ""): bind,
             ("", "pods", "binding"): bind,
             ("", "pods", "eviction"): evict,
+            ("", "pods", "ephemeralcontainers"): ephemeral_containers,
+            ("", "pods", "resize"): resize,
             ("", "namespaces", "finalize"): finalize,
             ("", "serviceaccounts", "token"): token_handler(self.identity),
             ("certificates.k8s.io", "certificatesigningrequests", "approval"): approval,

@@ -218,3 +218,20 @@ async def test_expired_bootstrap_tokens_are_removed(api):
         return False
 
     await eventually(is_gone)
+
+
+async def test_events_are_forgotten_after_their_time():
+    now = 1000.0
+    from karmada.apiserver.server import ApiServer, ApiServerOptions
+
+    events = GroupVersionResource("", "v1", "events")
+    async with ApiServer(ApiServerOptions(event_seconds=0.01, now=lambda: now)) as running:
+        client = Api(running)
+        body = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default", "name": "x", "kind": "Pod"}}
+        await client.transport.send(Request(Verb.CREATE, events, "default", body=body))
+        now += 1.0
+
+        async def is_gone():
+            return running.store.get(("", "events"), "default", "e") is None
+
+        await eventually(is_gone)

@@ -1,0 +1,95 @@
+"""`pods/ephemeralcontainers` and `pods/resize`: doors through which one part of a running pod changes."""
+
+from collections.abc import Callable
+
+from karmada.apiserver.failures import invalid, not_found
+from karmada.apiserver.requests import conforming, metadata, patch, reading
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.resources import FieldError, JSONObject
+
+Take = Callable[[Call, JSONObject, JSONObject], None]
+"""Takes over from the wanted pod (second) into the current one (third) what the door may change."""
+
+
+async def ephemeral_containers(context: Context, call: Call) -> Answer:
+    """Add containers for debugging; those that are there stay as they are."""
+    return await _part(context, call, _take_ephemeral)
+
+
+async def resize(context: Context, call: Call) -> Answer:
+    """Change requests and limits of the containers."""
+    return await _part(context, call, _take_resources)
+
+
+async def _part(context: Context, call: Call, take: Take) -> Answer:
+    if call.verb == "get":
+        item = context.store.get(call.served.key, call.namespace, call.name)
+        if item is None:
+            raise not_found("", "pods", call.name)
+        return await reading.one(call, item.body, revision=item.revision)
+    options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
+    if call.verb == "update":
+        body = conforming.decode(context, call, options.field_validation)
+        metadata.check_name(call, metadata.ensure(body))
+
+        def wanted(current: JSONObject) -> JSONObject:
+            return body
+
+    else:
+        kind = patch.patch_type(call)
+        document = patch.patch_body(call, kind)
+
+        def wanted(current: JSONObject) -> JSONObject:
+            new: JSONObject = patch.patched(call, kind, document, current)
+            conforming.conform(call, new, options.field_validation)
+            return new
+
+    def build(current: JSONObject) -> JSONObject:
+        # The current pod is changed below, and patches share its parts.
+        new = wanted(conforming.copied(current))
+        current["metadata"]["resourceVersion"] = metadata.ensure(new).get("resourceVersion") or ""
+        take(call, new, current)
+        return current
+
+    return await modify(context, Change(call, options, build, Door.OTHER))
+
+
+def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:
+    spec = current.setdefault("spec", {})
+    old = {container["name"]: container for container in spec.get("ephemeralContainers") or ()}
+    wanted = (new.get("spec") or {}).get("ephemeralContainers") or []
+    kept = {container["name"]: container for container in wanted}
+    if any(kept.get(name) != container for name, container in old.items()):
+        text = "Forbidden: existing ephemeral containers may not be changed or removed"
+        raise invalid("", "Pod", call.name, [FieldError("FieldValueForbidden", "spec.ephemeralContainers", text)])
+    taken = {container["name"] for field in ("containers", "initContainers") for container in spec.get(field) or ()}
+    errors = [
+        FieldError(
+            "FieldValueDuplicate",
+            f"spec.ephemeralContainers[{index}].name",
+            f'Duplicate value: "{container["name"]}"',
+        )
+        for index, container in enumerate(wanted)
+        if container["name"] in taken
+    ]
+    if errors:
+        raise invalid("", "Pod", call.name, errors)
+    if wanted:
+        spec["ephemeralContainers"] = wanted
+    if "generation" in current["metadata"] and len(wanted) != len(old):
+        current["metadata"]["generation"] += 1
+
+
+def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> None:
+    changed = False
+    for field in ("containers", "initContainers"):
+        wanted = {container["name"]: container for container in (new.get("spec") or {}).get(field) or ()}
+        for container in (current.get("spec") or {}).get(field) or ():
+            resources = (wanted.get(container["name"]) or {}).get("resources")
+            if resources is not None and resources != container.get("resources"):
+                container["resources"] = resources
+                changed = True
+    if changed and "generation" in current["metadata"]:
+        current["metadata"]["generation"] += 1
