@@ -1,0 +1,157 @@
+"""What can be wrong with a member as its clients see it. The cluster itself goes on working behind its broken door.
+
+A `Gate` holds the present faults of one member. It stands before both doors: the HTTP listener and transports in the same
+process. Controllers of the member itself go around it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import orjson
+
+from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery import errors
+from karmada.machinery.clock import Clock
+from karmada.machinery.transport import Request, Transport, WatchStream
+
+HANGS = 3600.0
+"""Seconds that a hanging API server lets its clients wait."""
+
+
+class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Everything that can be wrong at once."""
+
+    down: bool = False
+    """Nobody listens."""
+    hanging: bool = False
+    """Requests are taken and never answered."""
+    slow_milliseconds: int = 0
+    """Every answer takes this much longer."""
+    rejecting: int = 0
+    """Every request is answered with this status code (500 to 599)."""
+    certificate_expired: bool = False
+    """The serving certificate is out of date."""
+    clock_skew_seconds: float = 0.0
+    """How far the member's clock is ahead."""
+
+    def __post_init__(self) -> None:
+        if self.rejecting and not 500 <= self.rejecting <= 599:
+            raise ValueError(f"rejecting: {self.rejecting} is not a status code between 500 and 599")
+        if self.slow_milliseconds < 0:
+            raise ValueError("slowMilliseconds must not be negative")
+
+
+class Gate:
+    """The faults of one member, enforced."""
+
+    def __init__(self, clock: Clock, faults: Faults = Faults()) -> None:
+        self._clock = clock
+        self.faults = faults
+        self._broken = asyncio.Event()
+
+    def set(self, faults: Faults) -> None:
+        """Change what is wrong; open watches break when the member goes down or hangs."""
+        self.faults = faults
+        if faults.down or faults.rejecting:
+            self._broken.set()
+            self._broken = asyncio.Event()
+
+    async def pass_through(self) -> None:
+        """Wait as long as the faults say; raises what they do to a request."""
+        faults = self.faults
+        if faults.down:
+            raise errors.Unavailable("connection refused: the member is down")
+        if faults.certificate_expired:
+            raise errors.Unavailable("the certificate of the member has expired")
+        if faults.slow_milliseconds:
+            await self._clock.sleep(faults.slow_milliseconds / 1000)
+        if faults.hanging:
+            await self._clock.sleep(HANGS)
+            raise errors.Timeout("the member did not answer")
+        if faults.rejecting:
+            raise errors.from_status(faults.rejecting, {"message": "the member rejects requests on purpose"})
+
+    def handler(self, inner: Handler) -> Handler:
+        """The HTTP handler behind this gate."""
+
+        async def gated(request: HttpRequest) -> HttpAnswer:
+            try:
+                await self.pass_through()
+            except errors.ApiError as error:
+                code = self.faults.rejecting or 503
+                status = {
+                    "kind": "Status",
+                    "apiVersion": "v1",
+                    "metadata": {},
+                    "status": "Failure",
+                    "message": error.message,
+                    "reason": "ServiceUnavailable" if code == 503 else "InternalError",
+                    "code": code,
+                }
+                return HttpResponse(code, orjson.dumps(status))
+            return await inner(request)
+
+        return gated
+
+    def transport(self, inner: Transport) -> "GatedTransport":
+        """A transport behind this gate."""
+        return GatedTransport(self, inner)
+
+    async def until_broken(self, stream: WatchStream) -> WatchStream:
+        """The events of a watch until a fault ends it."""
+        broken = asyncio.ensure_future(self._broken.wait())
+        try:
+            while True:
+                following = asyncio.ensure_future(anext(stream, None))
+                await asyncio.wait((following, broken), return_when=asyncio.FIRST_COMPLETED)
+                if not following.done():
+                    following.cancel()
+                    await asyncio.gather(following, return_exceptions=True)
+                    raise errors.Unavailable("the connection broke: the member has a fault")
+                batch = following.result()
+                if batch is None:
+                    return
+                while self.faults.hanging:
+                    await self._clock.sleep(1)
+                yield batch
+        finally:
+            broken.cancel()
+
+
+class GatedTransport:
+    """A transport that suffers the faults of a member."""
+
+    def __init__(self, gate: Gate, inner: Transport) -> None:
+        self._gate = gate
+        self._inner = inner
+
+    async def send(self, request: Request) -> bytes:
+        """Pass on, within the request's deadline."""
+        try:
+            async with asyncio.timeout(request.timeout):
+                await self._gate.pass_through()
+                return await self._inner.send(request)
+        except TimeoutError:
+            raise errors.Timeout("the member did not answer in time") from None
+
+    @asynccontextmanager
+    async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
+        """Pass on; faults end the stream."""
+        await self._gate.pass_through()
+        async with self._inner.watch(request) as stream:
+            events = self._gate.until_broken(stream)
+            try:
+                yield events
+            finally:
+                await events.aclose()  # type: ignore[attr-defined]
+
+    async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
+        """Pass on."""
+        await self._gate.pass_through()
+        return await self._inner.raw(method, path, body, accept)
+
+    async def close(self) -> None:
+        """Pass on."""
+        await self._inner.close()

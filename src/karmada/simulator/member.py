@@ -1,0 +1,170 @@
+"""One simulated cluster.
+
+    async with Member(MemberSpec("member1")) as member:
+        await member.client.resource(DEPLOYMENTS).create(...)       # as a client in the same process
+        await member.listen()                                       # as any client: member.kubeconfig
+
+`client` and everything that comes over HTTP suffer the member's faults; `inside` does not.
+"""
+
+import random
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from types import TracebackType
+
+import msgspec
+
+from karmada.apiserver.admission.model import AdmissionPlugin
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.apiserver.storage.base import Storage
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import AlreadyExists
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import JSONObject, Transport
+from karmada.simulator.behaviour import Behaviour
+from karmada.simulator.faults import Faults, Gate
+from karmada.simulator.listener import Listener
+from karmada.simulator.nodes import nodes_of
+from karmada.simulator.spec import MemberSpec
+from karmada.simulator.workloads.context import Workloads
+from karmada.simulator.workloads.everything import start
+from karmada.simulator.workloads.kinds import NODES
+
+MANAGER = "kube-controller-manager"
+
+
+class Member:
+    """See the module. `folder` keeps keys and certificates between runs, `storage` the objects."""
+
+    def __init__(
+        self,
+        spec: MemberSpec,
+        *,
+        clock: Clock = REAL,
+        random: Random | None = None,
+        folder: Path | None = None,
+        storage: Storage | None = None,
+        admission: Sequence[AdmissionPlugin] = (),
+    ) -> None:
+        self.spec = spec
+        self.clock = clock
+        self.random = random or _unpredictable()
+        self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
+        self.behaviour.dead_nodes |= set(spec.dead_nodes)
+        options = ApiServerOptions(folder=folder, admission=admission, now=self._now, random=self.random)
+        if storage is not None:
+            options.storage = storage
+        self.server = ApiServer(options)
+        self.gate = Gate(clock, spec.faults)
+        self._listener = Listener(self.server, self.gate)
+        self._supervisor: Supervisor | None = None
+
+    async def __aenter__(self) -> "Member":
+        await self.server.__aenter__()
+        self._supervisor = Supervisor(self.clock, Random(self.random.getrandbits(64)))
+        await self._register_nodes()
+        workloads = Workloads(
+            Client(self.server.direct(ADMIN, MANAGER), field_manager=MANAGER),
+            self._supervisor,
+            self.behaviour,
+            clock=self.clock,
+            random=Random(self.random.getrandbits(64)),
+        )
+        start(workloads)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self._listener.stop()
+        if self._supervisor is not None:
+            await self._supervisor.stop()
+        await self.server.__aexit__(kind, error, at)
+
+    @property
+    def name(self) -> str:
+        """Its name in the fleet."""
+        return self.spec.name
+
+    # Ways in.
+
+    def transport(self, user: UserInfo = ADMIN, agent: str = "karmada") -> Transport:
+        """A way in for a client in this process, which suffers the member's faults."""
+        return self.gate.transport(self.server.direct(user, agent))
+
+    @cached_property
+    def client(self) -> Client:
+        """A client as the administrator, which suffers the member's faults."""
+        return Client(self.transport(), field_manager="karmada")
+
+    @cached_property
+    def inside(self) -> Client:
+        """A client as the administrator that always works."""
+        return Client(self.server.direct(), field_manager="karmada")
+
+    async def listen(self, host: str = "127.0.0.1", port: int | None = None, hosts: Sequence[str] = ()) -> int:
+        """Serve HTTPS; the port."""
+        return await self._listener.listen(host, self.spec.port if port is None else port, hosts)
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return self._listener.url
+
+    @cached_property
+    def kubeconfig(self) -> JSONObject:
+        """How its administrator gets in over HTTPS; `listen` comes first."""
+        from karmada.apiserver.auth.kubeconfig import kubeconfig
+
+        authority = self.server.identity.authority
+        certificate, key = authority.issue_client("kubernetes-admin", ("system:masters",))
+        return kubeconfig(
+            self.url,
+            authority.certificate_pem,
+            cluster=self.name,
+            user=f"{self.name}-admin",
+            certificate=certificate,
+            key=key,
+        )
+
+    # What goes wrong.
+
+    @property
+    def faults(self) -> Faults:
+        """What is wrong now."""
+        return self.gate.faults
+
+    async def set_faults(self, faults: Faults) -> None:
+        """Change what is wrong."""
+        self.gate.set(faults)
+        await self._listener.follow(faults)
+
+    async def change_faults(self, **changes: object) -> None:
+        """Change some of what is wrong: `change_faults(down=True)`."""
+        await self.set_faults(msgspec.structs.replace(self.faults, **changes))
+
+    def set_node_down(self, name: str, down: bool = True) -> None:
+        """Have the kubelet of a node die, or come back."""
+        (self.behaviour.dead_nodes.add if down else self.behaviour.dead_nodes.discard)(name)
+        self.behaviour.changed()
+
+    # Inside.
+
+    def _now(self) -> float:
+        return self.clock.now() + self.gate.faults.clock_skew_seconds
+
+    async def _register_nodes(self) -> None:
+        nodes = Client(self.server.direct(ADMIN, "kubelet"), field_manager="kubelet").resource(NODES)
+        for node in nodes_of(self.spec, self._now()):
+            try:
+                await nodes.create(node)
+            except AlreadyExists:
+                continue
+
+
+def _unpredictable() -> Random:
+    return random.SystemRandom()

@@ -1,0 +1,72 @@
+"""The Node objects of a member, as their kubelets would register them."""
+
+from collections.abc import Iterator
+
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.transport import JSONObject
+from karmada.simulator.spec import MemberSpec, NodePool
+from karmada.simulator.workloads.node import healthy
+
+VERSION = "v1.36.0"
+
+
+def nodes_of(spec: MemberSpec, now: float) -> Iterator[JSONObject]:
+    """All nodes of a member."""
+    number = 0
+    for pool in spec.node_pools:
+        names = pool.nodes or [_name(spec, pool, index) for index in range(1, pool.count + 1)]
+        for name in names:
+            yield _node(spec, pool, name, number, now)
+            number += 1
+
+
+def _name(spec: MemberSpec, pool: NodePool, index: int) -> str:
+    return f"{spec.name}-{pool.name}-{index}" if len(spec.node_pools) > 1 else f"{spec.name}-node-{index}"
+
+
+def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float) -> JSONObject:
+    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    if spec.topology_labels:
+        labels["kubernetes.io/arch"] = "amd64"
+        zone = pool.zone or (spec.zones[number % len(spec.zones)] if spec.zones else "")
+        for label, value in (("topology.kubernetes.io/region", spec.region), ("topology.kubernetes.io/zone", zone)):
+            if value:
+                labels[label] = value
+    capacity = {"cpu": pool.cpu, "memory": pool.memory, "pods": str(pool.pods), **pool.resources}
+    node: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels | pool.labels},
+        "spec": {},
+        "status": {
+            "capacity": capacity,
+            "allocatable": capacity,
+            "addresses": [
+                {"type": "InternalIP", "address": f"10.{number >> 16 & 127}.{number >> 8 & 255}.{number & 255 or 1}"},
+                {"type": "Hostname", "address": name},
+            ],
+            "nodeInfo": {
+                "architecture": "amd64",
+                "operatingSystem": "linux",
+                "kubeletVersion": VERSION,
+                "kubeProxyVersion": "",
+                "containerRuntimeVersion": "simulated://1",
+                "kernelVersion": "simulated",
+                "osImage": "simulated",
+                "machineID": name,
+                "systemUUID": name,
+                "bootID": name,
+            },
+        },
+    }
+    if pool.annotations:
+        node["metadata"]["annotations"] = pool.annotations
+    if pool.taints:
+        node["spec"]["taints"] = [
+            {"key": taint.key, "effect": taint.effect} | ({"value": taint.value} if taint.value else {})
+            for taint in pool.taints
+        ]
+    node["status"]["conditions"] = [
+        condition | {"lastHeartbeatTime": rfc3339(now)} for condition in healthy({"status": {}}, now)
+    ]
+    return node

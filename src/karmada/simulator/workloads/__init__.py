@@ -1,0 +1,1 @@
+"""What makes workloads run: one module per kind, wired together in `everything`."""
