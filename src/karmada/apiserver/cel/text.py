@@ -129,11 +129,11 @@ def _shown(value: Any) -> str:
 
 def find(text: str, pattern: str) -> str:
     match = compiled(pattern).search(text)
-    return match[0] if match else ""
+    return str(match[0]) if match else ""
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in compiled(pattern).finditer(text)]
+    found = [str(match[0]) for match in compiled(pattern).finditer(text)]
     return found if limit < 0 else found[:limit]
 
 

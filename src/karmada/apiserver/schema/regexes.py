@@ -1,62 +1,64 @@
-"""Regular expressions in RE2 syntax, as schemas and CEL use them, run by Python's engine.
+"""Regular expressions of schemas and CEL: RE2, whose time is linear in the text.
 
-The dialects differ little: `\\z` is `\\Z` here, and named classes like `[[:alpha:]]` are spelled out. An expression
-that RE2 would reject, because it needs backtracking, is refused: users must not write what no other server takes.
+Expressions come from whoever may write a CRD, texts from whoever may write an object. Python's own engine backtracks:
+`^[!-~]+([\\t ]?[!-~]+)*$`, from a widely used CRD, would let forty characters stop the server.
 """
 
-import re
+from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": "\\x00-\\x7F",
-    "blank": "\\t ",
-    "cntrl": "\\x00-\\x1F\\x7F",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": "\\t\\n\\v\\f\\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
-}
-_NAMED_CLASS = re.compile(r"\[:(\^?)(\w+):\]")
-_BACKTRACKING = re.compile(r"\(\?(?:[=!]|<[=!]|\(|P=|>)|(?<!\\)\\[1-9]")
+_SHORT = 128
 
 
 class BadExpression(ValueError):
-    """An expression that cannot be used; the text is in the words of RE2."""
+    """An expression that cannot be used; the text says why, as Go programs print it."""
 
 
 @lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The compiled expression; ASCII classes as in RE2."""
-    found = _BACKTRACKING.search(pattern)
-    if found is not None:
-        what = "invalid escape sequence" if found[0].startswith("\\") else "invalid or unsupported Perl syntax"
-        raise BadExpression(f"error parsing regexp: {what}: `{found[0]}`")
-    text = _NAMED_CLASS.sub(lambda match: _CLASSES.get(match[2], match[0]), pattern).replace("\\z", "\\Z")
+def compiled(pattern: str) -> Any:
+    """The compiled expression, with the methods of a Python pattern."""
+    re2: Any = import_module("re2")
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return re.compile(text, re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise BadExpression(f"error parsing regexp: {_in_re2_words(error, pattern)}") from None
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        cause = error.args[0] if error.args else b""
+        text = cause.decode(errors="replace") if isinstance(cause, bytes) else str(cause)
+        raise BadExpression(f"error parsing regexp: {_in_go_words(text, pattern)}") from None
 
 
-def _in_re2_words(error: Exception, pattern: str) -> str:
-    text = str(error)
-    if "unterminated character set" in text:
-        position = getattr(error, "pos", 0) or 0
-        return f"missing closing ]: `{pattern[position:]}`"
-    if "missing ), unterminated subpattern" in text:
-        return f"missing closing ): `{pattern}`"
-    if "unbalanced parenthesis" in text:
-        return f"unexpected ): `{pattern}`"
-    if "nothing to repeat" in text:
-        position = getattr(error, "pos", 0) or 0
-        return f"missing argument to repetition operator: `{pattern[position : position + 1]}`"
-    if "bad escape (end of pattern)" in text:
-        return "trailing backslash at end of expression: ``"
-    return f"{text}: `{pattern}`"
+@lru_cache(maxsize=8192)
+def _search_short(pattern: str, text: str) -> bool:
+    return compiled(pattern).search(text) is not None
+
+
+def searcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a text matches somewhere. Short texts repeat (names, reasons, types) and are remembered."""
+    search = compiled(pattern).search
+
+    def run(text: str) -> bool:
+        return _search_short(pattern, text) if len(text) < _SHORT else search(text) is not None
+
+    return run
+
+
+_GO_WORDS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+}
+
+
+def _in_go_words(text: str, pattern: str) -> str:
+    reason, _, part = text.partition(": ")
+    words = _GO_WORDS.get(reason, reason)
+    if words in ("missing closing )", "unexpected )"):
+        part = pattern
+    return f"{words}: `{part}`"

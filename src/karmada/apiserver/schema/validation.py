@@ -14,7 +14,7 @@ from karmada.api.field_errors import FieldError, quoted
 from karmada.apiserver.schema.formats import format_check
 from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
-from karmada.apiserver.schema.regexes import compiled
+from karmada.apiserver.schema.regexes import searcher
 
 Path = str
 
@@ -223,8 +223,8 @@ def _value_checks(rules: dict[str, Any]) -> list[Check]:
     if "enum" in rules:
         checks.append(_enum(rules["enum"]))
     if (pattern := rules.get("pattern")) is not None:
-        search = compiled(pattern).search
-        checks.append(_simple(lambda text: search(text) is None, str, detail=f"should match '{pattern}'"))
+        found = searcher(pattern)
+        checks.append(_simple(lambda text: not found(text), str, detail=f"should match '{pattern}'"))
     if (limit := rules.get("maxLength")) is not None:
         checks.append(_too_long(limit))
     if (minimum := rules.get("minLength")) is not None:
