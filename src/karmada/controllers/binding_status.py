@@ -30,7 +30,7 @@ from karmada.machinery.transport import JSONObject
 from karmada.works.status import aggregate, is_fully_applied
 
 NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
-GATHERING = 0.02
+GATHERING = 0.05
 """Seconds in which reports of several Works are gathered into one write."""
 _SUCCESS = "All works have been successfully applied"
 _FAILURE = "Failed to apply all works, see status.aggregatedStatus for details"

@@ -11,7 +11,7 @@ The shapes are those of core/v1 events as other components write them, so `kubec
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -30,6 +30,8 @@ BURST = 25
 REFILL = 300.0
 REMEMBERED = 4096
 WAITING = 1000
+GATHERING = 0.1
+"""Seconds in which what happens again is only counted. Writing can wait: people read events, nothing acts on them."""
 ATTEMPTS = 3
 
 
@@ -72,6 +74,7 @@ class _Happening(NamedTuple):
     reason: str
     message: str
     at: float
+    times: int = 1
 
 
 class _Recent(Generic[V]):
@@ -116,7 +119,8 @@ class EventRecorder:
         self._component = component
         self._host = host
         self._clock = clock
-        self._waiting: deque[_Happening] = deque()
+        self._waiting: dict[Hashable, _Happening] = {}
+        """What is to be written, in order; the same thing happening again is counted here, not written twice."""
         self._wake = asyncio.Event()
         self._tokens: _Recent[_Tokens] = _Recent()
         self._groups: _Recent[_Group] = _Recent()
@@ -127,23 +131,26 @@ class EventRecorder:
     def event(self, about: ObjectReference, type_: str, reason: str, message: str) -> None:
         """Note an event; it is written soon, folded with others, or dropped when there are too many."""
         now = self._clock.now()
-        if len(self._waiting) >= WAITING or not self._allowed(about, now):
+        key = (about[:5], type_, reason, message)
+        known = self._waiting.get(key)
+        if (known is None and len(self._waiting) >= WAITING) or not self._allowed(about, now):
             self.dropped += 1
             return
-        self._waiting.append(_Happening(about, type_, reason, message, now))
+        self._waiting[key] = _Happening(about, type_, reason, message, now, known.times + 1 if known else 1)
         self._wake.set()
 
     async def run(self) -> None:
         """Write what was noted until cancelled."""
         while True:
             await self._wake.wait()
+            await self._clock.sleep(GATHERING)
             self._wake.clear()
             await self.flush()
 
     async def flush(self) -> None:
         """Write everything noted so far."""
         while self._waiting:
-            await self._write(self._waiting.popleft())
+            await self._write(self._waiting.pop(next(iter(self._waiting))))
 
     def _allowed(self, about: ObjectReference, now: float) -> bool:
         tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
@@ -154,7 +161,7 @@ class EventRecorder:
 
     def _folded(self, happening: _Happening) -> tuple[Hashable, str]:
         """What makes this event the same as another, and the message to write."""
-        about, type_, reason, message, now = happening
+        about, type_, reason, message, now, _ = happening
         key = (about[:5], type_, reason)
         group = self._groups.get(key)
         if group is None or now - group.last > INTERVAL:
@@ -207,19 +214,20 @@ class EventRecorder:
                 "source": {"component": self._component} | ({"host": self._host} if self._host else {}),
                 "firstTimestamp": moment,
                 "lastTimestamp": moment,
-                "count": 1,
+                "count": happening.times,
                 "type": happening.type,
                 "eventTime": None,
                 "reportingComponent": self._component,
                 "reportingInstance": self._host,
             }
         )
-        return _Logged(name, 1)
+        return _Logged(name, happening.times)
 
     async def _count(self, happening: _Happening, message: str, known: _Logged) -> _Logged:
-        patch = {"count": known.times + 1, "lastTimestamp": rfc3339(happening.at), "message": message}
+        times = known.times + happening.times
+        patch = {"count": times, "lastTimestamp": rfc3339(happening.at), "message": message}
         await self._events.patch(known.name, patch, happening.about.namespace or "default")
-        return known._replace(times=known.times + 1)
+        return known._replace(times=times)
 
     def _stamp(self) -> int:
         """Nanoseconds since the epoch, never the same twice."""
