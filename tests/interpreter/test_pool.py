@@ -6,6 +6,7 @@ import signal
 from typing import Any
 
 import pytest
+import uvloop
 
 from karmada.interpreter.lua.pool import Limits, Pool, Script, ScriptError
 from karmada.interpreter.lua.protocol import Result
@@ -92,6 +93,18 @@ async def test_worker_that_has_seen_many_scripts_is_replaced() -> None:
         pids.update(pool.idle)
     assert len(pids) == 2
     await pool.close()
+
+
+def test_pool_works_on_the_event_loop_of_the_product() -> None:
+    async def use() -> None:
+        pool = Pool(Limits(workers=1, call_seconds=2))
+        assert await call(pool, GOOD, 3) == [3, None]
+        with pytest.raises(ScriptError):
+            await call(pool, ENDLESS)
+        assert await call(pool, GOOD, 4) == [4, None]
+        await pool.close()
+
+    uvloop.run(use())
 
 
 async def test_closed_pool_says_so() -> None:

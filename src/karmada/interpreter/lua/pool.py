@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -190,7 +190,7 @@ class _Worker(asyncio.Protocol):
         try:
             ours.setblocking(False)
             ready = worker._expect()
-            await asyncio.get_running_loop().create_connection(lambda: worker, sock=ours)
+            await asyncio.get_running_loop().create_unix_connection(lambda: worker, sock=ours)
             await ready
         except BaseException:
             ours.close()
@@ -218,8 +218,8 @@ class _Worker(asyncio.Protocol):
         return self._waiting
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not every event loop derives its transports from asyncio's class.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._received += data
