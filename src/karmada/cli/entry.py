@@ -66,7 +66,9 @@ def scheduler() -> int:
 
 def scheduler_estimator() -> int:
     """karmada-scheduler-estimator."""
-    return _missing("karmada-scheduler-estimator")
+    from karmada.estimator.main import main
+
+    return main()
 
 
 def search() -> int:

@@ -6,6 +6,7 @@ are already. Whoever answers over the wire makes it 0, because there negative nu
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.native import Pod, ResourceQuota
@@ -21,6 +22,11 @@ from karmada.scheduler.core.assumptions import AssumedWorkload
 from karmada.scheduler.core.simulation import Demand, Simulation
 from karmada.scheduler.estimators.messages import ReplicasRequest, SetsRequest, UnschedulableRequest
 
+if TYPE_CHECKING:
+    from karmada.estimator.columns import NodeColumns
+
+MANY = 256
+"""From so many nodes on columns pay."""
 NODE_PLUGIN, QUOTA_PLUGIN = "NodeResourceEstimator", "ResourceQuotaEstimator"
 
 
@@ -46,6 +52,7 @@ class Answers:
         self._cluster = cluster
         self._member = member
         self._protects = gates.enabled("SchedulingOvercommitProtection")
+        self._columns: NodeColumns | None = None
         self._by_nodes = is_enabled(NODE_PLUGIN)
         self._by_quotas = is_enabled(QUOTA_PLUGIN) and gates.enabled("ResourceQuotaEstimate")
 
@@ -79,7 +86,13 @@ class Answers:
             places, simulation = self._simulation(assumed)
             allowed_places = frozenset(places[name] for name in nodes.admitting(claim))
             return min(UNLIMITED, simulation.room(Demand(0, {**asked, PODS: 1}, allowed_places)))
-        return min(UNLIMITED, nodes.room(asked, claim))
+        if len(nodes) < MANY:
+            return min(UNLIMITED, nodes.room(asked, claim))
+        if self._columns is None:
+            from karmada.estimator.columns import NodeColumns
+
+            self._columns = NodeColumns(nodes)
+        return min(UNLIMITED, self._columns.room(asked, claim))
 
     def _simulation(self, assumed: Iterable[AssumedWorkload]) -> tuple[dict[str, int], Simulation]:
         nodes = self._member.nodes
