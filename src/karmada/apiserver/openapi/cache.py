@@ -5,7 +5,7 @@ The built-in definitions of the v2 document are joined from the generated table 
 
 import hashlib
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -65,24 +65,33 @@ class OpenAPI:
         if path == "/openapi/v2":
             return self._swagger()
         if path == "/openapi/v2" + _AS_PROTOBUF:
-            return protobuf.encode(orjson.loads(self._swagger()))
+            return self._swagger_protobuf()
         if path == "/openapi/v3":
             return orjson.dumps({"paths": self._index()})
         if path.startswith("/openapi/v3/"):
             return self._version(path.removeprefix("/openapi/v3/"))
         return None
 
-    def _swagger(self) -> bytes:
-        types = self._types()
-        parts = [b'"%b":%b' % (name.encode(), definitions.encoded(name)) for name in definitions.names()]
-        for type_ in types:
+    def _definitions(self) -> Iterator[tuple[str, bytes]]:
+        """All definitions of the v2 document, encoded; the built-in ones as they are in the table."""
+        for name in definitions.names():
+            yield name, definitions.encoded(name)
+        for type_ in self._types():
             if not type_.schema.name:
                 name = schema_name(type_)
                 own = custom.object_schema(type_, self._source(type_), v2.REF, v2=True)
-                parts.append(orjson.dumps(name) + b":" + orjson.dumps(own))
-                parts.append(orjson.dumps(f"{name}List") + b":" + orjson.dumps(custom.list_schema(type_, v2.REF)))
-        head = orjson.dumps({**v2.head(VERSION), "paths": v2.all_paths(types)})
-        return head[:-1] + b',"definitions":{' + b",".join(parts) + b"}}"
+                yield name, orjson.dumps(own)
+                yield f"{name}List", orjson.dumps(custom.list_schema(type_, v2.REF))
+
+    def _swagger(self) -> bytes:
+        head = orjson.dumps(v2.head(VERSION))[:-1]
+        paths = b",".join(orjson.dumps(chunk)[1:-1] for chunk in v2.path_chunks(self._types()))
+        schemas = b",".join(b"%b:%b" % (orjson.dumps(name), body) for name, body in self._definitions())
+        return b'%b,"paths":{%b},"definitions":{%b}}' % (head, paths, schemas)
+
+    def _swagger_protobuf(self) -> bytes:
+        schemas = ((name, orjson.loads(body)) for name, body in self._definitions())
+        return protobuf.encode(v2.head(VERSION), v2.path_chunks(self._types()), schemas)
 
     def _index(self) -> JSONObject:
         names = ["api", "apis", "version"]

@@ -38,22 +38,23 @@ _BODY = {"name": (2, _TEXT), "in": (3, _TEXT), "required": (4, _FLAG)}
 _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
 
 
-def encode(document: JSONObject) -> bytes:
-    """A v2 document as bytes."""
-    info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
-    paths = b"".join(_message(2, _named(path, _path_item(item))) for path, item in document["paths"].items())
+def encode(head: JSONObject, paths: Iterable[JSONObject], definitions: Iterable[tuple[str, JSONObject]]) -> bytes:
+    """A v2 document as bytes, given in parts so that it need not be in memory as a whole."""
+    info = _text(1, head["info"]["title"]) + _text(2, head["info"]["version"])
+    items = b"".join(_message(2, _named(path, _path_item(item))) for chunk in paths for path, item in chunk.items())
+    schemas = b"".join(_message(1, _named(name, _schema(schema))) for name, schema in definitions)
     security = b"".join(
         _message(12, b"".join(_message(1, _named(name, _texts(1, scopes))) for name, scopes in item.items()))
-        for item in document.get("security") or ()
+        for item in head.get("security") or ()
     )
-    keys = _map(document.get("securityDefinitions") or {}, _api_key)
+    keys = _map(head.get("securityDefinitions") or {}, _api_key)
     return b"".join(
         (
-            _text(1, document["swagger"]),
+            _text(1, head["swagger"]),
             _message(2, info),
-            _message(8, paths),
-            _message(9, _map(document["definitions"], _schema)),
-            _message(10, _map(document.get("parameters") or {}, _parameter)),
+            _message(8, items),
+            _message(9, schemas),
+            _message(10, _map(head.get("parameters") or {}, _parameter)),
             security,
             _message(13, keys),
         )

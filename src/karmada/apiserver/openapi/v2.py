@@ -1,6 +1,6 @@
 """OpenAPI v2 (Swagger): one document for everything. Old kubectl and many generators read it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from karmada.apiserver.discovery.documents import by_version
@@ -156,27 +156,25 @@ def _plain(ident: str, name: str, tags: list[str]) -> Paths:
     return {"": [Operation("get", ident, "", None, returns=(("200", name), ("401", "")))]}
 
 
-def all_paths(types: Iterable[ResourceType]) -> JSONObject:
-    """The paths of the whole document."""
-    items: JSONObject = {}
+def path_chunks(types: Iterable[ResourceType]) -> Iterator[JSONObject]:
+    """The paths of the whole document, one group version at a time: together they are large."""
 
-    def plain(path: str, ident: str, name: str, tags: list[str]) -> None:
-        items[path] = path_items(_plain(ident, name, tags), tags)[""]
+    def plain(path: str, ident: str, name: str, tags: list[str]) -> JSONObject:
+        return {path: path_items(_plain(ident, name, tags), tags)[""]}
 
-    plain("/api/", "getCoreAPIVersions", f"{META}APIVersions", ["core"])
-    plain("/apis/", "getAPIVersions", f"{META}APIGroupList", ["apis"])
+    yield plain("/api/", "getCoreAPIVersions", f"{META}APIVersions", ["core"])
+    yield plain("/apis/", "getAPIVersions", f"{META}APIGroupList", ["apis"])
     for group, versions in by_version(types).items():
         if group:
             ident = f"get{words(group)}APIGroup"
-            plain(f"{root(group)}/", ident, f"{META}APIGroup", [tag(group)])
+            yield plain(f"{root(group)}/", ident, f"{META}APIGroup", [tag(group)])
         for version, found in versions.items():
-            items.update(path_items(version_paths(group, version, found), [tag(group, version)]))
+            yield path_items(version_paths(group, version, found), [tag(group, version)])
     for path, ident, tags in (
         ("/.well-known/openid-configuration/", "getServiceAccountIssuerOpenIDConfiguration", ["WellKnown"]),
         ("/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", ["openid"]),
     ):
-        plain(path, ident, "", tags)
-    info = "io.k8s.apimachinery.pkg.version.Info"
-    plain("/version/", "getCodeVersion", info, ["version"])
-    items["/version/"]["get"].update({"consumes": ["application/json"], "produces": ["application/json"]})
-    return dict(sorted(items.items()))
+        yield plain(path, ident, "", tags)
+    version_info = plain("/version/", "getCodeVersion", "io.k8s.apimachinery.pkg.version.Info", ["version"])
+    version_info["/version/"]["get"].update({"consumes": ["application/json"], "produces": ["application/json"]})
+    yield version_info
