@@ -152,7 +152,10 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         new = request.object
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
-    conforming.validate(call, new, old, errors, change.door is Door.STATUS)
+    if change.door is not Door.OTHER:
+        conforming.validate(call, new, old, errors, change.door is Door.STATUS)
+    elif errors:
+        raise invalid(served.type.group, served.kind, call.name, errors)
     meta = new["metadata"]
     metadata.tidy(meta)
     if strategy.generation and change.door is Door.MAIN and not metadata.same_generation(served.type, new, old):
