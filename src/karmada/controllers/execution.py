@@ -137,7 +137,7 @@ class ExecutionController:
         self._versions.record(which, await collection.update(orjson.dumps(desired)))
 
     async def _remove(self, work: Work, cluster: Cluster) -> Result:
-        if finalizers.WORK not in work.metadata.finalizers:
+        if finalizers.WORK not in work.metadata.finalizers or not await self._is_present(work):
             return DONE
         if is_ready(cluster):
             try:
@@ -154,6 +154,15 @@ class ExecutionController:
             work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
         )
         return DONE
+
+    async def _is_present(self, work: Work) -> bool:
+        """Whether the server still has this very Work: a cache loaded from a replica that lags may show one long gone,
+        and what is in the member by now belongs to its successor."""
+        try:
+            present = await self._context.client.of(Work).get(work.metadata.name, work.metadata.namespace)
+        except NotFound:
+            return False
+        return present.metadata.uid == work.metadata.uid
 
     async def _delete(self, manifest: JSONObject, member: Member) -> None:
         observed, collection = await self._observed(manifest, member)
