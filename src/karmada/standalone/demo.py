@@ -124,8 +124,16 @@ async def _members(hub: Client) -> list[str]:
 
 
 async def _ready(hub: Client, replicas: int) -> bool:
-    status = (await hub.resource(DEPLOYMENTS).get("nginx", "default")).get("status") or {}
-    return bool(status.get("readyReplicas") == replicas)
+    """Whether every cluster runs its share, and all of them together the whole."""
+    template = await hub.resource(DEPLOYMENTS).get("nginx", "default")
+    binding = await hub.resource(BINDINGS).get("nginx-deployment", "default")
+    shares = {share["name"]: share["replicas"] for share in binding["spec"].get("clusters") or ()}
+    running = {
+        item["clusterName"]: (item.get("status") or {}).get("readyReplicas", 0)
+        for item in binding["status"].get("aggregatedStatus") or ()
+    }
+    total = (template.get("status") or {}).get("readyReplicas")
+    return sum(shares.values()) == total == replicas and shares == running
 
 
 async def _favoured(hub: Client, name: str) -> bool:
