@@ -49,7 +49,9 @@ def controller_manager() -> int:
 
 def descheduler() -> int:
     """karmada-descheduler."""
-    return _missing("karmada-descheduler")
+    from karmada.descheduler.main import main
+
+    return main()
 
 
 def metrics_adapter() -> int:

@@ -15,6 +15,8 @@ from karmada.scheduler.component import (
 )
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.decisions_route import PREFIX, by_review, decisions_route
+from karmada.scheduler.estimators.accurate import GrpcEstimator
+from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
 from karmada.scheduler.plugins.choice import choose
 from karmada.scheduler.service import DEFAULT_NAME, Scheduler, SchedulerOptions
 
@@ -28,7 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         informers = InformerFactory(process.client, process.supervisor)
         recorder = EventRecorder(process.client, options.name)
         process.supervisor.start("events", recorder.run)
-        scheduler = Scheduler(process.client, informers, recorder, options)
+        estimator = None
+        if flags.enable_scheduler_estimator:
+            estimator = GrpcEstimator(connections_of(flags), flags.disable_scheduler_estimator_in_pull_mode)
+        scheduler = Scheduler(process.client, informers, recorder, options, estimator=estimator)
         process.registry.register(scheduler.metrics)
         process.door.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
         await scheduler.run()
@@ -61,6 +66,20 @@ def add_estimator_flags(made: ArgumentParser) -> None:
     add("--scheduler-estimator-cert-file", default="", help="Certificate to show them.")
     add("--scheduler-estimator-key-file", default="", help="Key of that certificate.")
     add_truth(made, "--insecure-skip-estimator-verify", False, "Do not check their certificates.")
+
+
+def connections_of(flags: Namespace) -> Connections:
+    """The connections to estimators that the flags describe."""
+    address = EstimatorAddress(
+        flags.scheduler_estimator_service_prefix,
+        flags.scheduler_estimator_service_namespace,
+        flags.scheduler_estimator_port,
+        flags.scheduler_estimator_ca_file,
+        flags.scheduler_estimator_cert_file,
+        flags.scheduler_estimator_key_file,
+        flags.insecure_skip_estimator_verify,
+    )
+    return Connections(address, flags.scheduler_estimator_timeout)
 
 
 def options_of(flags: Namespace) -> SchedulerOptions:

@@ -66,6 +66,10 @@ class AccurateEstimator(Protocol):
         """The answers by cluster; empty when they cannot be had."""
         ...
 
+    def forget(self, cluster: str) -> None:
+        """The cluster is gone."""
+        ...
+
 
 class Scheduler:
     """One scheduler of one control plane."""
@@ -126,6 +130,8 @@ class Scheduler:
         for change in changes:
             if change.new is None:
                 self.snapshot.remove(change.key.name)
+                if self._estimator is not None:
+                    self._estimator.forget(change.key.name)
                 continue
             self.snapshot.put(change.new.value)
             if change.old is None:

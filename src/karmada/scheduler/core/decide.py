@@ -84,6 +84,17 @@ def fitting_names(
     return list(names), sets
 
 
+def fits_anywhere(
+    snapshot: Snapshot, binding: Binding, settings: Settings, framework: Framework
+) -> tuple[Request | None, list[Cluster]]:
+    """The clusters that fit the affinity term in use, with the request they were asked for."""
+    for request in requests(snapshot, binding, settings):
+        return request, [
+            cluster for cluster in snapshot.clusters.values() if not framework.rejections(cluster, request)
+        ]
+    return None, []
+
+
 def terms_to_try(binding: Binding) -> Sequence[ClusterAffinityTerm]:
     """The affinity terms from the one in use; from the first when everything is scheduled anew."""
     placement = binding.spec.placement

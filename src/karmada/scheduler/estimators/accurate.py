@@ -48,6 +48,10 @@ class GrpcEstimator:
         """Replicas that wait for a node; -1 when nobody can tell."""
         return await self._ask(request.cluster, UNSCHEDULABLE, request.encode())
 
+    def forget(self, cluster: str) -> None:
+        """The member is gone."""
+        self._connections.forget(cluster)
+
     async def _ask(self, cluster: str, method: str, question: bytes) -> int:
         data = await self._connections.ask(cluster, method, question)
         if data is None:

@@ -62,6 +62,7 @@ class Connections:
         self._clock = clock
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._blamed: dict[str, float] = {}
+        self._closing: set[asyncio.Future[None]] = set()
         self._under_way: dict[tuple[str, str, bytes], asyncio.Task[bytes | None]] = {}
 
     async def ask(self, cluster: str, method: str, request: bytes) -> bytes | None:
@@ -79,17 +80,20 @@ class Connections:
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def drop(self, cluster: str) -> None:
+    def forget(self, cluster: str) -> None:
         """The member is gone."""
         self._blamed.pop(cluster, None)
         channel = self._channels.pop(cluster, None)
         if channel is not None:
-            await channel.close(None)
+            closing = asyncio.ensure_future(channel.close(None))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Close all connections."""
         for cluster in list(self._channels):
-            await self.drop(cluster)
+            self.forget(cluster)
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _call(self, cluster: str, method: str, request: bytes) -> bytes | None:
         import grpc
