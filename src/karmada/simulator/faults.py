@@ -1,11 +1,11 @@
 """What can be wrong with a member as its clients see it. The cluster itself goes on working behind its broken door.
 
-A `Gate` holds the present faults of one member. It stands before both doors: the HTTP listener and transports in the same
-process. Controllers of the member itself go around it.
+A `Gate` holds the present faults of one member. It stands before both doors: the HTTP listener and transports in
+the same process. Controllers of the member itself go around it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -14,7 +14,7 @@ import orjson
 from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse
 from karmada.machinery import errors
 from karmada.machinery.clock import Clock
-from karmada.machinery.transport import Request, Transport, WatchStream
+from karmada.machinery.transport import Request, Transport, WatchEvent, WatchStream
 
 HANGS = 3600.0
 """Seconds that a hanging API server lets its clients wait."""
@@ -46,7 +46,7 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
 class Gate:
     """The faults of one member, enforced."""
 
-    def __init__(self, clock: Clock, faults: Faults = Faults()) -> None:
+    def __init__(self, clock: Clock, faults: Faults) -> None:
         self._clock = clock
         self.faults = faults
         self._broken = asyncio.Event()
@@ -99,7 +99,7 @@ class Gate:
         """A transport behind this gate."""
         return GatedTransport(self, inner)
 
-    async def until_broken(self, stream: WatchStream) -> WatchStream:
+    async def until_broken(self, stream: WatchStream) -> AsyncGenerator[list[WatchEvent], None]:
         """The events of a watch until a fault ends it."""
         broken = asyncio.ensure_future(self._broken.wait())
         try:
@@ -145,7 +145,7 @@ class GatedTransport:
             try:
                 yield events
             finally:
-                await events.aclose()  # type: ignore[attr-defined]
+                await events.aclose()
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
         """Pass on."""

@@ -7,11 +7,10 @@
 `client` and everything that comes over HTTP suffer the member's faults; `inside` does not.
 """
 
-import random
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 from types import TracebackType
 
 import msgspec
@@ -20,6 +19,7 @@ from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import AlreadyExists
@@ -35,6 +35,8 @@ from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.kinds import NODES
 
 MANAGER = "kube-controller-manager"
+WORKERS = 8
+"""Of each controller where writes wait for a disk; in memory nothing waits."""
 
 
 class Member:
@@ -52,7 +54,7 @@ class Member:
     ) -> None:
         self.spec = spec
         self.clock = clock
-        self.random = random or _unpredictable()
+        self.random = random or SystemRandom()
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
         options = ApiServerOptions(folder=folder, admission=admission, now=self._now, random=self.random)
@@ -73,6 +75,7 @@ class Member:
             self.behaviour,
             clock=self.clock,
             random=Random(self.random.getrandbits(64)),
+            workers=1 if isinstance(self.server.options.storage, MemoryStorage) else WORKERS,
         )
         start(workloads)
         return self
@@ -164,7 +167,3 @@ class Member:
                 await nodes.create(node)
             except AlreadyExists:
                 continue
-
-
-def _unpredictable() -> Random:
-    return random.SystemRandom()

@@ -29,9 +29,8 @@ def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float) 
     if spec.topology_labels:
         labels["kubernetes.io/arch"] = "amd64"
         zone = pool.zone or (spec.zones[number % len(spec.zones)] if spec.zones else "")
-        for label, value in (("topology.kubernetes.io/region", spec.region), ("topology.kubernetes.io/zone", zone)):
-            if value:
-                labels[label] = value
+        topology = {"topology.kubernetes.io/region": spec.region, "topology.kubernetes.io/zone": zone}
+        labels |= {label: value for label, value in topology.items() if value}
     capacity = {"cpu": pool.cpu, "memory": pool.memory, "pods": str(pool.pods), **pool.resources}
     node: JSONObject = {
         "apiVersion": "v1",

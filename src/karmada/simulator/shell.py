@@ -1,8 +1,8 @@
 """A tiny shell: enough to look around in a simulated container, and for jobs to do what their command says.
 
 It knows `echo`, `printf`, `cat`, `env`, `hostname`, `sleep`, `exit` and a few more, variables, quotes, `;`, `&&`, `||`
-and redirection to nowhere. Nothing is executed anywhere: a command is a pure function of its surroundings to its output,
-exit code and duration.
+and redirection to nowhere. Nothing is executed anywhere: a command is a pure function of its surroundings to its
+output, exit code and duration.
 """
 
 import re

@@ -11,7 +11,8 @@
         cpu: "8"
         memory: 32Gi
 
-Unknown fields are errors that name the field. `count` on a member makes several of it: `edge` becomes `edge-1`, `edge-2`.
+Unknown fields are errors that name the field. `count` on a member makes several of it: `edge` becomes `edge-1`,
+`edge-2` and so on.
 """
 
 from pathlib import Path
@@ -36,7 +37,7 @@ class _Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """Strict about names."""
 
 
-class TaintSpec(_Spec):
+class TaintSpec(_Spec, frozen=True):
     """A taint of all nodes of a pool."""
 
     key: str
@@ -44,7 +45,7 @@ class TaintSpec(_Spec):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
 
-class NodePool(_Spec):
+class NodePool(_Spec, frozen=True):
     """Nodes that are alike."""
 
     name: str = "pool"
@@ -63,7 +64,7 @@ class NodePool(_Spec):
     """The zones of the member take turns when empty."""
 
 
-class MemberSpec(_Spec):
+class MemberSpec(_Spec, frozen=True):
     """One simulated cluster, or `count` of them."""
 
     name: str
@@ -88,7 +89,7 @@ class MemberSpec(_Spec):
     """Port of the API server; 0 lets the system choose."""
 
 
-class FleetSpec(_Spec):
+class FleetSpec(_Spec, frozen=True):
     """Several members."""
 
     members: tuple[MemberSpec, ...]
@@ -149,3 +150,14 @@ def _check_pool(fleet: str, member: str, pool: NodePool) -> None:
             Quantity.parse(text)
         except QuantityError as error:
             raise FleetError(f"{where}: {field}: {error}") from None
+
+
+def numbered(count: int) -> FleetSpec:
+    """Members like those of the fleet `three`, as many as wanted."""
+    if count < 1:
+        raise FleetError("a fleet needs at least one member")
+    models = load("three").members
+    members = tuple(
+        msgspec.structs.replace(models[number % len(models)], name=f"member{number + 1}") for number in range(count)
+    )
+    return FleetSpec(members)

@@ -1,4 +1,4 @@
-"""The life of containers: started, running, ended, restarted after a growing pause. Pure: time goes in, states come out."""
+"""The life of containers: started, running, ended, restarted after a growing pause. Pure: time in, states out."""
 
 from dataclasses import dataclass
 from math import inf
@@ -49,7 +49,11 @@ def course_of(pod: Pod, container: Container, behaviour: Behaviour) -> Course:
 def surroundings(pod: Pod, container: Container) -> shell.Surroundings:
     """What a command in a container sees."""
     hostname = pod.spec.hostname or pod.metadata.name
-    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": hostname, "HOME": "/root"}
+    env = {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOSTNAME": hostname,
+        "HOME": "/root",
+    }
     for entry in container.env or ():
         if isinstance(entry.get("value"), str):
             env[entry["name"]] = entry["value"]

@@ -58,7 +58,9 @@ class DeploymentController:
         if deployment is None:
             return DONE
         sets = sorted(self._sets.indexed("owner", deployment["metadata"]["uid"]), key=_age)
-        new = next((one for one in sets if same_template(one["spec"]["template"], deployment["spec"]["template"])), None)
+        new = next(
+            (one for one in sets if same_template(one["spec"]["template"], deployment["spec"]["template"])), None
+        )
         if not deployment["metadata"].get("deletionTimestamp"):
             new = await self._move(deployment, new, [one for one in sets if one is not new])
             if new is not None and all(one["metadata"]["uid"] != new["metadata"]["uid"] for one in sets):
@@ -221,7 +223,9 @@ class DeploymentController:
 
         def decide(seen: JSONObject) -> JSONObject:
             metadata = seen["metadata"]
-            return seen | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | {REVISION: revision}}}
+            return seen | {
+                "metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | {REVISION: revision}}
+            }
 
         outcome = await self._commit.commit(deployment, decide)
         return getattr(outcome, "value", deployment)
@@ -233,7 +237,8 @@ class DeploymentController:
         idle = [
             one
             for one in sorted(old, key=_revision)
-            if not replicas_of(one) and not (one.get("status") or {}).get("replicas")
+            if not replicas_of(one)
+            and not (one.get("status") or {}).get("replicas")
             and one["metadata"].get("generation", 0) <= (one.get("status") or {}).get("observedGeneration", 0)
         ]
         for one in idle[: max(0, len(old) - limit)]:

@@ -111,9 +111,7 @@ def _progressing(
         return _set(conditions, "True", "NewReplicaSetCreated", text, stamp, reason)
     if _moved(counts, old):
         text = f"{name} is progressing."
-        return with_condition(
-            conditions, "Progressing", "True", "ReplicaSetUpdated", text, stamp, lastUpdateTime=stamp
-        )
+        return with_condition(conditions, "Progressing", "True", "ReplicaSetUpdated", text, stamp, lastUpdateTime=stamp)
     since = present.get("lastUpdateTime") or present.get("lastTransitionTime") or stamp
     if reason != "ProgressDeadlineExceeded" and parse_rfc3339(since) + deadline <= parse_rfc3339(stamp):
         text = f"{name} has timed out progressing."

@@ -1,6 +1,7 @@
 """EndpointSlices: where the pods behind a Service are, and which of them serve."""
 
 import contextlib
+from functools import partial
 
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Result, own_key
@@ -60,7 +61,7 @@ class EndpointController:
         for name, one in wanted.items():
             # Refused in a namespace that is going away: then nobody needs it.
             with contextlib.suppress(NotFound, Forbidden):
-                await self._commit.ensure(name, key.namespace, lambda seen, one=one: _renewed(seen, one), present.get(name))
+                await self._commit.ensure(name, key.namespace, partial(_renewed, one), present.get(name))
         for name, one in present.items():
             if name not in wanted and _is_ours(one):
                 await self._commit.remove(one, _is_ours)
@@ -78,7 +79,7 @@ class EndpointController:
         for pod in pods:
             ports = ports_of(service, pod)
             groups.setdefault(repr(ports), (ports, []))[1].append(pod)
-        slices = []
+        slices: list[JSONObject] = []
         for ports, members in groups.values() or [(ports_of(service, None), [])]:
             for start in range(0, max(1, len(members)), LARGEST):
                 slices.append(self._slice(service, ports, members[start : start + LARGEST], len(slices)))
@@ -147,7 +148,7 @@ def ports_of(service: JSONObject, pod: Pod | None) -> list[JSONObject]:
     return found
 
 
-def _renewed(seen: JSONObject | None, wanted: JSONObject) -> JSONObject:
+def _renewed(wanted: JSONObject, seen: JSONObject | None) -> JSONObject:
     if seen is None:
         return wanted
     metadata = seen["metadata"] | {"labels": wanted["metadata"]["labels"]}

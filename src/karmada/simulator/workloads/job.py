@@ -1,4 +1,6 @@
-"""Jobs: pods that run to completion, tried again with growing pauses, until enough have succeeded or too many failed."""
+"""Jobs: pods that run to completion, tried again with growing pauses, until enough have succeeded
+or too many have failed.
+"""
 
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer
@@ -82,7 +84,7 @@ class JobController:
         if not failed:
             return 0.0
         ended = max(_finished(pod) for pod in failed)
-        pause = min(BACKOFF[1], BACKOFF[0] * 2 ** (len(failed) - 1))
+        pause = float(min(BACKOFF[1], BACKOFF[0] * 2 ** (len(failed) - 1)))
         return max(0.0, ended + pause - now)
 
     def _new(self, job: JSONObject, pods: list[Pod], count: int) -> list[JSONObject]:
@@ -144,9 +146,15 @@ def reported(job: JSONObject, judged: Verdict, active: list[Pod], now: float) ->
     known = find(conditions, "Suspended")
     if suspended:
         status.pop("startTime", None)
-        conditions = with_condition(conditions, "Suspended", "True", "JobSuspended", "Job suspended", stamp, lastProbeTime=stamp) if known is None or known["status"] != "True" else conditions
+        conditions = (
+            with_condition(conditions, "Suspended", "True", "JobSuspended", "Job suspended", stamp, lastProbeTime=stamp)
+            if known is None or known["status"] != "True"
+            else conditions
+        )
     elif known is not None and known["status"] == "True":
-        conditions = with_condition(conditions, "Suspended", "False", "JobResumed", "Job resumed", stamp, lastProbeTime=stamp)
+        conditions = with_condition(
+            conditions, "Suspended", "False", "JobResumed", "Job resumed", stamp, lastProbeTime=stamp
+        )
     if judged.ended:
         before = "SuccessCriteriaMet" if judged.ended == "Complete" else "FailureTarget"
         for type_ in (before, judged.ended):

@@ -1,8 +1,8 @@
 """Nodes: ready while their kubelet lives, tainted when it does not, with a heartbeat that costs next to nothing.
 
 Heartbeats are leases, renewed in small batches spread over the period, so that thousands of nodes make an even trickle
-of writes. A node whose kubelet is gone becomes unknown after `GRACE` seconds; pods leave it when the tolerations for its
-taint have run out.
+of writes. A node whose kubelet is gone becomes unknown after `GRACE` seconds; pods leave it when the tolerations for
+its taint have run out.
 """
 
 import contextlib

@@ -17,7 +17,7 @@ class View(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A part of an object."""
 
 
-class Owner(View):
+class Owner(View, frozen=True, gc=False):
     """A reference to an owner."""
 
     api_version: str = ""
@@ -27,7 +27,7 @@ class Owner(View):
     controller: bool | None = None
 
 
-class Meta(View):
+class Meta(View, frozen=True, gc=False):
     """Metadata without managed fields."""
 
     name: str = ""
@@ -47,7 +47,7 @@ class Meta(View):
         return next((owner for owner in self.owner_references or () if owner.controller), None)
 
 
-class Condition(View):
+class Condition(View, frozen=True, gc=False):
     """One condition of a status."""
 
     type: str
@@ -57,7 +57,7 @@ class Condition(View):
     last_transition_time: str | None = None
 
 
-class Port(View):
+class Port(View, frozen=True, gc=False):
     """A port of a container."""
 
     container_port: int = 0
@@ -66,14 +66,14 @@ class Port(View):
     host_port: int | None = None
 
 
-class Resources(View):
+class Resources(View, frozen=True, gc=False):
     """Requests and limits."""
 
     requests: dict[str, str | int | float] | None = None
     limits: dict[str, str | int | float] | None = None
 
 
-class Container(View):
+class Container(View, frozen=True, gc=False):
     """A container as asked for."""
 
     name: str
@@ -88,7 +88,7 @@ class Container(View):
     readiness_probe: dict[str, Any] | None = None
 
 
-class Toleration(View):
+class Toleration(View, frozen=True, gc=False):
     """Which taint a pod puts up with."""
 
     key: str = ""
@@ -98,20 +98,20 @@ class Toleration(View):
     toleration_seconds: int | None = None
 
 
-class ClaimSource(View):
+class ClaimSource(View, frozen=True, gc=False):
     """A volume that is a claim."""
 
     claim_name: str = ""
 
 
-class Volume(View):
+class Volume(View, frozen=True, gc=False):
     """A volume of a pod."""
 
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
 
 
-class PodSpec(View):
+class PodSpec(View, frozen=True, gc=False):
     """What a pod asks for."""
 
     node_name: str | None = None
@@ -132,7 +132,7 @@ class PodSpec(View):
     priority: int | None = None
 
 
-class State(View):
+class State(View, frozen=True, gc=False):
     """One state of a container."""
 
     reason: str | None = None
@@ -141,7 +141,7 @@ class State(View):
     finished_at: str | None = None
 
 
-class States(View):
+class States(View, frozen=True, gc=False):
     """The state a container is in."""
 
     waiting: State | None = None
@@ -149,7 +149,7 @@ class States(View):
     terminated: State | None = None
 
 
-class ContainerStatus(View):
+class ContainerStatus(View, frozen=True, gc=False):
     """A container as it is."""
 
     name: str = ""
@@ -159,7 +159,7 @@ class ContainerStatus(View):
     last_state: States = States()
 
 
-class PodStatus(View):
+class PodStatus(View, frozen=True, gc=False):
     """How a pod is."""
 
     phase: str = "Pending"
@@ -170,7 +170,7 @@ class PodStatus(View):
     container_statuses: list[ContainerStatus] | None = None
 
 
-class Pod(View):
+class Pod(View, frozen=True, gc=False):
     """A pod."""
 
     metadata: Meta
@@ -210,7 +210,7 @@ class Pod(View):
         return next((condition for condition in self.status.conditions or () if condition.type == type_), None)
 
 
-class Taint(View):
+class Taint(View, frozen=True, gc=False):
     """What keeps pods away from a node."""
 
     key: str
@@ -219,21 +219,21 @@ class Taint(View):
     time_added: str | None = None
 
 
-class NodeSpec(View):
+class NodeSpec(View, frozen=True, gc=False):
     """What people want of a node."""
 
     taints: list[Taint] | None = None
     unschedulable: bool | None = None
 
 
-class Address(View):
+class Address(View, frozen=True, gc=False):
     """One address of a node."""
 
     type: str
     address: str = ""
 
 
-class NodeStatus(View):
+class NodeStatus(View, frozen=True, gc=False):
     """How a node is."""
 
     allocatable: dict[str, str | int | float] | None = None
@@ -241,7 +241,7 @@ class NodeStatus(View):
     addresses: list[Address] | None = None
 
 
-class Node(View):
+class Node(View, frozen=True, gc=False):
     """A node."""
 
     metadata: Meta

@@ -43,7 +43,9 @@ class Chooser:
             return Unschedulable(NO_NODES)
         requests, ports = requests_of(pod.spec), host_ports(pod)
         rules = (
-            topology.checks(pod, self._ledger.placed(), [s.node for s in states if s.node]) if topology.has_rules(pod) else []
+            topology.checks(pod, self._ledger.placed(), [s.node for s in states if s.node])
+            if topology.has_rules(pod)
+            else []
         )
         reasons: Counter[str] = Counter()
         fitting: list[NodeState] = []

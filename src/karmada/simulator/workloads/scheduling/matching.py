@@ -68,11 +68,14 @@ def _term(term: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    return all(_holds(one, labels) for one in expressions) and all(_holds(one, {"metadata.name": name}) for one in fields)
+    return all(_holds(one, labels) for one in expressions) and all(
+        _holds(one, {"metadata.name": name}) for one in fields
+    )
 
 
 def _holds(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(requirement["key"]), requirement.get("values") or ()
+    value = labels.get(requirement["key"])
+    values: list[str] = requirement.get("values") or []
     match requirement["operator"]:
         case "In":
             return value in values

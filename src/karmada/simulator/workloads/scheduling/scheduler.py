@@ -107,9 +107,7 @@ class PodScheduler:
             "metadata": {"name": meta.name, "namespace": meta.namespace, "uid": meta.uid},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
-        request = Request(
-            Verb.CREATE, PODS, meta.namespace, meta.name, "binding", {"fieldManager": COMPONENT}, body
-        )
+        request = Request(Verb.CREATE, PODS, meta.namespace, meta.name, "binding", {"fieldManager": COMPONENT}, body)
         try:
             await self._context.client.transport.send(request)
         except (NotFound, Conflict, AlreadyExists):

@@ -30,19 +30,17 @@ def checks(pod: Pod, placed: Iterable[tuple[Pod, Node]], nodes: Iterable[Node]) 
     """The rules of a pod as tests of a node, against the pods that are placed already."""
     affinity = pod.spec.affinity or {}
     placed = [(other, node) for other, node in placed if other.metadata.uid != pod.metadata.uid]
-    found: list[Check] = []
-    for term in (affinity.get("podAntiAffinity") or {}).get(REQUIRED) or ():
-        found.append(_avoid(term["topologyKey"], _domains(pod, term, placed)))
+    against = (affinity.get("podAntiAffinity") or {}).get(REQUIRED) or ()
+    found = [_avoid(term["topologyKey"], _domains(pod, term, placed)) for term in against]
     for term in (affinity.get("podAffinity") or {}).get(REQUIRED) or ():
         domains = _domains(pod, term, placed)
         selector = label_selector.from_json(term.get("labelSelector"))
         first = not domains and selector.matches(pod.metadata.labels or {})
         found.append(_seek(term["topologyKey"], domains, first))
     all_nodes = list(nodes)
-    for constraint in pod.spec.topology_spread_constraints or ():
-        if constraint.get("whenUnsatisfiable") == "DoNotSchedule":
-            found.append(_spread(pod, constraint, placed, all_nodes))
-    return found
+    constraints = pod.spec.topology_spread_constraints or ()
+    hard = [one for one in constraints if one.get("whenUnsatisfiable") == "DoNotSchedule"]
+    return [*found, *(_spread(pod, one, placed, all_nodes) for one in hard)]
 
 
 def _domains(pod: Pod, term: Mapping[str, Any], placed: list[tuple[Pod, Node]]) -> dict[str, int]:

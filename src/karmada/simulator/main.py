@@ -1,0 +1,68 @@
+"""The members' process: `python -m karmada.simulator.main --fleet FILE --data DIR`.
+
+Every member serves HTTPS on a port of its own. `DIR/<member>/kubeconfig` (0600) leads to it. When all are up, a line of
+JSON with what there is goes to `DIR/fleet.json`, to the descriptor of `--ready-descriptor`, and, shortened, to stdout.
+"""
+
+import argparse
+import asyncio
+import gc
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from karmada.machinery.process import run
+from karmada.simulator.spec import FleetError, FleetSpec, load, numbered
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of the process."""
+    flags = argparse.ArgumentParser(prog="karmada members", description="Run simulated member clusters.")
+    flags.add_argument("--data", type=Path, required=True, help="where members keep keys, objects and kubeconfigs")
+    which = flags.add_mutually_exclusive_group()
+    which.add_argument("--fleet", help="a fleet file, or the name of one that is shipped (default: three)")
+    which.add_argument("--members", type=int, help="that many members like those of the fleet `three`")
+    flags.add_argument("--bind-address", default="127.0.0.1")
+    flags.add_argument("--control-port", type=int, default=0, help="port of the control API for faults")
+    flags.add_argument("--memory", action="store_true", help="keep objects in memory only")
+    flags.add_argument("--ready-descriptor", type=int, default=-1)
+    return flags
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run until SIGINT or SIGTERM; the exit status."""
+    flags = parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        spec = numbered(flags.members) if flags.members is not None else load(flags.fleet or "three")
+        flags.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except (FleetError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return run(lambda: _serve(flags, spec))
+
+
+async def _serve(flags: argparse.Namespace, spec: FleetSpec) -> None:
+    from karmada.apiserver.auth.pki import write_file
+    from karmada.simulator.fleet import Fleet
+
+    async with Fleet(spec, folder=flags.data, memory=flags.memory) as fleet:
+        await fleet.listen(flags.bind_address)
+        facts = orjson.dumps({"members": fleet.facts()}) + b"\n"
+        write_file(flags.data / "fleet.json", facts, 0o600)
+        gc.collect()
+        gc.freeze()
+        if flags.ready_descriptor >= 0:
+            os.write(flags.ready_descriptor, facts)
+            os.close(flags.ready_descriptor)
+        sys.stdout.write(f"ready: {len(fleet)} members\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

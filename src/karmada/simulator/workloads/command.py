@@ -1,0 +1,76 @@
+"""`karmada simulate-workloads`: bring an API server to life that has no controllers, scheduler and kubelets of its own.
+
+Works against any conformant API server that a kubeconfig leads to; `--nodes` registers simulated nodes first.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from karmada.machinery.client import Client
+from karmada.machinery.errors import AlreadyExists
+from karmada.machinery.process import run
+from karmada.machinery.supervisor import Supervisor
+from karmada.simulator.behaviour import Behaviour
+from karmada.simulator.workloads.context import Workloads
+from karmada.simulator.workloads.everything import start
+from karmada.simulator.workloads.kinds import NODES
+
+WORKERS = 8
+"""Of each controller: over the network, requests overlap."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of the command."""
+    flags = argparse.ArgumentParser(prog="karmada simulate-workloads", description=__doc__)
+    flags.add_argument("--kubeconfig", default="", help="which API server; the usual places when not given")
+    flags.add_argument("--context", default="")
+    flags.add_argument("--nodes", type=int, default=0, help="register this many simulated nodes")
+    flags.add_argument("--cpu", default="8", help="of each of them")
+    flags.add_argument("--memory", default="32Gi")
+    flags.add_argument("--pods", type=int, default=110)
+    flags.add_argument("--ready-seconds", type=float, default=0.0, help="how long containers take to become ready")
+    return flags
+
+
+def simulate_workloads(argv: Sequence[str] | None = None) -> int:
+    """Run until SIGINT or SIGTERM; the exit status."""
+    from karmada.machinery.http.kubeconfig import find_target
+    from karmada.machinery.http.transport import HttpTransport
+
+    flags = parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        target = find_target(flags.kubeconfig, flags.context)
+    except (ValueError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+
+    async def work() -> None:
+        client = Client(HttpTransport(target), field_manager="simulate-workloads")
+        try:
+            await register(client, flags)
+            async with Supervisor() as supervisor:
+                start(Workloads(client, supervisor, Behaviour(ready_seconds=flags.ready_seconds), workers=WORKERS))
+                sys.stdout.write("ready\n")
+                sys.stdout.flush()
+                await supervisor.wait()
+        finally:
+            await client.close()
+
+    return run(work)
+
+
+async def register(client: Client, flags: argparse.Namespace) -> None:
+    """Make the nodes that are asked for."""
+    from karmada.machinery.clock import REAL
+    from karmada.simulator.nodes import nodes_of
+    from karmada.simulator.spec import MemberSpec, NodePool
+
+    pool = NodePool(count=flags.nodes, cpu=flags.cpu, memory=flags.memory, pods=flags.pods)
+    for node in nodes_of(MemberSpec("simulated", node_pools=(pool,)), REAL.now()):
+        try:
+            await client.resource(NODES).create(node)
+        except AlreadyExists:
+            continue
