@@ -22,7 +22,7 @@ from karmada.apiserver.times import rfc3339
 from karmada.membership.cluster_rules import complete, name_problems, normalise, problems
 
 JSONObject = dict[str, Any]
-GROUP, PLURAL, PROXY = "cluster.karmada.io", "clusters", "proxy"
+GROUP, PLURAL, PROXY, TUNNEL = "cluster.karmada.io", "clusters", "proxy", "tunnel"
 _CONNECT = ("create", "delete", "get", "patch", "update")
 _COLUMNS = (
     Column("Name", "string", "name", "Name of the cluster."),
@@ -65,7 +65,11 @@ def cluster_type(gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time
     return dataclasses.replace(
         custom,
         strategy=strategy,
-        subresources=(*custom.subresources, Subresource(PROXY, _CONNECT, "ClusterProxyOptions")),
+        subresources=(
+            *custom.subresources,
+            Subresource(PROXY, _CONNECT, "ClusterProxyOptions"),
+            Subresource(TUNNEL, ("get",), "ClusterProxyOptions"),
+        ),
         columns=_COLUMNS,
         row=_row,
     )

@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from karmada.aggregated.cluster_type import cluster_type
+from karmada.aggregated.api import ClusterApi
 from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
-from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
@@ -68,12 +67,13 @@ class ControlPlane:
         self._stack = AsyncExitStack()
         self._recorders: dict[str, EventRecorder] = {}
         self._lookup = ClientLookup()
+        self.clusters = ClusterApi(options.gates, options.clock.now)
         self.server = ApiServer(
             ApiServerOptions(
                 storage=options.storage,
                 folder=options.folder,
                 admission=[KarmadaAdmission(self._lookup, options.gates)],
-                apis=[LocalApi([cluster_type(options.gates, options.clock.now)])],
+                apis=[self.clusters.local],
                 now=options.clock.now,
             )
         )
@@ -81,6 +81,7 @@ class ControlPlane:
         self.supervisor = Supervisor(options.clock)
         self.members = PushMembers(open_member or SecretAccess(self.client, clock=options.clock), options.clock)
         self._lookup.client = self.client
+        self.clusters.connect(self.client)
 
     async def __aenter__(self) -> "ControlPlane":
         await self._stack.enter_async_context(self.server)

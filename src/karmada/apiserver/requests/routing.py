@@ -63,7 +63,7 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route
                 raise PageNotFound
             raise not_served()
         allowed = True
-    if method == "HEAD" or not verb:
+    if (method == "HEAD" and path.subresource != "proxy") or not verb:
         raise method_not_allowed()
     if path.subresource:
         subresource = next((sub for sub in type_.subresources if sub.name == path.subresource), None)

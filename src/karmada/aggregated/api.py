@@ -1,0 +1,35 @@
+"""The group cluster.karmada.io as one `LocalApi`: the type, its proxy and its tunnels."""
+
+import time
+from collections.abc import Callable
+
+from karmada.aggregated.cluster_type import GROUP, PLURAL, PROXY, TUNNEL, cluster_type
+from karmada.aggregated.proxy.handler import ClusterProxy
+from karmada.aggregated.proxy.upstream import Upstreams
+from karmada.aggregated.tunnel_door import TunnelDoor
+from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.requests.model import AnyAnswer, Call, Context
+from karmada.machinery.client import Client
+from karmada.membership.access import SecretAccess
+from karmada.membership.tunnel.tunnels import Tunnels
+
+
+class ClusterApi:
+    """What a server needs to serve clusters; `connect` gives it the client by which it reads Secrets."""
+
+    def __init__(self, gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time.time) -> None:
+        self.tunnels = Tunnels()
+        self._proxy: ClusterProxy | None = None
+        self.local = LocalApi(
+            [cluster_type(gates, now)],
+            {(GROUP, PLURAL, PROXY): self._proxied, (GROUP, PLURAL, TUNNEL): TunnelDoor(self.tunnels)},
+        )
+
+    def connect(self, hub: Client) -> None:
+        """Read Secrets of clusters with this client."""
+        self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
+
+    async def _proxied(self, context: Context, call: Call) -> AnyAnswer:
+        assert self._proxy is not None, "connect comes before the first request"
+        return await self._proxy(context, call)

@@ -1,0 +1,95 @@
+"""Connections to members for the proxy: through the cluster's tunnel where it has one, else to its address."""
+
+import asyncio
+import os
+import ssl
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.controllers.members import MemberUnavailable
+from karmada.machinery.errors import ApiError
+from karmada.machinery.http.proxy import proxy_for, tunnel
+from karmada.membership.access import SecretAccess, proxy_headers
+from karmada.membership.channel import READ_SIZE, Channel, SocketChannel
+from karmada.membership.tunnel.tunnels import Tunnels
+
+CONNECT_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A connection to a member's API server, and what a request on it must carry."""
+
+    channel: Channel
+    host: str
+    base: str
+    token: bytes
+    """Of the account that impersonates users; empty where the other end has its own."""
+
+
+class Upstreams:
+    """Opens connections to members."""
+
+    def __init__(self, secrets: SecretAccess, tunnels: Tunnels) -> None:
+        self._secrets = secrets
+        self._tunnels = tunnels
+
+    async def open(self, cluster: Cluster) -> Upstream:
+        """A connection to a member; raises `MemberUnavailable`."""
+        name = cluster.metadata.name
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                if self._tunnels.has(name):
+                    return Upstream(await self._tunnels.open(name), name, "", b"")
+                return await self._dial(cluster)
+        except TimeoutError:
+            raise MemberUnavailable(f"cluster {name} does not answer at {cluster.spec.api_endpoint}") from None
+        except ssl.SSLCertVerificationError as error:
+            raise MemberUnavailable(f"cluster {name} cannot be trusted: {error.verify_message}") from error
+        except (OSError, ApiError) as error:
+            raise MemberUnavailable(f"cluster {name} cannot be reached: {error}") from error
+
+    async def _dial(self, cluster: Cluster) -> Upstream:
+        name, spec = cluster.metadata.name, cluster.spec
+        if spec.impersonator_secret_ref is None:
+            raise MemberUnavailable(f"the impersonatorSecretRef of cluster {name} is nil")
+        secret = await self._secrets.content(name, spec.impersonator_secret_ref)
+        if not secret.get("token"):
+            raise MemberUnavailable(f"the impersonator secret of cluster {name} has no token")
+        authority = b""
+        if spec.secret_ref is not None and not spec.insecure_skip_tls_verification:
+            authority = (await self._secrets.content(name, spec.secret_ref)).get("caBundle", b"")
+        url = urlsplit(spec.api_endpoint)
+        if not url.hostname:
+            raise MemberUnavailable(f"the api endpoint of cluster {name} is empty")
+        context = _context(authority, spec.insecure_skip_tls_verification) if url.scheme != "http" else None
+        port = url.port or (443 if context is not None else 80)
+        proxy = proxy_for(url, spec.proxy_url, os.environ)
+        if proxy is None:
+            reader, writer = await asyncio.open_connection(url.hostname, port, ssl=context, limit=READ_SIZE)
+        else:
+            raw = await tunnel(proxy, url.hostname, port, proxy_headers(cluster))
+            reader = asyncio.StreamReader(limit=READ_SIZE)
+            protocol = asyncio.StreamReaderProtocol(reader)
+            raw.set_protocol(protocol)
+            protocol.connection_made(raw)
+            writer = asyncio.StreamWriter(raw, protocol, reader, asyncio.get_running_loop())
+            if context is not None:
+                await writer.start_tls(context, server_hostname=url.hostname)
+        return Upstream(SocketChannel(reader, writer), url.netloc, url.path.rstrip("/"), secret["token"])
+
+
+@lru_cache(maxsize=4096)
+def _context(authority: bytes, insecure: bool) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif authority:
+        context.load_verify_locations(cadata=authority.decode("ascii"))
+    else:
+        context.load_default_certs()
+    return context

@@ -1,0 +1,35 @@
+"""The tunnels that are open. The newest of a cluster is used: its agent opened it because the last one broke."""
+
+from karmada.membership.channel import Channel
+from karmada.membership.tunnel.multiplexer import Multiplexer, Stream, TunnelBroken
+
+
+class Tunnels:
+    """Open tunnels of a control plane."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Multiplexer] = {}
+
+    async def serve(self, cluster: str, channel: Channel) -> None:
+        """Keep a cluster's tunnel until it ends."""
+        tunnel = Multiplexer(channel)
+        previous = self._open.get(cluster)
+        self._open[cluster] = tunnel
+        if previous is not None:
+            await previous.close()
+        try:
+            await tunnel.run()
+        finally:
+            if self._open.get(cluster) is tunnel:
+                del self._open[cluster]
+
+    def has(self, cluster: str) -> bool:
+        """Whether a cluster can be reached through a tunnel."""
+        return cluster in self._open
+
+    async def open(self, cluster: str) -> Stream:
+        """A connection to a cluster's agent."""
+        tunnel = self._open.get(cluster)
+        if tunnel is None:
+            raise TunnelBroken(f"cluster {cluster} has no tunnel")
+        return await tunnel.open()
