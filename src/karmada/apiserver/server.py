@@ -32,8 +32,10 @@ from karmada.apiserver.admission.escalation import EscalationCheck
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
 from karmada.apiserver.admission.limits import LimitRanger
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
+from karmada.apiserver.admission.mutating_policies import MutatingPolicies
 from karmada.apiserver.admission.pod_security import PodSecurity
 from karmada.apiserver.admission.policies import ValidatingPolicies
+from karmada.apiserver.admission.policy_sets import PolicySet
 from karmada.apiserver.admission.quota import ResourceQuotas
 from karmada.apiserver.admission.webhooks import MutatingWebhooks, ValidatingWebhooks, Webhooks
 from karmada.apiserver.aggregation.model import LocalApi
@@ -259,9 +261,10 @@ class ApiServer:
             VolumePhase(store, self.options.now),
             EscalationCheck(self.identity.rbac),
             *self.options.admission,
+            MutatingPolicies(PolicySet(store, self.catalog, "mutating"), self._canonical),
             MutatingWebhooks(hooks),
             ServiceAddresses(store, self.options.service_range, self.options.random),
-            ValidatingPolicies(store, self.catalog),
+            ValidatingPolicies(PolicySet(store, self.catalog, "validating")),
             ValidatingWebhooks(hooks),
             ResourceQuotas(store, self._stored("resourcequotas")),
         ]

@@ -128,3 +128,44 @@ async def test_pods_get_priority_and_tolerations(api):
     body["spec"]["priorityClassName"] = "nosuch"
     with pytest.raises(errors.Forbidden, match="no PriorityClass with name nosuch was found"):
         await api.create("pods", body)
+
+
+@pytest.mark.parametrize(
+    ("mutation", "expected"),
+    [
+        (
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {
+                    "expression": 'Object{metadata: Object.metadata{labels: {"by": "policy"}}, data: {"n": "1"}}'
+                },
+            },
+            ({"by": "policy"}, {"k": "v", "n": "1"}),
+        ),
+        (
+            {
+                "patchType": "JSONPatch",
+                "jsonPatch": {"expression": '[JSONPatch{op: "add", path: "/data/n", value: object.metadata.name}]'},
+            },
+            (None, {"k": "v", "n": "a"}),
+        ),
+    ],
+    ids=["applied configuration", "JSON patch"],
+)
+async def test_a_policy_changes_objects(api, mutation, expected):
+    group = "admissionregistration.k8s.io"
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
+    policy = {
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": rules},
+            "reinvocationPolicy": "Never",
+            "failurePolicy": "Fail",
+            "mutations": [mutation],
+        },
+    }
+    await make(api, group, "v1", "mutatingadmissionpolicies", policy, "")
+    binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p"}}
+    await make(api, group, "v1", "mutatingadmissionpolicybindings", binding, "")
+    created = await api.create("configmaps", configmap("a", k="v"))
+    assert (created["metadata"].get("labels"), created["data"]) == expected

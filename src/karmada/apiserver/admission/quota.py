@@ -1,7 +1,7 @@
 """ResourceQuotas: what a namespace may use, charged when objects are created and when they grow.
 
 The ledger is the quota's status: `status.hard` is what is enforced (nothing while a controller has not filled it in),
-`status.used` is raised here with every admitted object. Recounting, and lowering after deletions, is a controller's job.
+`status.used` is raised here with every admitted object. Recounting and lowering is a controller's job.
 """
 
 import orjson
