@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.result import Result
 
-MODULES = ["api", "storage", "apply", "interpreter"]
+MODULES = ["api", "storage", "apply", "interpreter", "http", "apiserver"]
 
 
 def main(names: list[str]) -> int:
