@@ -112,6 +112,7 @@ async def test_failure_of_a_script_is_the_answer_and_is_reported(
     ((kind, operation, level, error),) = failures
     assert (kind, operation, level) == (WIDGET, Operation.REPLICAS, "customised script")
     assert isinstance(error, ScriptError)
+    assert error.source == "ResourceInterpreterCustomization/a"
 
 
 async def test_customised_script_goes_before_native_rules(interpreter: CustomizableInterpreter) -> None:

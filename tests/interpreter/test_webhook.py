@@ -196,3 +196,4 @@ async def test_webhook_that_cannot_be_asked_leaves_the_answer_to_the_level_below
     ((_, operation, name, error),) = reports
     assert (operation, name) == (Operation.REPLICAS, "customised webhook")
     assert isinstance(error, Unavailable)
+    assert error.source == "ResourceInterpreterWebhookConfiguration/c"

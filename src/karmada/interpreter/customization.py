@@ -21,7 +21,8 @@ def scripts_of(customizations: Iterable[ResourceInterpreterCustomization]) -> Sc
         for operation, script in _scripts(customization.spec.customizations):
             answers = found.setdefault((kind, operation), [])
             if not answers or operation is Operation.DEPENDENCIES:
-                answers.append(Script.of(script.lua_script))
+                source = f"ResourceInterpreterCustomization/{customization.metadata.name}"
+                answers.append(Script.of(script.lua_script, source))
     return found
 
 

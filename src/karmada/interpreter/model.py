@@ -49,6 +49,9 @@ class ReplicaNeeds(NamedTuple):
 class InterpretError(Exception):
     """A rule failed on this resource; the message says which rule and why."""
 
+    source: str = ""
+    """The customisation whose rule it is, as `Kind/name`; empty for rules that come with the product."""
+
 
 class Unavailable(InterpretError):
     """A customisation that has a rule but cannot be asked; the level below answers in its place."""

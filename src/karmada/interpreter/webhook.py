@@ -10,7 +10,8 @@ import binascii
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
 
@@ -38,6 +39,8 @@ from karmada.interpreter.model import (
     Unavailable,
     kind_of,
 )
+
+T = TypeVar("T")
 
 CONTEXT_VERSION = "v1alpha1"
 DEFAULT_SECONDS = 10
@@ -79,6 +82,8 @@ class Hook:
 
     id: str
     webhook: ResourceInterpreterWebhook
+    source: str
+    """The configuration it is from, as `Kind/name`."""
 
     def covers(self, kind: GroupVersionKind, operation: Operation) -> bool:
         return any(_covers(rule, kind, operation) for rule in self.webhook.rules)
@@ -87,7 +92,11 @@ class Hook:
 def hooks_of(configurations: Iterable[ResourceInterpreterWebhookConfiguration]) -> tuple[Hook, ...]:
     """All webhooks in the order in which they are looked at."""
     hooks = [
-        Hook(f"{configuration.metadata.name}/{webhook.name}", webhook)
+        Hook(
+            f"{configuration.metadata.name}/{webhook.name}",
+            webhook,
+            f"{configuration.kind}/{configuration.metadata.name}",
+        )
         for configuration in configurations
         for webhook in configuration.webhooks
     ]
@@ -117,50 +126,51 @@ class WebhookLevel:
         return any(hook.covers(kind, operation) for hook in self.hooks)
 
     async def replicas(self, resource: JSONObject) -> ReplicaNeeds:
-        response = await self._ask(resource, Operation.REPLICAS)
-        if response.replicas is None:
-            raise InterpretError("the webhook's answer lacks replicas")
-        return ReplicaNeeds(response.replicas, response.replica_requirements)
+        return await self._ask(resource, Operation.REPLICAS, _needs)
 
     async def components(self, resource: JSONObject) -> tuple[Component, ...]:
-        return (await self._ask(resource, Operation.COMPONENTS)).components
+        return await self._ask(resource, Operation.COMPONENTS, lambda response: response.components)
 
     async def revise(self, resource: JSONObject, replicas: int) -> JSONObject:
-        return _patched(resource, await self._ask(resource, Operation.REVISE, desired_replicas=replicas))
+        return await self._ask(resource, Operation.REVISE, partial(_patched, resource), desired_replicas=replicas)
 
     async def retain(self, desired: JSONObject, observed: JSONObject) -> JSONObject:
-        return _patched(desired, await self._ask(desired, Operation.RETAIN, observed_object=raw(observed)))
+        return await self._ask(desired, Operation.RETAIN, partial(_patched, desired), observed_object=raw(observed))
 
     async def reflect(self, observed: JSONObject) -> JSONObject | None:
-        status = tree((await self._ask(observed, Operation.REFLECT)).raw_status)
-        if status is None:
-            raise InterpretError("the webhook's answer lacks rawStatus")
-        found: JSONObject = status
-        return found
+        return await self._ask(observed, Operation.REFLECT, _status)
 
     async def aggregate(self, template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
-        response = await self._ask(template, Operation.AGGREGATE, aggregated_status=tuple(items))
-        return _patched(template, response)
+        read = partial(_patched, template)
+        return await self._ask(template, Operation.AGGREGATE, read, aggregated_status=tuple(items))
 
     async def healthy(self, observed: JSONObject) -> bool:
-        response = await self._ask(observed, Operation.HEALTH)
-        if response.healthy is None:
-            raise InterpretError("the webhook's answer lacks healthy")
-        return response.healthy
+        return await self._ask(observed, Operation.HEALTH, _health)
 
     async def dependencies(self, resource: JSONObject) -> Sequence[DependentObjectReference]:
-        return (await self._ask(resource, Operation.DEPENDENCIES)).dependencies
+        return await self._ask(resource, Operation.DEPENDENCIES, lambda response: response.dependencies)
 
-    async def _ask(self, resource: JSONObject, operation: Operation, **others: Any) -> ResourceInterpreterResponse:
+    async def _ask(
+        self,
+        resource: JSONObject,
+        operation: Operation,
+        read: Callable[[ResourceInterpreterResponse], T],
+        **others: Any,
+    ) -> T:
         hook = self._hook(kind_of(resource), operation)
         request = _request(resource, operation, **others)
         seconds = hook.webhook.timeout_seconds or DEFAULT_SECONDS
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._deliver(await self._endpoint(hook), encode(request_context(request)))
+            return read(response_to(request, answer, hook.id))
         except TimeoutError:
-            raise InterpretError(f"webhook {hook.id} did not answer within {seconds}s") from None
-        return response_to(request, answer, hook.id)
+            error = InterpretError(f"webhook {hook.id} did not answer within {seconds}s")
+            error.source = hook.source
+            raise error from None
+        except InterpretError as error:
+            error.source = hook.source
+            raise
 
     def _hook(self, kind: GroupVersionKind, operation: Operation) -> Hook:
         for hook in self.hooks:
@@ -231,6 +241,25 @@ def response_to(request: ResourceInterpreterRequest, body: bytes, hook: str) -> 
     if response.patch and response.patch_type != JSON_PATCH:
         raise InterpretError(f"webhook {hook}: patchType is {response.patch_type!r}, only {JSON_PATCH} is supported")
     return response
+
+
+def _needs(response: ResourceInterpreterResponse) -> ReplicaNeeds:
+    if response.replicas is None:
+        raise InterpretError("the webhook's answer lacks replicas")
+    return ReplicaNeeds(response.replicas, response.replica_requirements)
+
+
+def _health(response: ResourceInterpreterResponse) -> bool:
+    if response.healthy is None:
+        raise InterpretError("the webhook's answer lacks healthy")
+    return response.healthy
+
+
+def _status(response: ResourceInterpreterResponse) -> JSONObject:
+    status: JSONObject | None = tree(response.raw_status)
+    if status is None:
+        raise InterpretError("the webhook's answer lacks rawStatus")
+    return status
 
 
 def _patched(resource: JSONObject, response: ResourceInterpreterResponse) -> JSONObject:

@@ -1,6 +1,6 @@
 """The level of customised scripts: which script answers which question about a kind, and what its answer means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,7 +11,15 @@ from karmada.api.work.v1alpha2 import AggregatedStatusItem, Component, ReplicaRe
 from karmada.interpreter.dependencies import checked, merged
 from karmada.interpreter.lua.pool import Pool, Script, ScriptError
 from karmada.interpreter.lua.protocol import ErrorClass, Result
-from karmada.interpreter.model import GroupVersionKind, JSONObject, NoRule, Operation, ReplicaNeeds, kind_of
+from karmada.interpreter.model import (
+    GroupVersionKind,
+    InterpretError,
+    JSONObject,
+    NoRule,
+    Operation,
+    ReplicaNeeds,
+    kind_of,
+)
 from karmada.interpreter.pods.requirements import respelled
 
 T = TypeVar("T")
@@ -26,6 +34,16 @@ FUNCTIONS: dict[Operation, Sequence[str]] = {
     Operation.AGGREGATE: ("AggregateStatus",),
     Operation.HEALTH: ("InterpretHealth",),
     Operation.DEPENDENCIES: ("GetDependencies",),
+}
+RESULTS: dict[Operation, Result] = {
+    Operation.REPLICAS: Result.REPLICAS,
+    Operation.COMPONENTS: Result.TABLE_OR_NIL,
+    Operation.REVISE: Result.TABLE,
+    Operation.RETAIN: Result.TABLE,
+    Operation.REFLECT: Result.TABLE,
+    Operation.AGGREGATE: Result.TABLE,
+    Operation.HEALTH: Result.BOOLEAN,
+    Operation.DEPENDENCIES: Result.TABLE,
 }
 
 Scripts = Mapping[tuple[GroupVersionKind, Operation], Sequence[Script]]
@@ -44,58 +62,81 @@ class LuaLevel:
         return (kind, operation) in self.scripts
 
     async def replicas(self, resource: JSONObject) -> ReplicaNeeds:
-        count, needs = await self._ask(resource, Operation.REPLICAS, Result.REPLICAS)
-        return ReplicaNeeds(count, None if needs is None else _convert(_spelled(needs), ReplicaRequirements))
+        return await self._ask(Operation.REPLICAS, _needs, resource)
 
     async def components(self, resource: JSONObject) -> tuple[Component, ...]:
-        parts = await self._ask(resource, Operation.COMPONENTS, Result.TABLE_OR_NIL)
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict):
-                _spelled(part.get("replicaRequirements"))
-        return _convert(parts or [], tuple[Component, ...])
+        return await self._ask(Operation.COMPONENTS, _components, resource)
 
     async def revise(self, resource: JSONObject, replicas: int) -> JSONObject:
-        return _resource(await self._ask(resource, Operation.REVISE, Result.TABLE, replicas, references=1))
+        return await self._ask(Operation.REVISE, _resource, resource, replicas, references=1)
 
     async def retain(self, desired: JSONObject, observed: JSONObject) -> JSONObject:
-        return _resource(await self._ask(desired, Operation.RETAIN, Result.TABLE, observed, references=2))
+        return await self._ask(Operation.RETAIN, _resource, desired, observed, references=2)
 
     async def reflect(self, observed: JSONObject) -> JSONObject | None:
-        status: JSONObject = await self._ask(observed, Operation.REFLECT, Result.TABLE)
-        return status
+        return await self._ask(Operation.REFLECT, _same, observed)
 
     async def aggregate(self, template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
-        statuses = [to_tree(item) for item in items]
-        return _resource(await self._ask(template, Operation.AGGREGATE, Result.TABLE, statuses))
+        return await self._ask(Operation.AGGREGATE, _resource, template, [to_tree(item) for item in items])
 
     async def healthy(self, observed: JSONObject) -> bool:
-        is_healthy: bool = await self._ask(observed, Operation.HEALTH, Result.BOOLEAN)
-        return is_healthy
+        return bool(await self._ask(Operation.HEALTH, _same, observed))
 
     async def dependencies(self, resource: JSONObject) -> Sequence[DependentObjectReference]:
-        answers = [
-            checked(_convert(_named(found or []), tuple[DependentObjectReference, ...]))
-            for script in self._scripts(resource, Operation.DEPENDENCIES)
-            for found in [await self._run(script, Operation.DEPENDENCIES, Result.TABLE, [resource], 0)]
-        ]
+        scripts = self._scripts(resource, Operation.DEPENDENCIES)
+        answers = [await self._run(script, Operation.DEPENDENCIES, _dependencies, [resource], 0) for script in scripts]
         return answers[0] if len(answers) == 1 else merged(answers)
 
     async def _ask(
-        self, resource: JSONObject, operation: Operation, result: Result, *others: Any, references: int = 0
-    ) -> Any:
+        self, operation: Operation, read: Callable[[Any], T], resource: JSONObject, *others: Any, references: int = 0
+    ) -> T:
         script = self._scripts(resource, operation)[0]
-        return await self._run(script, operation, result, [resource, *others], references)
+        return await self._run(script, operation, read, [resource, *others], references)
 
     async def _run(
-        self, script: Script, operation: Operation, result: Result, arguments: list[Any], references: int
-    ) -> Any:
-        return await self.pool.call(script, FUNCTIONS[operation], arguments, references, result)
+        self, script: Script, operation: Operation, read: Callable[[Any], T], arguments: list[Any], references: int
+    ) -> T:
+        try:
+            names, result = FUNCTIONS[operation], RESULTS[operation]
+            return read(await self.pool.call(script, names, arguments, references, result))
+        except InterpretError as error:
+            error.source = script.source
+            raise
 
     def _scripts(self, resource: JSONObject, operation: Operation) -> Sequence[Script]:
         scripts = self.scripts.get((kind_of(resource), operation))
         if not scripts:
             raise NoRule(f"no script answers {operation} for {kind_of(resource).kind}")
         return scripts
+
+
+def _same(answer: Any) -> Any:
+    return answer
+
+
+def _needs(answer: Any) -> ReplicaNeeds:
+    count, needs = answer
+    return ReplicaNeeds(count, None if needs is None else _convert(_spelled(needs), ReplicaRequirements))
+
+
+def _components(answer: Any) -> tuple[Component, ...]:
+    for part in answer if isinstance(answer, list) else ():
+        if isinstance(part, dict):
+            _spelled(part.get("replicaRequirements"))
+    return _convert(answer or [], tuple[Component, ...])
+
+
+def _dependencies(answer: Any) -> Sequence[DependentObjectReference]:
+    """What a dependency lacks is found out when it is checked, with words that name the field."""
+    if isinstance(answer, list):
+        answer = [{"apiVersion": "", "kind": "", **entry} if isinstance(entry, dict) else entry for entry in answer]
+    return checked(_convert(answer or [], tuple[DependentObjectReference, ...]))
+
+
+def _resource(answer: Any) -> JSONObject:
+    if not isinstance(answer, dict) or not answer.get("kind"):
+        raise ScriptError(ErrorClass.CONVERT, "the script's answer is no resource: its kind is missing")
+    return answer
 
 
 def _convert(tree: Any, type_: type[T]) -> T:
@@ -114,16 +155,3 @@ def _spelled(requirements: Any) -> Any:
         except QuantityError as error:
             raise ScriptError(ErrorClass.CONVERT, f"the script's answer does not fit: {error}") from error
     return requirements
-
-
-def _named(dependencies: Any) -> Any:
-    """What a dependency lacks is found out when dependencies are checked, with words that name the field."""
-    if not isinstance(dependencies, list):
-        return dependencies
-    return [{"apiVersion": "", "kind": "", **entry} if isinstance(entry, dict) else entry for entry in dependencies]
-
-
-def _resource(tree: Any) -> JSONObject:
-    if not isinstance(tree, dict) or not tree.get("kind"):
-        raise ScriptError(ErrorClass.CONVERT, "the script's answer is no resource: its kind is missing")
-    return tree

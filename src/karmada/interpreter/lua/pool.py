@@ -45,14 +45,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script and the key by which workers remember it."""
+    """A script, the key by which workers remember it, and the customisation it is from."""
 
     text: str
     key: str
+    source: str = ""
 
     @staticmethod
-    def of(text: str) -> "Script":
-        return Script(text, hashlib.sha256(text.encode()).hexdigest()[:32])
+    def of(text: str, source: str = "") -> "Script":
+        return Script(text, hashlib.sha256(text.encode()).hexdigest()[:32], source)
 
 
 class Pool:
