@@ -23,6 +23,8 @@ from karmada.works.status import condition
 
 COMPONENT = "work-status-controller"
 LANE_LIMIT = 32
+GATHERING = 0.05
+"""Seconds in which several changes of a member's object are gathered: a rollout reports itself many times."""
 
 
 class WorkStatusController:
@@ -135,7 +137,7 @@ class WorkStatusController:
     def _member_changed(self, changes: list[Change[JSONObject]]) -> None:
         for change in changes:
             if change.new is not None and (work := work_of(change.new.body)) is not None:
-                self.controller.enqueue(work)
+                self.controller.queue.add_after(work, GATHERING)
 
 
 def work_of(body: bytes) -> Key | None:
