@@ -1,6 +1,7 @@
 """Validation of object metadata: names, labels, annotations, owners, finalizers."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from karmada.api import name_rules
@@ -58,11 +59,18 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     return errors
 
 
+@lru_cache(maxsize=8192)
+def key_problems(key: str) -> tuple[str, ...]:
+    """What is wrong with a label key. The same few keys come with every object, hence the cache."""
+    return tuple(name_rules.label_key(key))
+
+
 def labels(found: Any, path: str) -> list[FieldError]:
     """What is wrong with labels."""
     errors: list[FieldError] = []
     for key, value in (found or {}).items():
-        errors += [invalid(path, key, problem) for problem in name_rules.label_key(key)]
+        if problems := key_problems(key):
+            errors += [invalid(path, key, problem) for problem in problems]
         errors += [invalid(path, value, problem) for problem in name_rules.label_value(value)]
     return errors
 
@@ -72,13 +80,18 @@ def annotations(found: Any, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     total = 0
     for key, value in (found or {}).items():
-        errors += [invalid(path, key, problem) for problem in name_rules.label_key(key.lower())]
-        total += len(key.encode()) + len(value.encode())
+        if problems := key_problems(key.lower()):
+            errors += [invalid(path, key, problem) for problem in problems]
+        total += _size(key) + _size(value)
     if total > _ANNOTATIONS_LIMIT:
         errors.append(
             FieldError("FieldValueTooLong", path, f"Too long: may not be more than {_ANNOTATIONS_LIMIT} bytes")
         )
     return errors
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def _owners(owners: list[JSONObject]) -> list[FieldError]:

@@ -9,7 +9,7 @@ from karmada.api import label_selector, name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.api.quantity import Quantity
 from karmada.apiserver.resources import Strategy
-from karmada.apiserver.schema.metadata import NameRule, validate_metadata
+from karmada.apiserver.schema.metadata import NameRule, key_problems, validate_metadata
 
 JSONObject = dict[str, Any]
 Errors = list[FieldError]
@@ -194,7 +194,7 @@ def _no_match(labels: Any, path: str) -> FieldError:
 
 def qualified_name(field: str, value: str) -> Errors:
     """`name` or `prefix/name`."""
-    return [invalid(field, value, problem) for problem in name_rules.label_key(value)]
+    return [invalid(field, value, problem) for problem in key_problems(value)]
 
 
 def dns_label(field: str, value: str) -> Errors:

@@ -1,6 +1,5 @@
 """Validation of pod specs and pod templates."""
 
-import re
 from typing import Any
 
 from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -24,7 +23,6 @@ from karmada.apiserver.builtin.strategies.common import (
 from karmada.apiserver.schema.metadata import annotations, labels
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-_ENV_NAME = re.compile(r"[ -<>-~]+")
 _ENV_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
 
@@ -151,7 +149,7 @@ def _env(variables: list[JSONObject], path: str) -> Errors:
         name = variable.get("name") or ""
         if not name:
             errors.append(required(f"{place}.name"))
-        elif not _ENV_NAME.fullmatch(name):
+        elif not name.isascii() or not name.isprintable() or "=" in name:
             errors.append(invalid(f"{place}.name", name, _ENV_RULE))
         source = variable.get("valueFrom")
         if source is None:
@@ -227,8 +225,10 @@ _STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 
 def _resource_name(path: str, name: str) -> Errors:
+    if name in _STANDARD_RESOURCES:
+        return []
     errors = qualified_name(path, name)
-    if "/" not in name and name not in _STANDARD_RESOURCES and not name.startswith("hugepages-"):
+    if "/" not in name and not name.startswith("hugepages-"):
         errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
         errors.append(invalid(path, name, "must be a standard resource for containers"))
     return errors
