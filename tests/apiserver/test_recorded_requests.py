@@ -31,7 +31,7 @@ SUITES = (
     "tables",
 )
 KNOWN = {
-    "crd": {"cel-cost", "versions"},
+    "crd": {"cel-cost"},
     "discovery": {"componentstatuses"},
     "patch": {"json-bad", "merge"},
     "tables": {"flowschema"},
