@@ -55,6 +55,7 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("certificates.k8s.io", "CertificateSigningRequest"): extensions.CERTIFICATE_SIGNING_REQUEST,
     ("coordination.k8s.io", "Lease"): cluster.LEASE,
     ("discovery.k8s.io", "EndpointSlice"): endpoints.ENDPOINT_SLICE,
+    ("events.k8s.io", "Event"): cluster.NEW_EVENT,
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): extensions.FLOW_SCHEMA,
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): extensions.PRIORITY_LEVEL,
     ("networking.k8s.io", "IPAddress"): networking.IP_ADDRESS,

@@ -105,6 +105,27 @@ def _validate_event(obj: JSONObject, old: JSONObject | None) -> Errors:
     return []
 
 
+def _validate_new_event(obj: JSONObject, old: JSONObject | None) -> Errors:
+    """Events of the newer group say who did what, and when."""
+    errors: Errors = [] if obj.get("eventTime") else [required("eventTime")]
+    controller = obj.get("reportingController") or ""
+    errors += qualified_name("reportingController", controller) if controller else [required("reportingController")]
+    for field in ("reportingInstance", "action", "reason"):
+        text = obj.get(field) or ""
+        if not text:
+            errors.append(required(field))
+        elif len(text) > 128:
+            errors.append(invalid(field, "", "can have at most 128 characters"))
+    if len(obj.get("note") or "") > 1024:
+        errors.append(invalid("note", "", "can have at most 1024 characters"))
+    if obj.get("type") not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
+    regarding = (obj.get("regarding") or {}).get("namespace") or ""
+    if (regarding or "default") != (obj["metadata"].get("namespace") or ""):
+        errors.append(invalid("involvedObject.namespace", regarding, "does not match event.namespace"))
+    return errors
+
+
 def _validate_lease(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     errors = positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
@@ -175,6 +196,7 @@ NAMESPACE = strategy(
 )
 NODE = strategy(_default_node, _validate_node, namespaced=False, selectable=("spec.unschedulable",))
 EVENT = strategy(validate=_validate_event, create_on_update=True, selectable=_EVENT_FIELDS)
+NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True)
 LEASE = strategy(validate=_validate_lease, create_on_update=True, unconditional_update=False)
 PRIORITY_CLASS = strategy(_default_priority_class, _validate_priority_class, namespaced=False, generation=True)
 RUNTIME_CLASS = strategy(validate=_validate_runtime_class, namespaced=False)
