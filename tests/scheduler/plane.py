@@ -1,6 +1,7 @@
 """A control plane in memory with a scheduler on it, in virtual time."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from karmada.aggregated.cluster_type import cluster_type
@@ -11,7 +12,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.transport import GroupVersionResource, Request, Transport, WatchStream
 from karmada.scheduler.service import Scheduler, SchedulerOptions
 from karmada.testing.loop import VirtualClock, run_virtual
 
@@ -29,13 +30,50 @@ DYNAMIC = {
 }
 
 
+class Watched:
+    """A transport that lets a test see and refuse the scheduler's requests."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.requests: list[Request] = []
+        self.before_request: Callable[[Request], None] | None = None
+
+    async def send(self, request: Request) -> bytes:
+        self.requests.append(request)
+        if self.before_request is not None:
+            self.before_request(request)
+        return await self._inner.send(request)
+
+    def watch(self, request: Request) -> AbstractAsyncContextManager[WatchStream]:
+        return self._inner.watch(request)
+
+    async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
+        return await self._inner.raw(method, path, body, accept)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
 class Plane:
     """The hub as a test sees it."""
 
-    def __init__(self, client: Client, scheduler: Scheduler, clock: VirtualClock) -> None:
+    def __init__(self, client: Client, scheduler: Scheduler, clock: VirtualClock, watched: Watched) -> None:
         self.client = client
         self.scheduler = scheduler
         self.clock = clock
+        self._watched = watched
+
+    @property
+    def requests(self) -> list[Request]:
+        return self._watched.requests
+
+    @property
+    def before_request(self) -> Callable[[Request], None] | None:
+        return self._watched.before_request
+
+    @before_request.setter
+    def before_request(self, check: Callable[[Request], None] | None) -> None:
+        self._watched.before_request = check
 
     async def join(self, name: str, pods: int = 100, **spec: Any) -> None:
         metadata = {"name": name, "labels": spec.pop("labels", {})}
@@ -102,11 +140,13 @@ def on_a_plane(test: Callable[[Plane], Awaitable[None]], options: SchedulerOptio
             for crd in definitions():
                 await client.resource(CRDS).create(crd)
             await clock.sleep(1)
-            informers = InformerFactory(client, supervisor, clock=clock)
-            recorder = EventRecorder(client, "default-scheduler", clock=clock)
+            watched = Watched(hub.direct(ADMIN))
+            own = Client(watched)
+            informers = InformerFactory(own, supervisor, clock=clock)
+            recorder = EventRecorder(own, "default-scheduler", clock=clock)
             supervisor.start("events", recorder.run)
-            scheduler = Scheduler(client, informers, recorder, options, clock)
+            scheduler = Scheduler(own, informers, recorder, options, clock)
             scheduler.start(supervisor)
-            await test(Plane(client, scheduler, clock))
+            await test(Plane(client, scheduler, clock, watched))
 
     run_virtual(scenario)

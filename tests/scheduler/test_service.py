@@ -1,6 +1,16 @@
 """The scheduler on a control plane: what clients see of its decisions."""
 
-from tests.scheduler.plane import Plane, on_a_plane
+import pytest
+from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, WIDE_BINDINGS, Plane, on_a_plane
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.machinery.errors import Forbidden
+from karmada.machinery.transport import Request, Verb
+from karmada.scheduler.core.request import Settings
+from karmada.scheduler.keys import BindingKey
+from karmada.scheduler.service import SchedulerOptions
+
+SUCCESS = "Binding has been scheduled successfully."
 
 
 def test_a_binding_is_scheduled_and_says_so() -> None:
@@ -15,9 +25,231 @@ def test_a_binding_is_scheduled_and_says_so() -> None:
         assert "lastScheduledTime" in binding["status"]
         assert binding["metadata"]["annotations"]["policy.karmada.io/applied-placement"] == "{}"
         condition = await plane.condition("web")
-        assert (condition["status"], condition["reason"]) == ("True", "Success")
-        text = "Binding has been scheduled successfully. Result: {member1:2, member2:2}"
+        assert (condition["status"], condition["reason"], condition["message"]) == ("True", "Success", SUCCESS)
         for kind in ("ResourceBinding", "Deployment"):
+            text = f"{SUCCESS} Result: {{member1:2, member2:2}}"
             assert await plane.events(kind, "web") == [("Normal", "ScheduleBindingSucceed", text)]
+
+    on_a_plane(scenario)
+
+
+def test_a_cluster_scoped_binding_is_scheduled_too() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "wide"}
+        await plane.client.resource(WIDE_BINDINGS).create(
+            {
+                "apiVersion": "work.karmada.io/v1alpha2",
+                "kind": "ClusterResourceBinding",
+                "metadata": {"name": "wide", "labels": {"clusterpropagationpolicy.karmada.io/permanent-id": "p"}},
+                "spec": {"resource": resource, "placement": {}},
+            }
+        )
+        await plane.settle()
+        binding = await plane.client.resource(WIDE_BINDINGS).get("wide")
+        assert binding["spec"]["clusters"] == [{"name": "member1"}]
+        (event,) = await plane.events("ClusterResourceBinding", "wide")
+        assert event[2] == f"{SUCCESS} Result {{member1:0}}"
+
+    on_a_plane(scenario)
+
+
+def test_when_no_cluster_fits_the_old_result_goes_and_the_reason_is_told() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web")
+        await plane.settle()
+        placement = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
+        await plane.client.resource(BINDINGS).patch("web", {"spec": {"placement": placement}}, "default")
+        await plane.settle()
+        assert await plane.result("web") == {}
+        condition = await plane.condition("web")
+        assert (condition["status"], condition["reason"]) == ("False", "NoClusterFit")
+        assert condition["message"] == (
+            "0/1 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint."
+        )
+
+    on_a_plane(scenario)
+
+
+def test_the_last_copy_stays_when_the_operator_wants_it_to() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web")
+        await plane.settle()
+        placement = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
+        await plane.client.resource(BINDINGS).patch("web", {"spec": {"placement": placement}}, "default")
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2}
+        assert (await plane.condition("web"))["reason"] == "NoClusterFit"
+
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"KeepLastCopy": True}))))
+
+
+def test_a_binding_without_room_waits_and_is_placed_once_there_is_some() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", pods=3)
+        await plane.bind("web", 5, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        condition = await plane.condition("web")
+        assert (condition["reason"], await plane.result("web")) == ("Unschedulable", {})
+        assert condition["message"].endswith("Clusters available replicas 3 are not enough to schedule.")
+        await plane.report("member1", 10)
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 5}
+        assert (await plane.condition("web"))["status"] == "True"
+
+    on_a_plane(scenario)
+
+
+def test_replicas_move_away_from_a_cluster_that_is_being_deleted() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name)
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+        await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"finalizers": ["test/hold"]}})
+        await plane.client.resource(CLUSTERS).delete("member2")
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 4}
+
+    on_a_plane(scenario)
+
+
+def test_only_concerned_bindings_are_looked_at_again() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", labels={"env": "prod"})
+        await plane.join("member2", labels={"env": "dev"})
+        for env in ("prod", "dev"):
+            affinity = {"labelSelector": {"matchLabels": {"env": env}}}
+            await plane.bind(env, placement={"clusterAffinity": affinity})
+        await plane.settle()
+        before = dict(plane.scheduler.metrics.attempts)
+        labels = {"metadata": {"labels": {"color": "blue"}}}
+        await plane.client.resource(CLUSTERS).patch("member1", labels)
+        await plane.settle()
+        after = plane.scheduler.metrics.attempts
+        assert sum(after.values()) - sum(before.values()) == 1
+
+    on_a_plane(scenario)
+
+
+def test_a_status_report_of_a_cluster_makes_nobody_look_again() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web")
+        await plane.settle()
+        before = sum(plane.scheduler.metrics.attempts.values())
+        await plane.report("member1", 50)
+        await plane.settle()
+        assert sum(plane.scheduler.metrics.attempts.values()) == before
+
+    on_a_plane(scenario)
+
+
+def test_the_scheduler_writes_a_result_and_a_status_and_nothing_else() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web")
+        await plane.settle()
+        written = [r for r in plane.requests if r.verb is Verb.PATCH and r.resource == BINDINGS]
+        assert [request.subresource for request in written] == ["", "status"]
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"suspension": {"scheduling": True}}, {"schedulerName": "other"}],
+    ids=["suspended", "of another scheduler"],
+)
+def test_bindings_that_are_not_ours_are_left_alone(change: dict[str, object]) -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web", **change)
+        await plane.settle()
+        assert await plane.result("web") == {}
+
+    on_a_plane(scenario)
+
+
+def test_a_refusal_by_quota_is_the_reason_told() -> None:
+    message = 'admission webhook "x" denied the request: FederatedResourceQuota(default/q) exceeded'
+
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+
+        def refuse(request: Request) -> None:
+            if request.verb is Verb.PATCH and request.resource == BINDINGS and not request.subresource:
+                raise Forbidden(message)
+
+        plane.before_request = refuse
+        await plane.bind("web")
+        await plane.settle()
+        condition = await plane.condition("web")
+        assert (condition["reason"], condition["message"]) == ("QuotaExceeded", message)
+        plane.before_request = None
+        await plane.settle(2)
+        assert await plane.result("web") == {"member1": 2}
+
+    on_a_plane(scenario)
+
+
+def test_impossible_constraints_name_the_reason_and_disturb_nobody() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        spread = [{"spreadByField": "cluster", "minGroups": 7, "maxGroups": 9}]
+        await plane.bind("bad", placement={"spreadConstraints": spread})
+        await plane.bind("nonsense", replicaRequirements={"resourceRequest": {"cpu": "1"}}, replicas=2**31 - 1)
+        await plane.bind("good")
+        await plane.settle()
+        condition = await plane.condition("bad")
+        assert condition["reason"] == "SchedulerError"
+        assert "spreadConstraint.MinGroups" in condition["message"]
+        assert await plane.result("good") == {"member1": 2}
+
+    on_a_plane(scenario)
+
+
+def test_workloads_of_an_anti_affinity_group_avoid_each_other_even_when_they_come_at_once() -> None:
+    async def scenario(plane: Plane) -> None:
+        for number in range(1, 4):
+            await plane.join(f"member{number}")
+        spread = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+        for name in ("a", "b", "c"):
+            groups = {"antiAffinityGroup": "db"}
+            await plane.bind(name, placement={"spreadConstraints": spread}, workloadAffinityGroups=groups)
+        await plane.settle(2)
+        placed = [next(iter(await plane.result(name))) for name in ("a", "b", "c")]
+        assert sorted(placed) == ["member1", "member2", "member3"]
+
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
+
+
+def test_what_was_just_placed_counts_before_clusters_report_it() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", pods=10)
+        for name in ("a", "b"):
+            await plane.bind(name, 6, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        placed = [await plane.result(name) for name in ("a", "b")]
+        assert sorted(placed, key=len) == [{}, {"member1": 6}]
+
+    gates = FeatureGates({"SchedulingOvercommitProtection": True})
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(gates)))
+
+
+def test_decisions_are_remembered_with_their_reasons() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.join("member2", taints=[{"key": "k", "effect": "NoSchedule"}])
+        await plane.bind("web")
+        await plane.settle()
+        (noted,) = plane.scheduler.decisions.of(BindingKey("default", "web"))
+        attempt = noted.decision.decisive
+        assert noted.cause == "placementChanged"
+        assert attempt.rejections["member2"][0].plugin == "TaintToleration"
+        assert attempt.selected == ("member1",)
 
     on_a_plane(scenario)

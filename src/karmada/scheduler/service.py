@@ -35,7 +35,7 @@ from karmada.scheduler.metrics import SchedulerMetrics
 from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.ring import DecisionRing, Noted
-from karmada.scheduler.writing import Verdict, Writer, verdict_of
+from karmada.scheduler.writing import Verdict, Writer, verdict_of, with_clusters
 
 log = logging.getLogger(__name__)
 
@@ -233,18 +233,21 @@ class Scheduler:
             if written is None:
                 return True
             current, decision = written
-            self._note(key, current, decision, reason)
+            self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
             await self._conclude(current, decision, reason)
-            self._settled[key] = (current.metadata.uid, current.metadata.generation)
+            ended = isinstance(decision.outcome, Placed | NoClusterFits)
+            if ended:
+                self._settled[key] = (current.metadata.uid, current.metadata.generation)
             result = "scheduled" if isinstance(decision.outcome, Placed) else "error"
         except ApiError as error:
+            self._retract(key)
             if not error.transient:
                 await self._refused(binding, error)
             raise
         finally:
             self.metrics.attempts[result, kind] += 1
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
-        return isinstance(decision.outcome, Placed | NoClusterFits)
+        return ended
 
     async def _estimates(self, key: BindingKey, binding: Binding) -> Estimates:
         """What accurate estimators say about the clusters that fit."""
@@ -259,19 +262,30 @@ class Scheduler:
         started = perf_counter()
         decision = decide(self.snapshot, binding, estimates, self.options.settings, self.options.framework)
         self.metrics.steps.observe(perf_counter() - started, "Schedule")
+        if isinstance(decision.outcome, Placed) and (self._peers is not None or self._assumed is not None):
+            self._anticipate(key, with_clusters(binding, decision.outcome.clusters))
         return decision
 
     def _count_assumed(self, key: BindingKey) -> None:
         if self._assumed is not None:
             self.snapshot.assumed = self._assumed.view(self._clock.monotonic(), key)
 
-    def _note(self, key: BindingKey, binding: Binding, decision: Decision, reason: Need) -> None:
-        """Remember a written result for the decisions to come."""
-        self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
+    def _anticipate(self, key: BindingKey, placed: Binding) -> None:
+        """A result counts for the next decisions before it is written."""
         if self._peers is not None:
-            self._peers.decided(key, binding, binding.metadata.generation)
-        if self._assumed is not None and isinstance(decision.outcome, Placed):
-            self._assumed.assume(key, binding, self._clock.monotonic())
+            self._peers.decided(key, placed, placed.metadata.generation + 1)
+        if self._assumed is not None:
+            self._assumed.assume(key, placed, self._clock.monotonic())
+
+    def _retract(self, key: BindingKey) -> None:
+        """A result was not written after all."""
+        binding = self._get(key)
+        if self._peers is not None:
+            self._peers.discard(key)
+            if binding is not None:
+                self._peers.put(key, binding)
+        if self._assumed is not None:
+            self._assumed.discard(key)
 
     async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> None:
         """Say in the status and in events how it ended."""

@@ -105,6 +105,11 @@ class Writer:
         return await self._wide.commit(seen, wanted)
 
 
+def with_clusters(binding: Binding, clusters: tuple[TargetCluster, ...]) -> Binding:
+    """A binding as it is once a result is written."""
+    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, clusters=clusters))
+
+
 def same_clusters(one: tuple[TargetCluster, ...], other: tuple[TargetCluster, ...]) -> bool:
     """Whether two results mean the same."""
     return len(one) == len(other) and {t.name: t for t in one} == {t.name: t for t in other}

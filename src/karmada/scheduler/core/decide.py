@@ -125,9 +125,12 @@ def _peers(
 
 
 def _attempt(snapshot: Snapshot, request: Request, estimates: Estimates, framework: Framework) -> Attempt:
+    facts = _on_kept_order(snapshot, request, framework) if not estimates else None
+    return _concluded(snapshot, request, facts or _one_by_one(snapshot, request, estimates, framework))
+
+
+def _concluded(snapshot: Snapshot, request: Request, facts: "_Facts") -> Attempt:
     name = request.term.affinity_name if request.term is not None else ""
-    found = _on_kept_order(snapshot, request, framework) if not estimates else None
-    facts = found or _one_by_one(snapshot, request, estimates, framework)
     if not len(facts.ranking):
         outcome = NoClusterFits(message=_no_fit(snapshot.total, facts.rejections))
         return Attempt(affinity=name, outcome=outcome, rejections=facts.rejections)

@@ -1,0 +1,161 @@
+"""What must hold for every decision, whatever the clusters and the placement."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.scheduler.facts import AGGREGATED, DYNAMIC, STATIC, Tree, binding, bindings, cluster, cluster_trees, fleets
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import from_tree
+from karmada.api.decision import Decision, Placed
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.policies import webster
+from karmada.scheduler.core import decide as deciding
+from karmada.scheduler.core.decide import decide
+from karmada.scheduler.core.request import DEFAULT_SETTINGS, Strategy, strategy_of
+from karmada.scheduler.core.room import Room, columns_of
+from karmada.scheduler.core.snapshot import Snapshot
+
+
+def clusters_of(trees: list[Tree]) -> list[Cluster]:
+    return [from_tree(tree, Cluster) for tree in trees]
+
+
+def result(decision: Decision) -> dict[str, int]:
+    assert isinstance(decision.outcome, Placed)
+    return {target.name: target.replicas for target in decision.outcome.clusters}
+
+
+def told(decision: Decision) -> Any:
+    """Everything a decision says, without the views it says it through."""
+    return [
+        (
+            attempt.affinity,
+            attempt.outcome,
+            {name: tuple(found) for name, found in attempt.rejections.items()},
+            {name: dict(scores) for name, scores in attempt.scores.items()},
+            dict(attempt.estimates),
+            attempt.groups,
+            attempt.selected,
+        )
+        for attempt in decision.attempts
+    ]
+
+
+def one_by_one(snapshot: Snapshot, subject: ResourceBinding) -> Decision:
+    """The decision without anything kept between decisions."""
+    attempts = []
+    for request in deciding.requests(snapshot, subject, DEFAULT_SETTINGS):
+        facts = deciding._one_by_one(snapshot, request, {}, deciding.DEFAULT)
+        attempts.append(deciding._concluded(snapshot, request, facts))
+        if isinstance(attempts[-1].outcome, Placed):
+            break
+    last = attempts[-1] if isinstance(attempts[-1].outcome, Placed) else attempts[0]
+    return Decision(attempts=tuple(attempts), outcome=last.outcome)
+
+
+@settings(max_examples=200)
+@given(fleets, st.lists(bindings(), min_size=1, max_size=4), st.lists(cluster_trees(), max_size=4))
+def test_kept_facts_decide_as_fresh_ones(trees: list[Tree], subjects: list[ResourceBinding], news: list[Tree]) -> None:
+    live = Snapshot(clusters_of(trees))
+    for change in [None, *news]:
+        if change is not None:
+            live.put(from_tree(change, Cluster))
+        for subject in subjects:
+            fresh = Snapshot(live.clusters.values())
+            assert told(decide(live, subject, {})) == told(one_by_one(fresh, subject))
+
+
+@given(fleets, bindings())
+def test_the_order_of_clusters_does_not_matter(trees: list[Tree], subject: ResourceBinding) -> None:
+    forward, backward = Snapshot(clusters_of(trees)), Snapshot(clusters_of(trees[::-1]))
+    assert decide(forward, subject, {}).outcome == decide(backward, subject, {}).outcome
+
+
+@given(fleets, bindings())
+def test_deciding_twice_gives_the_same(trees: list[Tree], subject: ResourceBinding) -> None:
+    snapshot = Snapshot(clusters_of(trees))
+    assert told(decide(snapshot, subject, {})) == told(decide(snapshot, subject, {}))
+
+
+@given(fleets, bindings())
+def test_divided_replicas_sum_to_what_is_desired(trees: list[Tree], subject: ResourceBinding) -> None:
+    decision = decide(Snapshot(clusters_of(trees)), subject, {})
+    placement = subject.spec.placement
+    if placement is None or strategy_of(placement) is Strategy.DUPLICATED or not subject.spec.replicas:
+        return
+    if isinstance(decision.outcome, Placed):
+        assert sum(result(decision).values()) == subject.spec.replicas
+
+
+@given(fleets, bindings())
+def test_bounds_of_groups_are_respected(trees: list[Tree], subject: ResourceBinding) -> None:
+    decision = decide(Snapshot(clusters_of(trees)), subject, {})
+    placement = subject.spec.placement
+    if (
+        placement is None
+        or not isinstance(decision.outcome, Placed)
+        or strategy_of(placement) is Strategy.STATIC_WEIGHT
+    ):
+        return
+    by_name = {tree["metadata"]["name"]: tree for tree in trees}
+    selected = decision.decisive.selected
+    grouped = any(constraint.spread_by_field != "cluster" for constraint in placement.spread_constraints)
+    for constraint in placement.spread_constraints:
+        if constraint.spread_by_field == "region":
+            count = len({by_name[name]["spec"]["region"] for name in selected})
+        elif constraint.spread_by_label:
+            count = len({by_name[name]["metadata"]["labels"][constraint.spread_by_label] for name in selected})
+        else:
+            # One cluster of every chosen group is taken even where that is more than the bound.
+            assert len(selected) >= constraint.min_groups
+            assert grouped or len(selected) <= constraint.max_groups
+            continue
+        assert constraint.min_groups <= count <= constraint.max_groups
+
+
+held_replicas = st.dictionaries(st.sampled_from(["m1", "m2", "m3", "m4"]), st.integers(1, 9), min_size=1)
+
+
+@given(held_replicas, st.integers(0, 30), st.sampled_from([DYNAMIC, AGGREGATED]))
+def test_adding_replicas_takes_none_away(held: dict[str, int], more: int, strategy: Tree) -> None:
+    snapshot = Snapshot([cluster(f"m{number}", 200) for number in range(1, 6)])
+    wanted = sum(held.values()) + more
+    after = result(decide(snapshot, binding(wanted, {"replicaScheduling": strategy}, held), {}))
+    assert all(after.get(name, 0) >= count for name, count in held.items())
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=2), st.integers(0, 10**6), min_size=1),
+    st.integers(0, 200),
+    st.booleans(),
+)
+def test_seats_are_handed_out_one_at_a_time(votes: dict[str, int], seats: int, ascending: bool) -> None:
+    """Handing out n + 1 seats is handing out n and one more: nobody ever loses a seat."""
+    before = {share.name: share.seats for share in webster.divide(seats, votes.items(), ascending=ascending)}
+    after = {share.name: share.seats for share in webster.divide(seats + 1, votes.items(), ascending=ascending)}
+    gains = [after[name] - before.get(name, 0) for name in after]
+    assert sum(gains) in (0, 1, seats + 1)
+    assert min(gains, default=0) >= 0
+    if any(votes.values()):
+        assert sum(after.values()) == seats + 1
+
+
+@settings(max_examples=60)
+@given(fleets, st.one_of(st.none(), st.dictionaries(st.sampled_from(["cpu", "memory", "gpu"]), st.integers(1, 9000))))
+def test_columns_agree_with_one_cluster_at_a_time(trees: list[Tree], needs: dict[str, int] | None) -> None:
+    snapshot = Snapshot(clusters_of(trees))
+    for by_model in (True, False):
+        expected = Room(snapshot, (), needs, by_model).of
+        assert columns_of(snapshot).room(needs, by_model) == expected
+
+
+@given(st.integers(1, 10**9), st.lists(st.integers(0, 10**9), min_size=1, max_size=5))
+def test_huge_numbers_divide_at_once(replicas: int, weights: list[int]) -> None:
+    rules = [
+        {"targetCluster": {"clusterNames": [f"m{number}"]}, "weight": weight} for number, weight in enumerate(weights)
+    ]
+    placement = {"replicaScheduling": {**STATIC, "weightPreference": {"staticWeightList": rules}}}
+    snapshot = Snapshot([cluster(f"m{number}") for number in range(len(weights))])
+    assert sum(result(decide(snapshot, binding(replicas, placement), {})).values()) == replicas
