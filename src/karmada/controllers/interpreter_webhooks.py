@@ -1,0 +1,113 @@
+"""Sends the interpreter's questions to webhooks: `WebhookClient.post` is the `Post` that the interpreter is given.
+
+Connections are kept and reused. What may succeed when tried again (no connection, 429, 5xx) is `NotDelivered`; any
+other answer than 200 is an error.
+"""
+
+import asyncio
+import ssl
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from karmada.interpreter.model import InterpretError, Unavailable
+from karmada.interpreter.webhook import Endpoint, NotDelivered
+from karmada.machinery import errors
+from karmada.machinery.http.connection import Connection
+
+IDLE = 4
+"""Connections kept per webhook."""
+SECURE_PORT, PLAIN_PORT = 443, 80
+
+
+class WebhookClient:
+    """The connections of one process to interpreter webhooks."""
+
+    def __init__(self) -> None:
+        self._idle: dict[Endpoint, list[Connection]] = {}
+
+    async def post(self, endpoint: Endpoint, body: bytes) -> bytes:
+        """Send a question and give the answer."""
+        request = _request(endpoint, body)
+        connection = self._reuse(endpoint) or await _connect(endpoint)
+        try:
+            head, answer = await connection.exchange(request)
+        except errors.Unavailable as error:
+            connection.close()
+            raise NotDelivered(str(error)) from error
+        except BaseException:
+            connection.close()
+            raise
+        self._keep(endpoint, connection)
+        if head.status == 200:
+            return answer
+        if head.status == 429 or head.status >= 500:
+            raise NotDelivered(f"{endpoint.url} answered with status {head.status}")
+        raise InterpretError(f"{endpoint.url} answered with status {head.status}")
+
+    def close(self) -> None:
+        """Drop all connections."""
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.close()
+        self._idle.clear()
+
+    def _reuse(self, endpoint: Endpoint) -> Connection | None:
+        idle = self._idle.get(endpoint, [])
+        while idle:
+            connection = idle.pop()
+            if connection.usable:
+                return connection
+            connection.close()
+        return None
+
+    def _keep(self, endpoint: Endpoint, connection: Connection) -> None:
+        idle = self._idle.setdefault(endpoint, [])
+        if connection.usable and len(idle) < IDLE:
+            idle.append(connection)
+        else:
+            connection.close()
+
+
+async def _connect(endpoint: Endpoint) -> Connection:
+    url = urlsplit(endpoint.url)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise Unavailable(f"{endpoint.url} is no address of a webhook: it must begin with https:// and a host")
+    secure = url.scheme == "https"
+    port = url.port or (SECURE_PORT if secure else PLAIN_PORT)
+    name = (endpoint.server_name or url.hostname) if secure else None
+    context = _context(endpoint.ca_bundle) if secure else None
+    try:
+        _, connection = await asyncio.get_running_loop().create_connection(
+            Connection, url.hostname, port, ssl=context, server_hostname=name
+        )
+    except ssl.SSLCertVerificationError as error:
+        raise InterpretError(f"{endpoint.url} cannot be trusted: {error.verify_message}") from error
+    except OSError as error:
+        raise NotDelivered(f"no connection to {endpoint.url}: {error}") from error
+    return connection
+
+
+@lru_cache(maxsize=64)
+def _context(ca_bundle: bytes) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        if ca_bundle:
+            context.load_verify_locations(cadata=ca_bundle.decode("ascii"))
+        else:
+            context.load_default_certs()
+    except (ssl.SSLError, UnicodeDecodeError) as error:
+        raise Unavailable("clientConfig.caBundle holds no certificates in PEM form") from error
+    return context
+
+
+def _request(endpoint: Endpoint, body: bytes) -> bytes:
+    url = urlsplit(endpoint.url)
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Type: application/json\r\n"
+        f"Accept: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    if not path.isprintable() or " " in path or not head.isascii():
+        raise Unavailable(f"{endpoint.url!r} is no address of a webhook")
+    return head.encode() + body

@@ -1,0 +1,126 @@
+"""Questions to interpreter webhooks over HTTP: connections, failures and trust."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from karmada.controllers.interpreter_webhooks import WebhookClient
+from karmada.interpreter.model import InterpretError, Unavailable
+from karmada.interpreter.webhook import Endpoint, NotDelivered
+
+
+@dataclass
+class Server:
+    """Answers every request with one status and the request's body."""
+
+    status: int = 200
+    connections: int = 0
+    requests: list[bytes] = field(default_factory=list)
+    port: int = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                body = await reader.readexactly(size)
+                self.requests.append(head)
+                writer.write(f"HTTP/1.1 {self.status} X\r\nContent-Length: {size}\r\n\r\n".encode() + body)
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    @asynccontextmanager
+    async def listening(self, context: ssl.SSLContext | None = None) -> AsyncIterator["Server"]:
+        server = await asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=context)
+        self.port = server.sockets[0].getsockname()[1]
+        async with server:
+            yield self
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[WebhookClient]:
+    client = WebhookClient()
+    yield client
+    client.close()
+
+
+async def test_connection_is_used_again(client: WebhookClient) -> None:
+    async with Server().listening() as server:
+        endpoint = Endpoint(f"http://127.0.0.1:{server.port}/ask?x=1")
+        assert [await client.post(endpoint, body) for body in (b"{}", b"[1]")] == [b"{}", b"[1]"]
+        assert server.connections == 1
+        assert server.requests[0].startswith(b"POST /ask?x=1 HTTP/1.1\r\nHost: 127.0.0.1:")
+        client.close()
+
+
+@pytest.mark.parametrize(("status", "error"), [(503, NotDelivered), (429, NotDelivered), (404, InterpretError)])
+async def test_other_answers_are_errors(client: WebhookClient, status: int, error: type[Exception]) -> None:
+    async with Server(status).listening() as server:
+        with pytest.raises(error, match=str(status)):
+            await client.post(Endpoint(f"http://127.0.0.1:{server.port}/"), b"{}")
+        client.close()
+
+
+async def test_server_that_is_not_there_may_come_back(client: WebhookClient) -> None:
+    async with Server().listening() as server:
+        endpoint = Endpoint(f"http://127.0.0.1:{server.port}/")
+    with pytest.raises(NotDelivered, match="no connection"):
+        await client.post(endpoint, b"{}")
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "https://", "http://h/a b", "http://h/\r\nX: y"])
+async def test_address_that_is_none_is_refused(client: WebhookClient, url: str) -> None:
+    with pytest.raises((Unavailable, NotDelivered)) as failure:
+        await client.post(Endpoint(url), b"{}")
+    assert failure.type is Unavailable
+
+
+def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, bytes]:
+    """A server's settings with a certificate for a name, and that certificate."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = made.public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (folder / "server.pem").write_bytes(private + pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem")
+    return context, pem
+
+
+async def test_service_is_trusted_by_its_bundle_and_name_only(client: WebhookClient, tmp_path: Path) -> None:
+    context, bundle = certificate(tmp_path, "hook.system.svc")
+    async with Server().listening(context) as server:
+        url = f"https://127.0.0.1:{server.port}/"
+        assert await client.post(Endpoint(url, bundle, "hook.system.svc"), b"{}") == b"{}"
+        for untrusted in (Endpoint(url, bundle, "other.system.svc"), Endpoint(url, b"", "hook.system.svc")):
+            with pytest.raises(InterpretError, match="cannot be trusted"):
+                await client.post(untrusted, b"{}")
+        with pytest.raises(Unavailable, match="caBundle"):
+            await client.post(Endpoint(url, b"no pem", "hook.system.svc"), b"{}")
+        client.close()
