@@ -8,6 +8,7 @@ import orjson
 from karmada.api.quantity import Quantity
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.presence import Presence
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Kind, ObjectStore
 
@@ -22,6 +23,7 @@ class LimitRanger:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self._present = Presence(store, _RANGES)
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New pods, new and changed claims."""
@@ -29,11 +31,8 @@ class LimitRanger:
             return False
         kind = request.type.stored_as
         if kind == _PODS:
-            return request.operation is Operation.CREATE and self._has_ranges(request.namespace)
-        return kind == _CLAIMS and self._has_ranges(request.namespace)
-
-    def _has_ranges(self, namespace: str) -> bool:
-        return bool(self._store.list(_RANGES, namespace, limit=1).items)
+            return request.operation is Operation.CREATE and request.namespace in self._present
+        return kind == _CLAIMS and request.namespace in self._present
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Fill in defaults."""

@@ -41,13 +41,15 @@ class AdmissionRequest:
     """Group, version and kind of `object` where the subresource has one of its own (Scale, Eviction ...)."""
     warnings: list[str] = field(default_factory=list)
     audit: dict[str, str] = field(default_factory=dict)
+    concerned: "list[AdmissionPlugin] | None" = None
+    """The plugins that have anything to do with the request, found once."""
 
 
 class AdmissionPlugin(Protocol):
     """Changes or refuses writes."""
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """Cheap test on every write whether the plugin has anything to do with it."""
+        """Cheap test, once for every write, whether the plugin has anything to do with it."""
         ...
 
     async def mutate(self, request: AdmissionRequest) -> None:
@@ -67,12 +69,15 @@ class AdmissionChain:
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Let every plugin change the object."""
-        for plugin in self._plugins:
-            if plugin.applies(request):
-                await plugin.mutate(request)
+        for plugin in self._concerned(request):
+            await plugin.mutate(request)
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Let every plugin judge the object."""
-        for plugin in self._plugins:
-            if plugin.applies(request):
-                await plugin.validate(request)
+        for plugin in self._concerned(request):
+            await plugin.validate(request)
+
+    def _concerned(self, request: AdmissionRequest) -> list[AdmissionPlugin]:
+        if request.concerned is None:
+            request.concerned = [plugin for plugin in self._plugins if plugin.applies(request)]
+        return request.concerned

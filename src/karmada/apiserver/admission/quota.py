@@ -9,6 +9,7 @@ import orjson
 from karmada.api.quantity import Quantity
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.presence import Presence
 from karmada.apiserver.admission.usage import Usage, is_finished, matches_scopes, missing_constraints, usage_of
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Served
@@ -26,12 +27,13 @@ class ResourceQuotas:
     def __init__(self, store: ObjectStore, quotas: Served) -> None:
         self._store = store
         self._quotas = quotas
+        self._present = Presence(store, _QUOTAS)
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of objects where there are quotas."""
         if request.subresource or request.operation not in (Operation.CREATE, Operation.UPDATE):
             return False
-        return bool(request.namespace and self._store.list(_QUOTAS, request.namespace, limit=1).items)
+        return request.namespace in self._present
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Nothing to change."""
