@@ -1,0 +1,180 @@
+"""The scheduler's connections and an estimator's server, over real sockets."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.scheduler.facts import binding, cluster
+
+from karmada.api.codec import from_tree
+from karmada.api.feature_gates import DEFAULTS
+from karmada.api.native import Node
+from karmada.api.work.v1alpha2 import ReplicaRequirements
+from karmada.estimator.estimate import Answers, EstimateError, Member
+from karmada.estimator.server import EstimatorServer, Tls
+from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.estimators.accurate import GrpcEstimator
+from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
+from karmada.scheduler.estimators.messages import (
+    MAX_REPLICAS,
+    Answer,
+    ReplicasRequest,
+    SetsRequest,
+    UnschedulableRequest,
+)
+
+Replicas = Callable[[ReplicasRequest], int]
+
+
+def unanswered(request: SetsRequest | UnschedulableRequest) -> int:
+    raise EstimateError("not asked in this test")
+
+
+async def serve(replicas: Replicas, tls: Tls | None = None) -> tuple[EstimatorServer, int]:
+    server = EstimatorServer(replicas, unanswered, unanswered)
+    return server, await server.listen("127.0.0.1:0", tls)
+
+
+async def with_estimators(
+    ports: dict[str, int], test: Callable[[GrpcEstimator], Awaitable[None]], timeout: float = 5.0
+) -> None:
+    connections = Connections(EstimatorAddress(), timeout, lambda name: f"127.0.0.1:{ports[name]}")
+    try:
+        await test(GrpcEstimator(connections))
+    finally:
+        await connections.close()
+
+
+async def test_members_are_asked_and_answer_from_their_nodes() -> None:
+    member = Member()
+    node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+    member.nodes.put_node(from_tree(node, Node))
+    server, port = await serve(Answers("m1", member, DEFAULTS).replicas)
+
+    async def test(estimator: GrpcEstimator) -> None:
+        needs = {"resourceRequest": {"cpu": "500m", "memory": "1Gi"}}
+        subject = binding(3, replicaRequirements=needs)
+        found = await estimator.estimate(Snapshot([cluster("m1")]), subject, ["m1"], False)
+        assert found == {"m1": 8}
+
+    await with_estimators({"m1": port}, test)
+    await server.close()
+
+
+async def test_a_member_that_fails_has_no_opinion_and_holds_nobody_back() -> None:
+    asked = []
+
+    def fail(request: ReplicasRequest) -> int:
+        asked.append(request.cluster)
+        raise EstimateError("out of order")
+
+    bad, bad_port = await serve(fail)
+    good, good_port = await serve(lambda request: 7)
+
+    async def test(estimator: GrpcEstimator) -> None:
+        snapshot = Snapshot([cluster("bad"), cluster("good")])
+        for _ in range(3):
+            assert await estimator.estimate(snapshot, binding(3), ["bad", "good"], False) == {"good": 7}
+        assert asked == ["bad"], "it is left alone for a while"
+
+    await with_estimators({"bad": bad_port, "good": good_port}, test)
+    await bad.close()
+    await good.close()
+
+
+async def test_a_member_that_is_not_there_has_no_opinion() -> None:
+    async def test(estimator: GrpcEstimator) -> None:
+        assert await estimator.estimate(Snapshot([cluster("gone")]), binding(3), ["gone"], False) == {}
+
+    await with_estimators({"gone": 1}, test, timeout=0.5)
+
+
+async def test_the_same_question_under_way_is_asked_once() -> None:
+    asked = []
+
+    def count(request: ReplicasRequest) -> int:
+        asked.append(request)
+        return 5
+
+    server, port = await serve(count)
+
+    async def test(estimator: GrpcEstimator) -> None:
+        snapshot = Snapshot([cluster("m1")])
+        found = await asyncio.gather(*(estimator.estimate(snapshot, binding(3), ["m1"], False) for _ in range(20)))
+        assert found == [{"m1": 5}] * 20
+        assert len(asked) == 1
+
+    await with_estimators({"m1": port}, test)
+    await server.close()
+
+
+async def test_an_exceeded_quota_is_zero_on_the_wire() -> None:
+    server, port = await serve(lambda request: -3)
+
+    async def test(estimator: GrpcEstimator) -> None:
+        assert await estimator.estimate(Snapshot([cluster("m1")]), binding(3), ["m1"], False) == {"m1": 0}
+
+    await with_estimators({"m1": port}, test)
+    await server.close()
+
+
+async def test_malformed_questions_are_refused() -> None:
+    server, port = await serve(lambda request: 1)
+    connections = Connections(EstimatorAddress(), 5.0, lambda name: f"127.0.0.1:{port}")
+    assert await connections.ask("m1", MAX_REPLICAS, b"\x0a\xff") is None
+    await connections.close()
+    await server.close()
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Path:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (tmp_path / "tls.crt").write_bytes(certificate.public_bytes(pem))
+    (tmp_path / "tls.key").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("skip_verify", [False, True], ids=["verified", "not verified"])
+async def test_the_conversation_can_be_encrypted_and_mutual(certificates: Path, skip_verify: bool) -> None:
+    cert, key = str(certificates / "tls.crt"), str(certificates / "tls.key")
+    server, port = await serve(lambda request: 9, Tls(cert, key, cert, skip_client_verify=skip_verify))
+    address = EstimatorAddress(ca_file=cert, cert_file=cert, key_file=key, skip_verify=skip_verify)
+    connections = Connections(address, 5.0, lambda name: f"localhost:{port}")
+    request = ReplicasRequest("m1", ReplicaRequirements()).encode()
+    data = await connections.ask("m1", MAX_REPLICAS, request)
+    assert data is not None
+    assert Answer.decode(data).number == 9
+    await connections.close()
+    await server.close()
+
+
+async def test_strangers_are_not_answered(certificates: Path) -> None:
+    cert, key = str(certificates / "tls.crt"), str(certificates / "tls.key")
+    server, port = await serve(lambda request: 9, Tls(cert, key, cert))
+    connections = Connections(EstimatorAddress(ca_file=cert), 2.0, lambda name: f"localhost:{port}")
+    assert await connections.ask("m1", MAX_REPLICAS, b"") is None
+    await connections.close()
+    await server.close()

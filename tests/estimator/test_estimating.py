@@ -1,0 +1,88 @@
+"""What an estimator knows of its member: pods come and go, columns agree with single nodes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karmada.api.codec import from_tree
+from karmada.api.native import Node, Pod
+from karmada.api.work.v1alpha2 import NodeClaim
+from karmada.estimator.columns import NodeColumns
+from karmada.estimator.nodes import Nodes
+
+
+def node(name: str, cpu: int = 4, pods: int = 10, **spec: object) -> Node:
+    status = {"allocatable": {"cpu": str(cpu), "pods": str(pods)}}
+    return from_tree({"metadata": {"name": name, "labels": {"n": name}}, "spec": spec, "status": status}, Node)
+
+
+def pod(name: str, on: str, cpu: str = "1", phase: str = "Running") -> Pod:
+    container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+    return from_tree(
+        {
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"nodeName": on, "containers": [container]},
+            "status": {"phase": phase},
+        },
+        Pod,
+    )
+
+
+def test_pods_take_room_until_they_end() -> None:
+    nodes = Nodes()
+    nodes.put_pod(pod("early", "n1"))
+    nodes.put_node(node("n1"))
+    assert nodes.room({"cpu": 1000}, None) == 3
+    nodes.put_pod(pod("more", "n1", "2"))
+    assert nodes.room({"cpu": 1000}, None) == 1
+    nodes.put_pod(pod("more", "n1", "2", phase="Succeeded"))
+    assert nodes.room({"cpu": 1000}, None) == 3
+    nodes.drop_pod("default", "early")
+    assert nodes.room({"cpu": 1000}, None) == 4
+    nodes.drop_node("n1")
+    assert nodes.room({"cpu": 1000}, None) == 0
+
+
+def test_a_pod_that_changes_its_figures_counts_once() -> None:
+    nodes = Nodes()
+    nodes.put_node(node("n1"))
+    for cpu in ("1", "3", "2"):
+        nodes.put_pod(pod("p", "n1", cpu))
+    assert nodes.free("n1", "cpu") == 2000
+    assert nodes.free_pods("n1") == 9
+
+
+def test_a_cordoned_node_takes_nothing() -> None:
+    nodes = Nodes()
+    nodes.put_node(node("n1", unschedulable=True))
+    assert nodes.room({}, None) == 0
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("node"), st.integers(0, 5), st.integers(0, 9)),
+        st.tuples(st.just("pod"), st.integers(0, 9), st.integers(0, 5)),
+        st.tuples(st.just("drop node"), st.integers(0, 5), st.just(0)),
+        st.tuples(st.just("drop pod"), st.integers(0, 9), st.just(0)),
+    ),
+    max_size=25,
+)
+
+
+@given(steps)
+def test_columns_agree_with_single_nodes_after_any_history(history: list[tuple[str, int, int]]) -> None:
+    nodes = Nodes()
+    columns = NodeColumns(nodes)
+    claim = NodeClaim(node_selector={"n": "n1"})
+    for what, which, value in history:
+        match what:
+            case "node":
+                nodes.put_node(node(f"n{which}", cpu=value))
+            case "pod":
+                nodes.put_pod(pod(f"p{which}", f"n{value}"))
+            case "drop node":
+                nodes.drop_node(f"n{which}")
+            case "drop pod":
+                nodes.drop_pod("default", f"p{which}")
+        for asked in ({"cpu": 1500}, {}):
+            for chosen in (None, claim):
+                assert columns.room(asked, chosen) == nodes.room(asked, chosen)
