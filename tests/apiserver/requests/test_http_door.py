@@ -1,0 +1,138 @@
+"""The HTTP door: what clients see of refusals, media types, warnings and broken requests."""
+
+import json
+
+import pytest
+
+from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
+from karmada.apiserver.http.model import HttpRequest, HttpResponse, StreamResponse
+from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.server import ADMIN, ApiServer
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+class Client:
+    """Calls the handler as the HTTP server would."""
+
+    def __init__(self, server: ApiServer, user: UserInfo = ADMIN) -> None:
+        self.door = HttpDoor(server.door, lambda request: user, server.api_services)
+
+    async def __call__(self, method: str, path: str, body: bytes | dict = b"", **headers: str) -> HttpResponse:
+        path, _, query = path.partition("?")
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = await self.door(HttpRequest(method, path, query, names, data, ("127.0.0.1", 1), None))
+        assert isinstance(answer, HttpResponse)
+        return answer
+
+
+@pytest.fixture
+def http(server) -> Client:
+    return Client(server)
+
+
+def decoded(answer: HttpResponse):
+    return json.loads(answer.body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code", "reason"),
+    [
+        ("GET", f"{MAPS}/nope", 404, "NotFound"),
+        ("GET", "/api/v1/nosuch", 404, "NotFound"),
+        ("GET", "/apis/apps/v9/deployments", 404, "NotFound"),
+        ("PUT", MAPS, 405, "MethodNotAllowed"),
+        ("POST", f"{MAPS}/x", 405, "MethodNotAllowed"),
+        ("DELETE", "/api/v1/configmaps", 405, "MethodNotAllowed"),
+        ("FOO", MAPS, 405, "MethodNotAllowed"),
+        ("GET", f"{MAPS}?limit=x", 400, "BadRequest"),
+    ],
+)
+async def test_refusals_are_statuses(http, method, path, code, reason):
+    answer = await http(method, path)
+    status = decoded(answer)
+    assert (answer.status, status["kind"], status["reason"], status["code"]) == (code, "Status", reason, code)
+
+
+async def test_an_unknown_group_is_a_plain_404(http):
+    answer = await http("GET", "/apis/nosuch.group/v1/things")
+    assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "code", "words"),
+    [
+        (b"{not json", "application/json", 400, "json parse error: invalid character 'n'"),
+        (b"", "application/json", 400, "unexpected end of JSON input (<empty>)"),
+        (b"[]", "application/json", 400, "cannot unmarshal array"),
+        (b'{"metadata":{"name":"\xff"}}', "application/json", 400, "json parse error"),
+        (b"[" * 100_000, "application/json", 400, "exceeded max depth"),
+        (b"a: b: c", "application/yaml", 400, "mapping values are not allowed"),
+        (b"x", "text/plain", 415, "the body of the request was in an unknown format"),
+        (b'{"kind":"Secret","apiVersion":"v1"}', "application/json", 400, "cannot be handled as a ConfigMap"),
+        (b'{"data":{"a":1}}', "application/json", 400, "cannot unmarshal number into Go struct field ConfigMap.data"),
+    ],
+    ids=["syntax", "empty", "array", "utf-8", "depth", "yaml", "media type", "kind", "type"],
+)
+async def test_bad_bodies_are_told_apart(http, body, content_type, code, words):
+    answer = await http("POST", MAPS, body, content_type=content_type)
+    assert answer.status == code
+    assert words in decoded(answer)["message"]
+
+
+async def test_a_malformed_body_is_not_quoted_at_length(http):
+    answer = await http("POST", MAPS, b"{" + b"x" * 1_000_000, content_type="application/json")
+    assert len(answer.body) < 10_000
+
+
+async def test_unknown_and_duplicate_fields_warn_by_default_and_fail_when_strict(http):
+    body = b'{"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"bogus":1}'
+    warned = await http("POST", f"{MAPS}?dryRun=All", body)
+    assert warned.headers["Warning"] == ['299 - "duplicate field \\"data.k\\""', '299 - "unknown field \\"bogus\\""']
+    refused = await http("POST", f"{MAPS}?fieldValidation=Strict", body)
+    assert refused.status == 400
+    assert 'strict decoding error: duplicate field "data.k", unknown field "bogus"' in decoded(refused)["message"]
+    silent = await http("POST", f"{MAPS}?dryRun=All&fieldValidation=Ignore", body)
+    assert "Warning" not in silent.headers
+
+
+async def test_yaml_in_and_out(http):
+    created = await http("POST", MAPS, b"metadata: {name: a}\ndata: {k: v}\n", content_type="application/yaml")
+    assert created.status == 201
+    answer = await http("GET", f"{MAPS}/a", accept="application/yaml")
+    assert answer.content_type == "application/yaml"
+    assert b"  k: v\n" in answer.body
+
+
+async def test_a_table_for_kubectl(http):
+    await http("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+    answer = decoded(await http("GET", MAPS, accept="application/json;as=Table;v=v1;g=meta.k8s.io"))
+    assert answer["kind"] == "Table"
+    assert [row["cells"][:2] for row in answer["rows"]] == [["a", 1]]
+
+
+async def test_anonymous_sees_health_and_nothing_else(server):
+    stranger = Client(server, ANONYMOUS)
+    assert (await stranger("GET", "/readyz")).body == b"ok"
+    assert (await stranger("GET", "/version")).status == 200
+    assert (await stranger("GET", MAPS)).status == 403
+    assert (await stranger("GET", "/metrics")).status == 403
+
+
+async def test_a_watch_is_a_stream_of_lines(http):
+    await http("POST", MAPS, {"metadata": {"name": "a"}})
+    request = HttpRequest("GET", MAPS, "watch=1&timeoutSeconds=1", {}, b"", ("127.0.0.1", 1), None)
+    answer = await http.door(request)
+    assert isinstance(answer, StreamResponse)
+    lines = b"".join([chunk async for chunk in answer.chunks]).splitlines()
+    assert [json.loads(line)["type"] for line in lines] == ["ADDED"]
+
+
+async def test_discovery_in_both_forms(http):
+    legacy = decoded(await http("GET", "/apis"))
+    assert legacy["kind"] == "APIGroupList"
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+    aggregated = await http("GET", "/apis", accept=accept)
+    assert decoded(aggregated)["kind"] == "APIGroupDiscoveryList"
+    assert "as=APIGroupDiscoveryList" in aggregated.content_type
