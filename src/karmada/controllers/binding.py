@@ -23,7 +23,6 @@ from karmada.controllers.bindings import (
     Bindings,
     key_of,
     of_binding,
-    owners_of,
     permanent_id,
     without_finalizer,
 )
@@ -75,7 +74,6 @@ class BindingController:
         )
         self.controller.watch(self._bindings.namespaced, _changed)
         self.controller.watch(self._bindings.wide, _changed)
-        self.controller.watch(self._works, _lost_work)
         self._overrides.add_handler(self._overrides_changed)
         self._wide_overrides.add_handler(self._overrides_changed)
 
@@ -222,11 +220,6 @@ def _changed(change: Change[Any]) -> list[BindingKey]:
         if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
             return []
     return [BindingKey(*change.key)]
-
-
-def _lost_work(change: Change[Work]) -> list[BindingKey]:
-    """A Work that vanished may be wanted again."""
-    return owners_of(change.old.value) if change.new is None and change.old is not None else []
 
 
 def _tell(recorder: EventRecorder, about: Iterable[ObjectReference], type_: str, reason: str, message: str) -> None:

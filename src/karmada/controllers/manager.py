@@ -4,10 +4,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.agent_csr import AgentRequestController
 from karmada.controllers.binding import BindingController
 from karmada.controllers.binding_status import BindingStatusController
 from karmada.controllers.cluster import ClusterController
+from karmada.controllers.cluster_monitor import ClusterMonitor, MonitorOptions
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
+from karmada.controllers.cluster_taints import ClusterTaintPolicyController
 from karmada.controllers.context import Context
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
@@ -15,6 +18,7 @@ from karmada.controllers.execution import ExecutionController
 from karmada.controllers.members import Members
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.templates import Templates
+from karmada.controllers.unified_auth import UnifiedAuthController
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.supervisor import Supervisor
 
@@ -46,6 +50,7 @@ class ControllerManager:
     members: Members
     selection: Selection = field(default_factory=Selection)
     status: StatusOptions = field(default_factory=StatusOptions)
+    monitor: MonitorOptions = field(default_factory=MonitorOptions)
 
     def start(self, supervisor: Supervisor) -> None:
         """Start every selected controller; each is restarted on its own when it dies."""
@@ -71,8 +76,15 @@ class ControllerManager:
             yield "workStatus", WorkStatusController(self.context, self.members, works).controller.run
         if self.selection.enabled("cluster"):
             yield "cluster", ClusterController(self.context).controller.run
+            yield "cluster monitor", ClusterMonitor(self.context, self.monitor).controller.run
         if self.selection.enabled("clusterStatus"):
             status = ClusterStatusController(self.context, self.members, self.status)
             yield "clusterStatus", status.controller.run
         if self.selection.enabled("namespace"):
             yield "namespace", NamespaceController(self.context).controller.run
+        if self.selection.enabled("unifiedAuth"):
+            yield "unifiedAuth", UnifiedAuthController(self.context).controller.run
+        if self.selection.enabled("agentcsrapproving"):
+            yield "agentcsrapproving", AgentRequestController(self.context).controller.run
+        if self.selection.enabled("clustertaintpolicy") and self.context.gates.enabled("Failover"):
+            yield "clustertaintpolicy", ClusterTaintPolicyController(self.context).controller.run

@@ -108,14 +108,13 @@ def tidy(metadata: JSONObject) -> None:
         del metadata["generation"]
 
 
-_LABELS_COUNT = frozenset(
-    {
-        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
-        ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
-        ("discovery.k8s.io", "endpointslices"),
-    }
-)
-"""Kinds whose generation counts changes of labels and annotations too."""
+_COUNTED_METADATA = {
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): ("labels", "annotations"),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): ("labels", "annotations"),
+    ("discovery.k8s.io", "endpointslices"): ("labels", "annotations"),
+    ("apps", "deployments"): ("annotations",),
+}
+"""The parts of metadata whose changes count as a new generation, for the few kinds that have such."""
 
 
 def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bool:
@@ -123,7 +122,5 @@ def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bo
     for key in new.keys() | old.keys():
         if key not in ("metadata", "status") and new.get(key) != old.get(key):
             return False
-    if type_.stored_as not in _LABELS_COUNT:
-        return True
-    labels = ("labels", "annotations")
-    return all(new["metadata"].get(key) == old["metadata"].get(key) for key in labels)
+    counted = _COUNTED_METADATA.get(type_.stored_as, ())
+    return all(new["metadata"].get(key) == old["metadata"].get(key) for key in counted)

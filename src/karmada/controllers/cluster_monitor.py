@@ -1,0 +1,115 @@
+"""Cluster monitor: notices that the agent of a pull cluster has gone silent.
+
+A sign of life is a new Ready condition or a renewed lease. Only changes count, by this process's own clock: an agent
+whose clock is wrong is as alive as any other. After a restart every agent has its full grace period again.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from karmada.api import conditions, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import Condition
+from karmada.controllers.context import Context
+from karmada.machinery.clock import parse_rfc3339, rfc3339
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.leader import LEASES
+from karmada.machinery.resource import Scope
+from karmada.machinery.transport import JSONObject
+
+COMPONENT = "cluster-monitor"
+NEVER = "Cluster status controller never posted cluster status."
+STOPPED = "Cluster status controller stopped posting cluster status."
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorOptions:
+    """How often to look, and how long an agent may be silent."""
+
+    period: float = 5.0
+    grace: float = 40.0
+    startup_grace: float = 60.0
+
+
+@dataclass(slots=True)
+class Sign:
+    """The last sign of life of an agent, and when it was seen here."""
+
+    ready: Condition | None
+    renewed: str
+    at: float
+
+
+class ClusterMonitor:
+    """See the module."""
+
+    def __init__(self, context: Context, options: MonitorOptions) -> None:
+        self._clock = context.clock
+        self._options = options
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._leases: Informer[JSONObject] = context.informers.resource(LEASES, Scope(names.CLUSTER_NAMESPACE))
+        self._commit = Committer(context.client.of(Cluster))
+        self._signs: dict[str, Sign] = {}
+        self.controller: Controller[str] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=5,
+            needs=(self._clusters, self._leases),
+            clock=context.clock,
+        )
+        self.controller.watch(self._clusters, _new_cluster)
+
+    async def reconcile(self, name: str) -> Result:
+        """Look at one cluster, and again after a while."""
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.spec.sync_mode != "Pull":
+            self._signs.pop(name, None)
+            return DONE
+        sign = self._observe(cluster)
+        silent = self._clock.monotonic() - sign.at
+        if sign.ready is None:
+            age = self._clock.now() - parse_rfc3339(cluster.metadata.creation_timestamp or rfc3339(0))
+            if min(silent, age) > self._options.startup_grace or (sign.renewed and silent > self._options.grace):
+                await self._give_up(cluster, conditions.REASON_STATUS_NEVER_UPDATED, NEVER)
+        elif silent > self._options.grace and sign.ready.status != "Unknown":
+            await self._give_up(cluster, conditions.REASON_STATUS_UNKNOWN, STOPPED)
+        return RequeueAfter(self._options.period)
+
+    def _observe(self, cluster: Cluster) -> Sign:
+        name = cluster.metadata.name
+        ready = next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+        lease = self._leases.get(name, names.CLUSTER_NAMESPACE)
+        renewed = ((lease or {}).get("spec") or {}).get("renewTime", "")
+        known = self._signs.get(name)
+        if known is None or (known.ready, known.renewed) != (ready, renewed):
+            ours = ready is not None and ready.status == "Unknown"
+            at = known.at if known is not None and ours and known.renewed == renewed else self._clock.monotonic()
+            known = self._signs[name] = Sign(ready, renewed, at)
+        return known
+
+    async def _give_up(self, cluster: Cluster, reason: str, message: str) -> None:
+        unknown = Condition(
+            type=conditions.READY,
+            status="Unknown",
+            reason=reason,
+            message=message,
+            last_transition_time=rfc3339(self._clock.now()),
+        )
+
+        def decide(current: Cluster) -> Cluster:
+            others = tuple(c for c in current.status.conditions if c.type != conditions.READY)
+            status = msgspec.structs.replace(current.status, conditions=(unknown, *others))
+            return msgspec.structs.replace(current, status=status)
+
+        await self._commit.commit(cluster, decide)
+
+
+def _new_cluster(change: Change[Cluster]) -> list[str]:
+    if change.new is None or change.old is None:
+        return [change.key.name]
+    before, after = change.old.value.spec.sync_mode, change.new.value.spec.sync_mode
+    return [change.key.name] if before != after else []
