@@ -30,9 +30,11 @@ async def bootstrap(context: Context) -> None:
     await asyncio.gather(*_priorities(context, writer), *_roles(context, writer))
 
 
-async def publish(context: Context, host: str, port: int, service_range: str) -> None:
-    """The service `kubernetes`, by which the cluster finds its API server."""
+async def publish(context: Context, host: str, port: int, service_range: str, trust: dict[str, str]) -> None:
+    """The service `kubernetes`, by which the cluster finds its API server, and what others need to believe it."""
     writer = Writer(context, "apiserver", AGENT)
+    document: JSONObject = {"metadata": {"name": "extension-apiserver-authentication"}, "data": trust}
+    await _ensure(context, writer, ("", "configmaps"), "kube-system", document)
     labels = {"component": "apiserver", "provider": "kubernetes"}
     ports = [{"name": "https", "port": 443, "targetPort": port}]
     address = str(ip_network(service_range, strict=False)[1])

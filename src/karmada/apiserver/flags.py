@@ -43,8 +43,6 @@ IGNORED = (
     "proxy-client-cert-file",
     "proxy-client-key-file",
     "request-timeout",
-    "requestheader-allowed-names",
-    "requestheader-client-ca-file",
     "requestheader-extra-headers-prefix",
     "requestheader-group-headers",
     "requestheader-username-headers",
@@ -94,6 +92,8 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--tls-cert-file", type=Path, help="serving certificate (default: one of the server's own CA)")
     flags.add_argument("--tls-private-key-file", type=Path, help="key of the serving certificate")
     flags.add_argument("--client-ca-file", type=Path, help="further CA whose client certificates are accepted")
+    flags.add_argument("--requestheader-client-ca-file", type=Path, help="CA of front proxies that name the user")
+    flags.add_argument("--requestheader-allowed-names", default="", help="names of front proxies, comma-separated")
     flags.add_argument("--token-auth-file", type=Path, help="fixed tokens: token,user,uid,groups per line")
     flags.add_argument("--anonymous-auth", type=_boolean, default=True, metavar="BOOL", help="allow anonymous requests")
     flags.add_argument("--service-account-issuer", default="", help="issuer of service account tokens")

@@ -51,12 +51,20 @@ def server_options(flags: argparse.Namespace) -> ApiServerOptions:
         client_ca=flags.client_ca_file.read_bytes() if flags.client_ca_file is not None else b"",
         serving=serving,
         static_tokens=flags.token_auth_file.read_text() if flags.token_auth_file is not None else "",
+        proxies=_proxies(flags),
         anonymous=flags.anonymous_auth,
         issuer=flags.service_account_issuer,
         signing_key=signing.read_bytes() if signing is not None else b"",
         token_keys=[path.read_bytes() for path in flags.service_account_key_file],
         key_prefix=flags.etcd_prefix,
     )
+
+
+def _proxies(flags: argparse.Namespace) -> tuple[bytes, Sequence[str]] | None:
+    if flags.requestheader_client_ca_file is None:
+        return None
+    names = [name.strip() for name in flags.requestheader_allowed_names.split(",") if name.strip()]
+    return flags.requestheader_client_ca_file.read_bytes(), names
 
 
 def _storage(flags: argparse.Namespace, folder: Path) -> Storage:

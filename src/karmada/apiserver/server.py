@@ -42,6 +42,7 @@ from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.aggregation.proxy import Proxy
 from karmada.apiserver.aggregation.services import ApiServices
 from karmada.apiserver.audit import AuditLog
+from karmada.apiserver.auth.front_proxy import FrontProxies, trust_document
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.static_tokens import StaticTokens
@@ -84,7 +85,7 @@ from karmada.apiserver.served import Converter, Served
 from karmada.apiserver.services import address_of
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.apiserver.store import Index, Kind, ObjectStore
+from karmada.apiserver.store import Bounds, Index, Kind, ObjectStore
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -128,7 +129,11 @@ class ApiServerOptions:
     """Key (PEM) that signs service account tokens, instead of one of the server's own."""
     token_keys: Sequence[bytes] = ()
     """Further keys (PEM) whose tokens count."""
+    proxies: tuple[bytes, Sequence[str]] | None = None
+    """CA (PEM) and names of front proxies whose `X-Remote-*` headers are believed."""
     now: Callable[[], float] = time.time
+    history: Bounds = Bounds()
+    """How much of the past is kept in memory for watches and pages that began there."""
     random: Random = field(default_factory=SystemRandom)
     """Where uids, generated names and addresses come from; a seeded one makes a server repeat itself."""
 
@@ -140,7 +145,7 @@ class ApiServer:
         self.options = options = options or ApiServerOptions()
         types = [*builtin_types(), *(type_ for api in options.apis for type_ in api.types)]
         self.catalog = Catalog(types, converter_of)
-        self.store = ObjectStore(options.storage, self._index)
+        self.store = ObjectStore(options.storage, self._index, options.history)
         self.identity = Identity(
             self.store,
             options.folder,
@@ -150,6 +155,7 @@ class ApiServer:
             issuer=options.issuer,
             signing_key=options.signing_key,
             token_keys=options.token_keys,
+            proxies=FrontProxies(*options.proxies, options.now) if options.proxies is not None else None,
             clock=options.now,
         )
         self.audit = AuditLog(options.audit) if options.audit is not None else None
@@ -166,7 +172,7 @@ class ApiServer:
         )
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
-        self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, lambda: None))
+        self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, self.identity.front_proxy_files))
         pages = ServerPages(
             self.catalog,
             self.identity,
@@ -231,7 +237,8 @@ class ApiServer:
             door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
             self._http = HttpServer(door, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
         port = await self._http.listen(host, port)
-        await publish(self.context, host, port, self.options.service_range)
+        trust = trust_document(self.identity.authority.certificate_pem)
+        await publish(self.context, host, port, self.options.service_range, trust)
         return port
 
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
+from urllib.parse import quote
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.http.model import HttpRequest
@@ -115,7 +116,7 @@ def identity_headers(user: UserInfo) -> dict[str, str]:
     if user.groups:
         headers["X-Remote-Group"] = "\r\nX-Remote-Group: ".join(_plain(group) for group in user.groups)
     for key, values in user.extra.items():
-        name = f"X-Remote-Extra-{_plain(key)}"
+        name = f"X-Remote-Extra-{quote(key, safe="!#$&'*+-.^_`|~")}"
         headers[name] = f"\r\n{name}: ".join(_plain(value) for value in values)
     return headers
 

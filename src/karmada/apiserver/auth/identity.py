@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from OpenSSL import SSL
 
     from karmada.apiserver.auth.authentication import Authenticator
+    from karmada.apiserver.auth.front_proxy import FrontProxies
     from karmada.apiserver.auth.pki import Authority
     from karmada.apiserver.auth.service_accounts import ServiceAccountTokens
     from karmada.apiserver.auth.static_tokens import StaticTokens
@@ -49,6 +50,7 @@ class Identity:
         issuer: str = "",
         signing_key: bytes = b"",
         token_keys: Sequence[bytes] = (),
+        proxies: "FrontProxies | None" = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.rbac = RbacAuthorizer()
@@ -61,6 +63,7 @@ class Identity:
         self._issuer = issuer
         self._signing = signing_key
         self._token_keys = token_keys
+        self._proxies = proxies
         self._clock = clock
 
     @cached_property
@@ -100,6 +103,10 @@ class Identity:
 
     def requester_of(self, request: HttpRequest) -> UserInfo:
         """The identity behind a request; raises 401."""
+        if self._proxies is not None:
+            user = self._proxies.authenticate(request.headers, request.certificate)
+            if user is not None:
+                return user
         return self.authenticator.authenticate(request.headers, request.certificate)
 
     def user_of(self, request: HttpRequest) -> UserInfo:
@@ -117,6 +124,20 @@ class Identity:
         else:
             certificate, key = ensure_serving(self._folder, self.authority, names)
         return server_context(certificate, key, self.authority.certificate_pem + self._client_ca)
+
+    def front_proxy_files(self) -> tuple[str, str] | None:
+        """Files of the certificate and key with which this server calls aggregated ones; None without a folder."""
+        from karmada.apiserver.auth.front_proxy import CLIENT_NAME
+        from karmada.apiserver.auth.pki import write_file
+
+        if self._folder is None:
+            return None
+        certificate, key = self._folder / "front-proxy-client.crt", self._folder / "front-proxy-client.key"
+        if not key.exists() or not certificate.exists():
+            issued = self.authority.issue_client(CLIENT_NAME)
+            write_file(certificate, issued[0])
+            write_file(key, issued[1], 0o600)
+        return str(certificate), str(key)
 
     def _own_signing_key(self) -> bytes:
         from karmada.apiserver.auth import jwt
