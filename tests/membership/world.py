@@ -11,6 +11,8 @@ from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
 from karmada.membership.registration import Description
 from karmada.standalone.control_plane import ControlPlane
 
@@ -71,3 +73,12 @@ async def is_gone(read: Awaitable[Any]) -> bool:
     except NotFound:
         return True
     return False
+
+
+def user_transport(server: ApiServer, endpoint: str, user: str, *groups: str, path: str = "") -> HttpTransport:
+    """An HTTP transport to a listening server, as a user with a client certificate."""
+    certificate, key = server.identity.authority.issue_client(user, groups)
+    identity = Identity(Material(certificate), Material(key))
+    return HttpTransport(
+        Target(endpoint + path, Material(server.identity.authority.certificate_pem), identity=identity)
+    )

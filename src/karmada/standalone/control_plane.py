@@ -31,6 +31,7 @@ from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership import installation
 from karmada.membership.access import SecretAccess
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.scheduler.service import Scheduler
@@ -104,6 +105,15 @@ class ControlPlane:
         scheduler.start(self.supervisor)
         return self
 
+    async def listen(
+        self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), endpoint: str = ""
+    ) -> str:
+        """Serve HTTPS and say so in `cluster-info`, so that clusters can register; returns the address."""
+        bound = await self.server.listen(host, port, hosts)
+        address = endpoint or f"https://{host}:{bound}"
+        await installation.install(self.client, address, self.server.identity.authority.certificate_pem)
+        return address
+
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
@@ -118,6 +128,7 @@ class ControlPlane:
         for name in SYSTEM_NAMESPACES:
             namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await namespaces.ensure(name, "", partial(_present, namespace))
+        await installation.install(self.client)
 
     def _recorder(self, component: str) -> EventRecorder:
         """One recorder per component, so that its events are folded together."""

@@ -1,0 +1,120 @@
+"""What a control plane holds before the first cluster joins: roles of people, of registration, and `cluster-info`.
+
+Left out on purpose is the reference's role of unlimited rights for whoever registers (`agent-rbac-generator`): the
+control plane writes the roles of agents itself.
+"""
+
+import base64
+from collections.abc import Sequence
+
+import orjson
+
+from karmada.api import labels, names
+from karmada.machinery.client import Client
+from karmada.machinery.committer import Committer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership import objects
+from karmada.membership.agent_requests import BOOTSTRAP, RENEWAL
+from karmada.membership.credentials import ensure
+
+DEFAULTS = {labels.BOOTSTRAPPING: "rbac-defaults"}
+_RBAC = "rbac.authorization.k8s.io"
+_READ = ["get", "list", "watch"]
+_WRITE = ["create", "delete", "deletecollection", "patch", "update"]
+_OWN_KINDS = (
+    ("autoscaling.karmada.io", ("cronfederatedhpas", "federatedhpas")),
+    ("multicluster.x-k8s.io", ("serviceexports", "serviceimports")),
+    ("networking.karmada.io", ("multiclusteringresses", "multiclusterservices")),
+    ("policy.karmada.io", ("overridepolicies", "propagationpolicies")),
+    ("work.karmada.io", ("resourcebindings", "works")),
+)
+_WITHOUT_STATUS = frozenset({"overridepolicies", "propagationpolicies"})
+CLUSTER_INFO = "cluster-info"
+
+
+async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> None:
+    """Have everything exist; without an endpoint no cluster can register, as it would not know where."""
+    for type_, tree in _roles():
+        await ensure(hub, type_, tree)
+    if endpoint:
+        await _publish(hub, endpoint, authority)
+
+
+async def _publish(hub: Client, endpoint: str, authority: bytes) -> None:
+    """Write `kube-public/cluster-info`, which tells those who register where the control plane is."""
+    cluster = {"server": endpoint, "certificate-authority-data": base64.b64encode(authority).decode()}
+    config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
+    text = orjson.dumps(config).decode()
+
+    def decide(current: JSONObject | None) -> JSONObject:
+        known: JSONObject = current or {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": CLUSTER_INFO, "namespace": "kube-public"},
+        }
+        return {**known, "data": {**(known.get("data") or {}), "kubeconfig": text}}
+
+    await Committer(hub.resource(objects.CONFIG_MAPS)).ensure(CLUSTER_INFO, "kube-public", decide)
+
+
+def _roles() -> list[tuple[GroupVersionResource, JSONObject]]:
+    proxy = {"apiGroups": ["cluster.karmada.io"], "resources": ["clusters/proxy"], "verbs": ["*"]}
+    made = [
+        (objects.CLUSTER_ROLES, objects.cluster_role("cluster-proxy-admin", [proxy], {})),
+        (
+            objects.CLUSTER_ROLE_BINDINGS,
+            objects.cluster_role_binding("cluster-proxy-admin", objects.user_subject("system:admin"), {}),
+        ),
+        (objects.CLUSTER_ROLES, _people("karmada-view", "view", _READ)),
+        (objects.CLUSTER_ROLES, _people("karmada-edit", "edit", _WRITE)),
+    ]
+    for name, permission in (("autoapprover", BOOTSTRAP), ("selfautoapprover", RENEWAL)):
+        rule = {
+            "apiGroups": ["certificates.k8s.io"],
+            "resources": [f"certificatesigningrequests/{permission}"],
+            "verbs": ["create"],
+        }
+        full = f"system:karmada:certificatesigningrequest:{name}"
+        made.append((objects.CLUSTER_ROLES, objects.cluster_role(full, [rule], DEFAULTS)))
+    for name, role, group in (
+        ("autoapprove-bootstrap", "system:karmada:certificatesigningrequest:autoapprover", names.BOOTSTRAP_GROUP),
+        (
+            "autoapprove-certificate-rotation",
+            "system:karmada:certificatesigningrequest:selfautoapprover",
+            names.AGENT_GROUP,
+        ),
+        ("bootstrap", "system:node-bootstrapper", names.BOOTSTRAP_GROUP),
+    ):
+        subject = {"apiGroup": _RBAC, "kind": "Group", "name": group}
+        binding = objects.cluster_role_binding(f"system:karmada:agent-{name}", subject, DEFAULTS)
+        binding["roleRef"]["name"] = role
+        made.append((objects.CLUSTER_ROLE_BINDINGS, binding))
+    made += _cluster_info_readers()
+    return made
+
+
+def _cluster_info_readers() -> list[tuple[GroupVersionResource, JSONObject]]:
+    name, space = "system:karmada:bootstrap-signer-clusterinfo", "kube-public"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [CLUSTER_INFO], "verbs": ["get"]}
+    role = objects.role(name, space, [rule])
+    binding = objects.role_binding(name, space, objects.user_subject("system:anonymous"))
+    for tree in (role, binding):
+        tree["metadata"]["labels"] = dict(DEFAULTS)
+    return [(objects.ROLES, role), (objects.ROLE_BINDINGS, binding)]
+
+
+def _people(name: str, into: str, verbs: Sequence[str]) -> JSONObject:
+    """What a person who may view or edit may do with Karmada's kinds; aggregated into Kubernetes' own roles."""
+    rules = [
+        {
+            "apiGroups": [group],
+            "resources": [
+                resource
+                for kind in kinds
+                for resource in ([kind] if kind in _WITHOUT_STATUS else [kind, f"{kind}/status"])
+            ],
+            "verbs": list(verbs),
+        }
+        for group, kinds in _OWN_KINDS
+    ]
+    return objects.cluster_role(name, rules, {**DEFAULTS, f"{_RBAC}/aggregate-to-{into}": "true"})
