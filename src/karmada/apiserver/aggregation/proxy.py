@@ -14,6 +14,8 @@ from karmada.apiserver.services import address_of
 from karmada.apiserver.store import ObjectStore
 
 _PROBE_SECONDS = 5.0
+_TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
+"""What header names may hold beside letters and digits."""
 _HOP_BY_HOP = frozenset(
     {
         "authorization",
@@ -116,7 +118,7 @@ def identity_headers(user: UserInfo) -> dict[str, str]:
     if user.groups:
         headers["X-Remote-Group"] = "\r\nX-Remote-Group: ".join(_plain(group) for group in user.groups)
     for key, values in user.extra.items():
-        name = f"X-Remote-Extra-{quote(key, safe="!#$&'*+-.^_`|~")}"
+        name = "X-Remote-Extra-" + quote(key, safe=_TOKEN_CHARACTERS)
         headers[name] = f"\r\n{name}: ".join(_plain(value) for value in values)
     return headers
 
