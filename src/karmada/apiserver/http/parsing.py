@@ -153,7 +153,7 @@ class RequestParser:
         text = value.decode("utf-8", "surrogateescape") if not value.isascii() else value.decode("ascii")
         headers = self._headers
         if key in headers:
-            separator = "\n" if key.startswith("impersonate-") else ", "
+            separator = "\n" if key.startswith(("impersonate-", "x-remote-")) else ", "
             text = headers[key] + separator + text
         headers[key] = text
         self._head_bytes += len(name) + len(value) + 4
