@@ -11,7 +11,7 @@ from karmada.api.decision import ConstraintUnmet, Division, NotEnoughRoom
 from karmada.api.work.v1alpha2 import TargetCluster, TargetComponent
 from karmada.policies import webster
 from karmada.policies.cluster_affinity import cluster_matches
-from karmada.scheduler.core.candidates import Candidate
+from karmada.scheduler.core.ranking import Listed, Members
 from karmada.scheduler.core.request import Request, Strategy
 
 
@@ -30,19 +30,19 @@ class _Shares(NamedTuple):
 _Failure = ConstraintUnmet | NotEnoughRoom
 
 
-def assign(request: Request, candidates: Sequence[Candidate]) -> Assignment | _Failure:
+def assign(request: Request, candidates: Members) -> Assignment | _Failure:
     """Share the replicas among the selected candidates; clusters that get none are left out."""
-    if not candidates:
+    if not len(candidates):
         return ConstraintUnmet(message="failed to assign replicas: no clusters available to schedule")
     if not request.is_workload:
-        return Assignment(tuple(_whole(request, candidate.name) for candidate in candidates))
+        return Assignment(tuple([_whole(request, name) for name in candidates.names()]))
     shares = _share(request, candidates)
     if not isinstance(shares, _Shares):
         return shares
     found = [TargetCluster(name=name, replicas=count) for name, count in shares.replicas.items() if count > 0]
     if request.settings.empty_workload_propagation:
         placed = {target.name for target in found}
-        found += [TargetCluster(name=candidate.name) for candidate in candidates if candidate.name not in placed]
+        found += [TargetCluster(name=name) for name in candidates.names() if name not in placed]
     return Assignment(tuple(found), shares.divisions)
 
 
@@ -54,16 +54,16 @@ def _whole(request: Request, name: str) -> TargetCluster:
     return TargetCluster(name=name)
 
 
-def _share(request: Request, candidates: Sequence[Candidate]) -> _Shares | _Failure:
+def _share(request: Request, candidates: Members) -> _Shares | _Failure:
     if len(request.tiers) > 1:
         return _by_tiers(request, candidates)
     return _by_strategy(request, candidates, request.spec.replicas)
 
 
-def _by_strategy(request: Request, candidates: Sequence[Candidate], replicas: int) -> _Shares | _Failure:
+def _by_strategy(request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
     match request.strategy:
         case Strategy.DUPLICATED:
-            shares = {candidate.name: replicas for candidate in candidates}
+            shares = dict.fromkeys(candidates.names(), replicas)
             return _Shares(shares, (Division(strategy="Duplicated", mode="whole", replicas=replicas),))
         case Strategy.STATIC_WEIGHT:
             return _by_static_weight(request, candidates, replicas)
@@ -79,14 +79,14 @@ def _by_strategy(request: Request, candidates: Sequence[Candidate], replicas: in
             )
 
 
-def _by_static_weight(request: Request, candidates: Sequence[Candidate], replicas: int) -> _Shares:
+def _by_static_weight(request: Request, candidates: Members, replicas: int) -> _Shares:
     weights = static_weights(request, candidates)
     shares = webster.divide(replicas, weights.items(), ascending=webster.ties_ascend(request.spec.resource.uid))
     division = Division(strategy="StaticWeight", mode="whole", replicas=replicas, weights=weights)
     return _Shares({share.name: share.seats for share in shares}, (division,))
 
 
-def static_weights(request: Request, candidates: Sequence[Candidate]) -> dict[str, int]:
+def static_weights(request: Request, candidates: Members) -> dict[str, int]:
     """The weight of each cluster that takes part: the largest of the rules that mean it.
 
     A weight of 0 marks a standby: standbys take part only when no cluster with a greater weight is left. When no rule
@@ -107,12 +107,12 @@ def static_weights(request: Request, candidates: Sequence[Candidate]) -> dict[st
     return dict.fromkeys(standby, 1)
 
 
-def _dynamically(request: Request, candidates: Sequence[Candidate], replicas: int) -> _Shares | _Failure:
+def _dynamically(request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
     """Share by what clusters have room for."""
-    selected = {candidate.name for candidate in candidates}
-    held = {name: count for name, count in request.targets.items() if name in selected}
+    held = {name: count for name, count in request.targets.items() if candidates.holds(name)}
     assigned = sum(held.values())
-    room = {candidate.name: candidate.estimate for candidate in candidates}
+    wanted = replicas if request.fresh else replicas - assigned
+    room = {candidate.name: candidate.estimate for candidate in candidates.roomiest(wanted)}
     if request.fresh:
         room = {name: count + held.get(name, 0) for name, count in room.items()}
         return _divide(request, replicas, room, {}, "fresh", "failed to do fresh scale")
@@ -155,7 +155,7 @@ def _fewest(room: Sequence[tuple[str, int]], replicas: int, held: Mapping[str, i
     return order
 
 
-def _by_tiers(request: Request, candidates: Sequence[Candidate]) -> _Shares | _Failure:
+def _by_tiers(request: Request, candidates: Members) -> _Shares | _Failure:
     left = request.spec.replicas
     shares: dict[str, int] = {}
     divisions: list[Division] = []
@@ -164,7 +164,7 @@ def _by_tiers(request: Request, candidates: Sequence[Candidate]) -> _Shares | _F
         if not members:
             continue
         part = min(left, sum(candidate.available for candidate in members))
-        found = _by_strategy(request, members, part)
+        found = _by_strategy(request, Listed(members), part)
         if not isinstance(found, _Shares):
             return found
         shares.update(found.replicas)

@@ -14,7 +14,7 @@ from karmada.api.policy.v1alpha1 import ClusterAffinityTerm
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.scheduler.core.amounts import NO_OPINION, UNLIMITED
 from karmada.scheduler.core.assignment import Assignment, assign
-from karmada.scheduler.core.candidates import Candidate
+from karmada.scheduler.core.candidates import Candidate, in_order
 from karmada.scheduler.core.estimation import Capacity, demands_of
 from karmada.scheduler.core.fitting import Estimated, Fit, Fitting, Scores, fit
 from karmada.scheduler.core.framework import DEFAULT, Framework
@@ -152,7 +152,7 @@ def _concluded(snapshot: Snapshot, request: Request, facts: "_Facts") -> Attempt
         estimates=facts.estimates,
         groups=chosen.groups,
         combinations=chosen.combinations,
-        selected=tuple([candidate.name for candidate in chosen.candidates]),
+        selected=tuple(chosen.candidates.names()),
         divisions=assigned.divisions if isinstance(assigned, Assignment) else (),
     )
 
@@ -232,10 +232,10 @@ def _one_by_one(snapshot: Snapshot, request: Request, estimates: Estimates, fram
             fitting.append(cluster)
     scores = {cluster.metadata.name: framework.scores(cluster, request) for cluster in fitting}
     estimated = estimate(snapshot, request, fitting, estimates)
-    candidates = [
+    candidates = in_order(
         _candidate(request, cluster, scores[cluster.metadata.name], estimated.get(cluster.metadata.name))
         for cluster in fitting
-    ]
+    )
     return _Facts(Listed(candidates), rejections, scores, estimated)
 
 

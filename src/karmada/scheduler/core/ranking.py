@@ -48,6 +48,18 @@ class Members(Protocol):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Candidate]: ...
+    def names(self) -> list[str]:
+        """The names, best first."""
+        ...
+
+    def holds(self, target: str) -> bool:
+        """Whether a cluster the binding already goes to is among them."""
+        ...
+
+    def roomiest(self, count: int) -> list[Candidate]:
+        """Enough of them to share so many replicas by room, in order: nobody left out could get any."""
+        ...
+
     def able(self, replicas: int) -> tuple[int, int]:
         """How many have room for so many replicas, and the sum of their scores."""
         ...
@@ -66,16 +78,28 @@ class Ranking(Members, Protocol):
 
 
 class Listed:
-    """Candidates in a list."""
+    """Candidates in a list, best first."""
 
-    def __init__(self, candidates: Iterable[Candidate]) -> None:
-        self._candidates = in_order(candidates)
+    def __init__(self, candidates: list[Candidate]) -> None:
+        self._candidates = candidates
 
     def __len__(self) -> int:
         return len(self._candidates)
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._candidates)
+
+    def names(self) -> list[str]:
+        """See `Members`."""
+        return [candidate.name for candidate in self._candidates]
+
+    def holds(self, target: str) -> bool:
+        """See `Members`."""
+        return any(candidate.name == target for candidate in self._candidates)
+
+    def roomiest(self, count: int) -> list[Candidate]:
+        """See `Members`."""
+        return self._candidates
 
     def able(self, replicas: int) -> tuple[int, int]:
         """See `Members`."""
@@ -187,6 +211,26 @@ class _Mixed:
         for negative, name in self._entries:
             if name not in skipped:
                 yield Candidate(name, clusters[name], 0, -negative, -negative)
+
+    def names(self) -> list[str]:
+        """See `Members`."""
+        skipped = self._skipped
+        return [
+            *(candidate.name for candidate in self._own),
+            *[name for _, name in self._entries if name not in skipped],
+        ]
+
+    def holds(self, target: str) -> bool:
+        """See `Members`."""
+        return any(candidate.name == target for candidate in self._own)
+
+    def roomiest(self, count: int) -> list[Candidate]:
+        """See `Members`. A replica goes to the roomiest of those that have none yet, or to one that has some."""
+        end = min(len(self._entries), max(1, count) + len(self._skipped))
+        while 0 < end < len(self._entries) and self._entries[end][0] == self._entries[end - 1][0]:
+            # Names decide among equals, in either direction: all of them stay.
+            end += 1
+        return list(_Mixed(self._own, self._entries[:end], self._skipped, self._clusters))
 
     def able(self, replicas: int) -> tuple[int, int]:
         """See `Members`."""

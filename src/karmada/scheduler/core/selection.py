@@ -1,6 +1,6 @@
 """Which of the candidates are used, by the spread constraints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ from karmada.api.decision import ConstraintUnmet, Group
 from karmada.scheduler.core import grouping
 from karmada.scheduler.core.candidates import Candidate
 from karmada.scheduler.core.grouping import ClusterGroup
-from karmada.scheduler.core.ranking import Members, Ranking, merged
+from karmada.scheduler.core.ranking import Listed, Members, Ranking, merged
 from karmada.scheduler.core.request import Request, Strategy
 
 
 class Selection(NamedTuple):
     """The candidates used, and the groups that were weighed."""
 
-    candidates: Sequence[Candidate]
+    candidates: Members
     groups: tuple[Group, ...] = ()
     combinations: int = 0
 
@@ -34,7 +34,7 @@ def ignores_spread(request: Request) -> bool:
 def select(request: Request, ranking: Ranking) -> Selection | ConstraintUnmet:
     """The candidates to use, best first."""
     if ignores_spread(request):
-        return Selection(list(ranking))
+        return Selection(ranking)
     spread = request.spread
     for by in ("region", "label"):
         if by in spread:
@@ -51,12 +51,12 @@ def _by_cluster(request: Request, ranking: Ranking) -> Selection | ConstraintUnm
         return _unmet("the number of feasible clusters is less than spreadConstraint.MinGroups")
     count = min(len(ranking), max(0, constraint.max_groups))
     if request.strategy is Strategy.DUPLICATED:
-        return Selection(list(islice(ranking, count)))
+        return Selection(Listed(list(islice(ranking, count))))
     need = 1 if request.places_sets else request.spec.replicas
     chosen = with_room(ranking, count, need)
     if not chosen:
         return _unmet(f"no enough resource when selecting {count} clusters")
-    return Selection(chosen)
+    return Selection(Listed(chosen))
 
 
 def with_room(ranking: Iterable[Candidate], count: int, need: int) -> list[Candidate]:
@@ -100,7 +100,7 @@ def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | Constr
     names = {group.name for group in choice.groups}
     weighed = sorted(groups, key=lambda group: (-group.weight, group.name))
     return Selection(
-        chosen,
+        Listed(chosen),
         tuple([Group(name=g.name, clusters=g.size, weight=g.weight, chosen=g.name in names) for g in weighed]),
         choice.combinations,
     )
