@@ -1,12 +1,15 @@
 """Every admission handler of Karmada's kinds, under the names its webhook configurations use."""
 
+from karmada.webhook.autoscaler import mutate_autoscaler, validate_autoscaler
 from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding, validate_binding
 from karmada.webhook.cluster_taint_policy import validate_taint_policy
 from karmada.webhook.cron_autoscaler import validate_cron_autoscaler
 from karmada.webhook.deletion_protection import validate_deletion
 from karmada.webhook.federated_quota import validate_federated_quota
+from karmada.webhook.interpreter_customization import validate_interpreter_customization
 from karmada.webhook.interpreter_webhooks import validate_interpreter_webhooks
 from karmada.webhook.model import Handler, Operation
+from karmada.webhook.multicluster_ingress import validate_multicluster_ingress
 from karmada.webhook.multicluster_service import mutate_multicluster_service, validate_multicluster_service
 from karmada.webhook.override_policy import (
     mutate_override_policy,
@@ -19,6 +22,7 @@ from karmada.webhook.propagation_policy import (
     validate_cluster_policy,
     validate_policy,
 )
+from karmada.webhook.replica_scheduling import validate_replica_scheduling
 from karmada.webhook.work import mutate_work
 
 _CREATE = frozenset({Operation.CREATE})
@@ -101,5 +105,34 @@ HANDLERS: list[Handler] = [
         "v1alpha1",
         "federatedresourcequotas",
         validate=validate_federated_quota,
+    ),
+    Handler(
+        "federatedhpa.karmada.io",
+        "autoscaling.karmada.io",
+        "v1alpha1",
+        "federatedhpas",
+        mutate_autoscaler,
+        validate=validate_autoscaler,
+    ),
+    Handler(
+        "multiclusteringress.karmada.io",
+        "networking.karmada.io",
+        "v1alpha1",
+        "multiclusteringresses",
+        validate=validate_multicluster_ingress,
+    ),
+    Handler(
+        "resourceinterpretercustomization.karmada.io",
+        "config.karmada.io",
+        "v1alpha1",
+        "resourceinterpretercustomizations",
+        validate=validate_interpreter_customization,
+    ),
+    Handler(
+        "replicaschedulingpolicy.karmada.io",
+        "config.karmada.io",
+        "v1alpha1",
+        "replicaschedulingpolicies",
+        validate=validate_replica_scheduling,
     ),
 ]

@@ -1,12 +1,10 @@
 """Completes and judges MultiClusterServices."""
 
-import ipaddress
-from typing import Any
-
 from karmada.api import labels
 from karmada.api.field_errors import FieldError, duplicate, invalid
-from karmada.api.name_rules import dns_1035_label, dns_label, dns_subdomain
+from karmada.api.name_rules import dns_1035_label, dns_label
 from karmada.api.networking.v1alpha1 import MultiClusterService, MultiClusterServiceSpec
+from karmada.webhook.addresses import ingress_errors
 from karmada.webhook.model import Operation, Review, decoded, refuse_if_any
 from karmada.webhook.names import cluster_name_errors
 
@@ -36,7 +34,7 @@ async def validate_multicluster_service(review: Review) -> None:
         if old.spec.types != service.spec.types:
             detail = "MultiClusterService types are immutable"
             errors.append(invalid("spec.types", list(service.spec.types), detail))
-        errors += _ingress_errors(review.object)
+        errors += ingress_errors(review.object)
     errors += _port_errors(service.spec)
     for index, provider in enumerate(service.spec.provider_clusters):
         errors += cluster_name_errors(provider.name, f"spec.range.providerClusters[{index}]")
@@ -69,26 +67,3 @@ def _port_errors(spec: MultiClusterServiceSpec) -> list[FieldError]:
         if not 1 <= port.port <= 65535:
             errors.append(invalid(f"{path}.port", port.port, "must be between 1 and 65535, inclusive"))
     return errors
-
-
-def _ingress_errors(tree: dict[str, Any]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    balancer = (tree.get("status") or {}).get("loadBalancer") or {}
-    for index, ingress in enumerate(balancer.get("ingress") or []):
-        path = f"status.loadBalancer.ingress[{index}]"
-        address, host = ingress.get("ip"), ingress.get("hostname")
-        if address and not _is_address(address):
-            errors.append(invalid(f"{path}.ip", address, "must be a valid IP address"))
-        if host and _is_address(host):
-            errors.append(invalid(f"{path}.hostname", host, "must be a DNS name, not an IP address"))
-        elif host:
-            errors += [invalid(f"{path}.hostname", host, why) for why in dns_subdomain(host)]
-    return errors
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -17,6 +17,7 @@ from karmada.testing.golden.topics import (
     quantity,
     schedule_need,
     scheduler,
+    webhook,
 )
 
 TOPICS: list[Topic] = [
@@ -37,4 +38,5 @@ TOPICS: list[Topic] = [
     quantity.TOPIC,
     schedule_need.TOPIC,
     scheduler.TOPIC,
+    webhook.TOPIC,
 ]

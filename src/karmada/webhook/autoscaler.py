@@ -1,0 +1,222 @@
+"""Completes and judges FederatedHPAs: the rules of a HorizontalPodAutoscaler, without external metrics."""
+
+from karmada.api.autoscaling.v1alpha1 import (
+    CrossVersionObjectReference,
+    FederatedHPA,
+    FederatedHPASpec,
+    HPAScalingRules,
+    MetricIdentifier,
+    MetricSpec,
+    MetricTarget,
+)
+from karmada.api.base import Struct
+from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from karmada.api.name_rules import dns_subdomain
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.webhook.model import Denied, JSONObject, Review, decoded, refuse_if_any
+
+LONGEST_WINDOW, LONGEST_PERIOD = 3600, 1800
+_SCALE_UP = ({"type": "Pods", "value": 4, "periodSeconds": 15}, {"type": "Percent", "value": 100, "periodSeconds": 15})
+_SCALE_DOWN = ({"type": "Percent", "value": 100, "periodSeconds": 15},)
+_SOURCES = {
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+    "External": "external",
+}
+_SUPPORTED = frozenset(_SOURCES) - {"External"}
+_TARGETS = ("Utilization", "Value", "AverageValue")
+
+
+def mutate_autoscaler(review: Review) -> None:
+    """Complete a FederatedHPA."""
+    decoded(review.object, FederatedHPA)
+    spec = review.object["spec"]
+    if spec.get("minReplicas") is None:
+        spec["minReplicas"] = 1
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": 80}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    behavior = spec.get("behavior")
+    if behavior:
+        behavior["scaleUp"] = _complete(behavior.get("scaleUp"), 0, _SCALE_UP)
+        behavior["scaleDown"] = _complete(behavior.get("scaleDown"), None, _SCALE_DOWN)
+    status = review.object.setdefault("status", {})
+    status.setdefault("currentMetrics", None)
+    status.setdefault("desiredReplicas", 0)
+
+
+def _complete(rules: JSONObject | None, window: int | None, policies: tuple[JSONObject, ...]) -> JSONObject:
+    """Rules with the defaults of their direction; an empty list of policies is left for validation to refuse."""
+    rules = dict(rules or {})
+    rules.setdefault("selectPolicy", "Max")
+    if window is not None and rules.get("stabilizationWindowSeconds") is None:
+        rules["stabilizationWindowSeconds"] = window
+    given = rules.get("policies")
+    if given is None:
+        rules["policies"] = [dict(policy) for policy in policies]
+    elif not given:
+        del rules["policies"]
+    return rules
+
+
+async def validate_autoscaler(review: Review) -> None:
+    """Judge a FederatedHPA."""
+    autoscaler = decoded(review.object, FederatedHPA)
+    name = autoscaler.metadata.name
+    errors = [invalid("metadata.name", name, why) for why in dns_subdomain(name)]
+    try:
+        errors += _spec_errors(autoscaler.spec)
+    except QuantityError as error:
+        raise Denied(str(error), code=400, reason="") from error
+    refuse_if_any(errors)
+
+
+def _spec_errors(spec: FederatedHPASpec) -> list[FieldError]:
+    errors: list[FieldError] = []
+    low, high = spec.min_replicas, spec.max_replicas
+    if low is not None and low < 1:
+        errors.append(invalid("spec.minReplicas", low, "must be greater than or equal to 1"))
+    if high < 1:
+        errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
+    if low is not None and high < low:
+        errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
+    errors += _reference_errors(spec.scale_target_ref, "spec.scaleTargetRef")
+    for index, metric in enumerate(spec.metrics):
+        errors += _metric_errors(metric, f"spec.metrics[{index}]")
+    if spec.behavior is not None:
+        errors += _rules_errors(spec.behavior.scale_up, "spec.behavior.scaleUp")
+        errors += _rules_errors(spec.behavior.scale_down, "spec.behavior.scaleDown")
+    return errors
+
+
+def _reference_errors(target: CrossVersionObjectReference, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name, value in (("kind", target.kind), ("name", target.name)):
+        errors += _segment_errors(value, f"{path}.{name}") if value else [required(f"{path}.{name}")]
+    return errors
+
+
+def _segment_errors(text: str, path: str) -> list[FieldError]:
+    """Names that stand between the slashes of an address."""
+    if text in (".", ".."):
+        return [invalid(path, text, f"may not be '{text}'")]
+    return [invalid(path, text, f"may not contain '{mark}'") for mark in "/%" if mark in text]
+
+
+def _metric_errors(metric: MetricSpec, path: str) -> list[FieldError]:
+    if not metric.type:
+        return [required(f"{path}.type", "must specify a metric source type")]
+    if metric.type not in _SUPPORTED:
+        return [not_supported(f"{path}.type", metric.type, _SUPPORTED)]
+    sources: dict[str, Struct | None] = {
+        "object": metric.object,
+        "pods": metric.pods,
+        "resource": metric.resource,
+        "containerResource": metric.container_resource,
+        "external": metric.external,
+    }
+    wanted = _SOURCES[metric.type]
+    if sources[wanted] is None:
+        return [required(f"{path}.{wanted}", "must populate information for the given metric source")]
+    errors = _source_errors(metric, f"{path}.{wanted}")
+    return errors + [
+        forbidden(f"{path}.{name}", "must populate the given metric source only")
+        for name, source in sources.items()
+        if source is not None and name != wanted
+    ]
+
+
+def _source_errors(metric: MetricSpec, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if metric.type == "Object" and metric.object is not None:
+        errors += _reference_errors(metric.object.described_object, f"{path}.describedObject")
+        errors += _identifier_errors(metric.object.metric, f"{path}.metric")
+        errors += _target_errors(metric.object.target, f"{path}.target")
+        if metric.object.target.value is None and metric.object.target.average_value is None:
+            detail = "must set either a target value or averageValue"
+            errors.append(required(f"{path}.target.averageValue", detail))
+    elif metric.type == "Pods" and metric.pods is not None:
+        errors += _identifier_errors(metric.pods.metric, f"{path}.metric")
+        errors += _target_errors(metric.pods.target, f"{path}.target")
+        if not _is_positive(metric.pods.target.average_value):
+            errors.append(required(f"{path}.target.averageValue", "must specify a positive target averageValue"))
+    elif metric.type == "Resource" and metric.resource is not None:
+        errors += _use_errors(metric.resource.name, metric.resource.target, path)
+    elif metric.container_resource is not None:
+        errors += _use_errors(metric.container_resource.name, metric.container_resource.target, path)
+        if not metric.container_resource.container:
+            errors.append(required(f"{path}.container", "must specify a container"))
+    return errors
+
+
+def _identifier_errors(metric: MetricIdentifier, path: str) -> list[FieldError]:
+    if not metric.name:
+        return [required(f"{path}.name", "must specify a metric name")]
+    return _segment_errors(metric.name, f"{path}.name")
+
+
+def _use_errors(name: str, target: MetricTarget, path: str) -> list[FieldError]:
+    """A target for the use of a resource: a share of what pods ask for, or an amount, not both."""
+    errors = [] if name else [required(f"{path}.name", "must specify a resource name")]
+    errors += _target_errors(target, f"{path}.target")
+    if target.average_utilization is None and target.average_value is None:
+        detail = "must set either a target raw value or a target utilization"
+        errors.append(required(f"{path}.target.averageUtilization", detail))
+    if target.average_utilization is not None and target.average_value is not None:
+        detail = "may not set both a target raw value and a target utilization"
+        errors.append(forbidden(f"{path}.target.averageValue", detail))
+    return errors
+
+
+def _target_errors(target: MetricTarget, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not target.type:
+        errors.append(required(f"{path}.type", "must specify a metric target type"))
+    if target.type not in _TARGETS:
+        errors.append(invalid(f"{path}.type", target.type, "must be either Utilization, Value, or AverageValue"))
+    for name, amount in (("value", target.value), ("averageValue", target.average_value)):
+        if amount is not None and not _is_positive(amount):
+            errors.append(invalid(f"{path}.{name}", str(Quantity.parse(amount)), "must be positive"))
+    share = target.average_utilization
+    if share is not None and share < 1:
+        errors.append(invalid(f"{path}.averageUtilization", share, "must be greater than 0"))
+    return errors
+
+
+def _is_positive(amount: str | int | float | None) -> bool:
+    return amount is not None and Quantity.parse(amount).sign() > 0
+
+
+def _rules_errors(rules: HPAScalingRules | None, path: str) -> list[FieldError]:
+    if rules is None:
+        return []
+    errors: list[FieldError] = []
+    window = rules.stabilization_window_seconds
+    if window is not None and window < 0:
+        detail = "must be greater than or equal to zero"
+        errors.append(invalid(f"{path}.stabilizationWindowSeconds", window, detail))
+    if window is not None and window > LONGEST_WINDOW:
+        detail = f"must be less than or equal to {LONGEST_WINDOW}"
+        errors.append(invalid(f"{path}.stabilizationWindowSeconds", window, detail))
+    choices = ("Disabled", "Max", "Min")
+    if rules.select_policy is not None and rules.select_policy not in choices:
+        errors.append(not_supported(f"{path}.selectPolicy", rules.select_policy, choices))
+    if rules.tolerance is not None and Quantity.parse(rules.tolerance).sign() < 0:
+        detail = "must be greater than or equal to zero"
+        errors.append(invalid(f"{path}.tolerance", str(Quantity.parse(rules.tolerance)), detail))
+    if not rules.policies:
+        errors.append(required(f"{path}.policies", "must specify at least one Policy"))
+    for index, policy in enumerate(rules.policies):
+        at = f"{path}.policies[{index}]"
+        if policy.type not in ("Percent", "Pods"):
+            errors.append(not_supported(f"{at}.type", policy.type, ("Percent", "Pods")))
+        if policy.value <= 0:
+            errors.append(invalid(f"{at}.value", policy.value, "must be greater than zero"))
+        if policy.period_seconds <= 0:
+            errors.append(invalid(f"{at}.periodSeconds", policy.period_seconds, "must be greater than zero"))
+        if policy.period_seconds > LONGEST_PERIOD:
+            detail = f"must be less than or equal to {LONGEST_PERIOD}"
+            errors.append(invalid(f"{at}.periodSeconds", policy.period_seconds, detail))
+    return errors
