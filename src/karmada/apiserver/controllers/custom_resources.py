@@ -93,6 +93,8 @@ class CustomResources:
         keys = [(type_.group, type_.version, type_.plural) for type_ in types]
         self._registered[name] = _Registered(spec, keys)
         self._catalog.replace(known.keys if known else (), served)
+        if any("selectableFields" in version for version in crd["spec"]["versions"]):
+            self._store.reindex((group, crd["spec"]["names"]["plural"]))
 
     def _withdraw(self, name: str) -> None:
         known = self._registered.pop(name, None)

@@ -59,6 +59,14 @@ class Contents:
         self._link(key, old.index, None)
         return collection, _deleted(old, revision, change.last)
 
+    def reindex(self, kind: Kind) -> None:
+        """Index the objects of a resource anew: what is indexed of them has changed."""
+        collection = self.collection(kind)
+        for key, item in collection.items.items():
+            index = self._indexed(kind, key, item.body)
+            self._link(key, item.index, index)
+            collection.items[key] = Item(item.namespace, item.name, item.revision, index, item.body)
+
     def recall(self, change: Change) -> StoreEvent:
         """The event that a change of the past was."""
         kind, namespace, name = place_of(change.key)

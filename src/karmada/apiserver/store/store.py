@@ -166,6 +166,10 @@ class ObjectStore:
         collection.attach(place, watcher)
         return watcher
 
+    def reindex(self, kind: Kind) -> None:
+        """Index the objects of a kind anew: its selectable fields have changed, or are known only now."""
+        self._contents.reindex(kind)
+
     def subscribe(self, listener: Listener) -> None:
         """Call `listener` for every change of any kind, on the event loop, before the write is answered.
 
