@@ -25,7 +25,19 @@ def apply(document: Any, patch: Any) -> Any:
 
 def create(original: JSONObject, modified: JSONObject) -> JSONObject:
     """The smallest patch that turns one object into the other, which must hold no nulls (they cannot be expressed)."""
-    return create_three_way(original, modified, original)
+    patch: JSONObject = {key: None for key in original if key not in modified}
+    for key, value in modified.items():
+        if key not in original:
+            patch[key] = value
+            continue
+        before = original[key]
+        if type(value) is dict and type(before) is dict:
+            changes = create(before, value)
+            if changes:
+                patch[key] = changes
+        elif value != before or not same_json(value, before):
+            patch[key] = value
+    return patch
 
 
 def create_three_way(original: JSONObject, modified: JSONObject, current: JSONObject) -> JSONObject:
@@ -51,12 +63,15 @@ def create_three_way(original: JSONObject, modified: JSONObject, current: JSONOb
 
 def same_json(left: Any, right: Any) -> bool:
     """Deep equality that, unlike Python's, tells true from 1."""
-    if isinstance(left, dict):
+    kind = type(left)
+    if kind is str:
+        return bool(left == right)
+    if kind is dict:
         return (
-            isinstance(right, dict)
+            type(right) is dict
             and left.keys() == right.keys()
             and all(same_json(value, right[key]) for key, value in left.items())
         )
-    if isinstance(left, list):
-        return isinstance(right, list) and len(left) == len(right) and all(map(same_json, left, right))
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+    if kind is list:
+        return type(right) is list and len(left) == len(right) and all(map(same_json, left, right))
+    return (kind is bool) == (type(right) is bool) and bool(left == right)

@@ -27,6 +27,7 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
+from karmada.machinery.workqueue.queue import Priority
 from karmada.works.status import aggregate, is_fully_applied
 
 NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
@@ -55,14 +56,20 @@ class BindingStatusController:
             clock=context.clock,
         )
         self._works.add_handler(self._works_changed)
-        self.controller.watch(self._bindings.namespaced, _scheduled)
-        self.controller.watch(self._bindings.wide, _scheduled)
+        self._bindings.namespaced.add_handler(self._bindings_changed)
+        self._bindings.wide.add_handler(self._bindings_changed)
 
     def _works_changed(self, changes: list[Change[Work]]) -> None:
         """Works of one binding report one after another: wait a moment, then put them together once."""
         for change in changes:
             for key in _reported(change):
                 self.controller.queue.add_after(key, GATHERING)
+
+    def _bindings_changed(self, changes: list[Change[Any]]) -> None:
+        for change in changes:
+            for key in _scheduled(change):
+                priority = Priority.INITIAL if change.initial else Priority.NORMAL
+                self.controller.queue.add_after(key, GATHERING, priority)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Bring the status of one binding and of its template up to date."""
@@ -136,6 +143,8 @@ def _reported(change: Change[Work]) -> list[BindingKey]:
     if change.new is None:
         return owners_of(change.item.value)
     work = change.new.value
+    if change.old is None and not work.status.conditions:
+        return []
     if change.old is not None:
         before = change.old.value
         if before.status == work.status and before.metadata.deletion_timestamp == work.metadata.deletion_timestamp:

@@ -15,8 +15,10 @@ Transient errors are raised: the outcome is unknown, and the next reconcile look
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Generic, TypeVar
 
+import msgspec
 import orjson
 
 from karmada.api import merge_patch
@@ -142,15 +144,12 @@ class Committer(Generic[T]):
         """The merge patch between two states; empty when they are the same."""
         if decided is current:
             return {}
-        old, new = self._resource.codec.encode(current), self._resource.codec.encode(decided)
-        if old == new:
-            return {}
-        before, after = orjson.loads(old), orjson.loads(new)
-        if _named(before) != _named(after):
-            raise ValueError(f"a decision about {_named(before)} was answered with {_named(after)}")
-        patch = merge_patch.create(before, after)
+        which, answered = self._resource.codec.identity(current), self._resource.codec.identity(decided)
+        if (which.namespace, which.name, which.uid) != (answered.namespace, answered.name, answered.uid):
+            raise ValueError(f"a decision about {_told(which)} was answered with {_told(answered)}")
+        patch = merge_patch.create(*_changed_parts(current, decided, self._resource.codec.encode))
         if self._status_apart and "status" in patch and len(patch) > 1:
-            raise MixedChange(f"a decision about {_named(before)} changes status and {', '.join(patch)}")
+            raise MixedChange(f"a decision about {_told(which)} changes status and {', '.join(patch)}")
         return patch
 
     async def _write(self, state: Identity, patch: JSONObject) -> T:
@@ -177,6 +176,33 @@ def _or_same(decided: T | None, current: T) -> T:
     return current if decided is None else decided
 
 
-def _named(tree: JSONObject) -> tuple[Any, ...]:
-    metadata = tree.get("metadata") or {}
-    return tree.get("kind"), metadata.get("namespace"), metadata.get("name"), metadata.get("uid")
+def _told(which: Identity) -> str:
+    return f"{which.namespace}/{which.name} ({which.uid})"
+
+
+def _changed_parts(current: T, decided: T, encode: Callable[[T], bytes]) -> tuple[JSONObject, JSONObject]:
+    """Both states as trees, without the top-level parts that a decision left alone.
+
+    Decisions replace the part they are about and share the rest, so most of an object need not be looked at.
+    """
+    if isinstance(current, msgspec.Struct):
+        before, after = {}, {}
+        for attribute, name in _fields(type(current)):
+            old, new = getattr(current, attribute), getattr(decided, attribute)
+            if old is not new:
+                before[name], after[name] = old, new
+        old_bytes, new_bytes = msgspec.json.encode(before), msgspec.json.encode(after)
+    elif isinstance(current, dict) and isinstance(decided, dict):
+        same = [key for key, value in current.items() if key in decided and decided[key] is value]
+        old_bytes = orjson.dumps({key: value for key, value in current.items() if key not in same})
+        new_bytes = orjson.dumps({key: value for key, value in decided.items() if key not in same})
+    else:
+        old_bytes, new_bytes = encode(current), encode(decided)
+    if old_bytes == new_bytes:
+        return {}, {}
+    return orjson.loads(old_bytes), orjson.loads(new_bytes)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, field.encode_name) for field in msgspec.structs.fields(kind))
