@@ -4,7 +4,8 @@
 
 - the same event again raises the count of the first one;
 - from the `SIMILAR`th event on, those that differ only in their message become one "combined" event;
-- an object gets at most `BURST` events, then one every `REFILL` seconds; when the server is slow, events are dropped.
+- an object gets at most `BURST` events, then one every `REFILL` seconds;
+- a busy component's events wait for quieter moments, and are dropped when too many wait: work goes first.
 
 The shapes are those of core/v1 events as other components write them, so `kubectl describe` shows them alike.
 """
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 V = TypeVar("V")
 
 EVENTS = GroupVersionResource("", "v1", "events")
+CROWD = 50
+PACE = 0.01
+"""With more than a crowd waiting the component is busy with real work: events are written at this pace."""
 SIMILAR = 10
 INTERVAL = 600.0
 BURST = 25
@@ -151,6 +155,8 @@ class EventRecorder:
         """Write everything noted so far."""
         while self._waiting:
             await self._write(self._waiting.pop(next(iter(self._waiting))))
+            if len(self._waiting) > CROWD:
+                await self._clock.sleep(PACE)
 
     def _allowed(self, about: ObjectReference, now: float) -> bool:
         tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
