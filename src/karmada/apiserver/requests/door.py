@@ -71,7 +71,7 @@ class Door:
         gvr = request.resource
         verb = request.verb.value
         path = ResourcePath(gvr.group, gvr.version, gvr.resource, request.namespace, request.name, request.subresource)
-        self.authorize(user, attributes_of(verb, path))
+        self.authorize(user, attributes_of(verb, path, request.params))
         call = self.call(_METHODS[verb], verb, path, user, request.params, request.body, request.accept)
         call.content_type = request.patch_type.value if request.patch_type else "application/json"
         call.agent = agent

@@ -61,7 +61,7 @@ class HttpDoor:
                 visit.attributes = Attributes(request.method.lower(), path=request.path)
                 return await self._page(request, params, user)
             verb = verb_of(request.method, path, params)
-            visit.attributes = attributes_of(verb or request.method.lower(), path)
+            visit.attributes = attributes_of(verb or request.method.lower(), path, params)
             self._door.authorize(user, visit.attributes)
             if self._remotes is not None:
                 elsewhere = self._remotes.remote(path.group, path.version)

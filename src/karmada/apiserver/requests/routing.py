@@ -1,5 +1,6 @@
 """Which resource and verb a request means, and the refusals for paths and methods that mean nothing."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from karmada.apiserver.auth.model import Attributes
@@ -37,12 +38,23 @@ def verb_of(method: str, path: ResourcePath, params: dict[str, str]) -> str:
     return _VERBS.get(method, "")
 
 
-def attributes_of(verb: str, path: ResourcePath) -> Attributes:
-    """What the authoriser is asked."""
+def attributes_of(verb: str, path: ResourcePath, params: Mapping[str, str]) -> Attributes:
+    """What the authoriser is asked; a list or watch of one object by its name is on that object."""
+    if params and not path.name and verb in ("list", "watch") and "fieldSelector" in params:
+        path = path._replace(name=_selected_name(params["fieldSelector"]))
     namespace = path.namespace
     if path.resource == "namespaces" and not path.group and path.name:
         namespace = path.name
     return Attributes(verb, path.group, path.version, path.resource, path.subresource, namespace, path.name)
+
+
+def _selected_name(selector: str) -> str:
+    """The one name a field selector allows, if it allows one only."""
+    for requirement in selector.split(","):
+        field, _, value = requirement.partition("=")
+        if field == "metadata.name" and value:
+            return value.removeprefix("=")
+    return ""
 
 
 def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route:

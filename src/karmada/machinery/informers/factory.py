@@ -6,7 +6,7 @@ other.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, TypeVar, cast
 
@@ -28,8 +28,16 @@ class InformerFactory:
     """The informers of one client."""
 
     def __init__(
-        self, client: Client, supervisor: Supervisor, *, clock: Clock = REAL, random: Random | None = None
+        self,
+        client: Client,
+        supervisor: Supervisor,
+        *,
+        clock: Clock = REAL,
+        random: Random | None = None,
+        scopes: Mapping[GroupVersionResource, Scope] | None = None,
     ) -> None:
+        """`scopes` limit what "everything" means for some collections: an identity may be allowed no more."""
+        self._scopes = scopes or {}
         self._client = client
         self._supervisor = supervisor
         self._clock = clock
@@ -69,6 +77,8 @@ class InformerFactory:
         scope: Scope,
         project: Projection | None,
     ) -> Informer[Any]:
+        if scope == EVERYTHING:
+            scope = self._scopes.get(type_, EVERYTHING)
         identity = (type_, kind, scope, project)
         informer = self._informers.get(identity)
         if informer is None:
