@@ -112,7 +112,8 @@ def _dynamically(request: Request, candidates: Members, replicas: int) -> _Share
     held = {name: count for name, count in request.targets.items() if candidates.holds(name)}
     assigned = sum(held.values())
     wanted = replicas if request.fresh else replicas - assigned
-    room = {candidate.name: candidate.estimate for candidate in candidates.roomiest(wanted)}
+    ascending = request.strategy is Strategy.AGGREGATED or webster.ties_ascend(request.spec.resource.uid)
+    room = {candidate.name: candidate.estimate for candidate in candidates.roomiest(wanted, ascending)}
     if request.fresh:
         room = {name: count + held.get(name, 0) for name, count in room.items()}
         return _divide(request, replicas, room, {}, "fresh", "failed to do fresh scale")

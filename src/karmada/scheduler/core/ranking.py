@@ -56,8 +56,11 @@ class Members(Protocol):
         """Whether a cluster the binding already goes to is among them."""
         ...
 
-    def roomiest(self, count: int) -> list[Candidate]:
-        """Enough of them to share so many replicas by room, in order: nobody left out could get any."""
+    def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
+        """Enough of them to share so many replicas by room, in order: nobody left out could get any.
+
+        Among those with equal room names decide, in the given direction.
+        """
         ...
 
     def able(self, replicas: int) -> tuple[int, int]:
@@ -97,7 +100,7 @@ class Listed:
         """See `Members`."""
         return any(candidate.name == target for candidate in self._candidates)
 
-    def roomiest(self, count: int) -> list[Candidate]:
+    def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
         """See `Members`."""
         return self._candidates
 
@@ -224,13 +227,20 @@ class _Mixed:
         """See `Members`."""
         return any(candidate.name == target for candidate in self._own)
 
-    def roomiest(self, count: int) -> list[Candidate]:
+    def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
         """See `Members`. A replica goes to the roomiest of those that have none yet, or to one that has some."""
-        end = min(len(self._entries), max(1, count) + len(self._skipped))
-        while 0 < end < len(self._entries) and self._entries[end][0] == self._entries[end - 1][0]:
-            # Names decide among equals, in either direction: all of them stay.
-            end += 1
-        return list(_Mixed(self._own, self._entries[:end], self._skipped, self._clusters))
+        entries = self._entries
+        end = max(1, count) + len(self._skipped)
+        if end >= len(entries):
+            return list(self)
+        if ascending:
+            chosen = entries[:end]
+        else:
+            # Of the equals at the end the last ones by name come first.
+            room = entries[end - 1][0]
+            start, stop = bisect_left(entries, room, key=_room_of), bisect_right(entries, room, key=_room_of)
+            chosen = [*entries[:start], *entries[stop - (end - start) : stop]]
+        return list(_Mixed(self._own, chosen, self._skipped, self._clusters))
 
     def able(self, replicas: int) -> tuple[int, int]:
         """See `Members`."""
