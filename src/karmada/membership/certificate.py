@@ -1,0 +1,138 @@
+"""An agent's certificate: asked of the control plane by a signing request, waited for, and checked for its age."""
+
+import base64
+import contextlib
+from dataclasses import dataclass, field
+
+from karmada.api import labels, names
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import AlreadyExists, NotFound
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.agent_requests import SIGNER
+from karmada.membership.refusal import Refused
+
+REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
+KEY_BITS = 3072
+YEAR = 365 * 24 * 3600
+PATIENCE = 300.0
+PAUSE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A certificate and its key (PEM)."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
+async def obtain_certificate(
+    hub: Client,
+    cluster: str,
+    request_name: str,
+    *,
+    seconds: int = YEAR,
+    patience: float = PATIENCE,
+    keep_request: bool = True,
+    clock: Clock = REAL,
+) -> Issued:
+    """Ask for the certificate of a cluster's agent and wait for it; `Refused` says why there is none."""
+    key, request = make_request(cluster)
+    requests = hub.resource(REQUESTS)
+    body: JSONObject = {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": request_name, "labels": {labels.SYSTEM: labels.TRUE}},
+        "spec": {
+            "signerName": SIGNER,
+            "request": base64.b64encode(request).decode(),
+            "expirationSeconds": seconds,
+            "usages": ["digital signature", "key encipherment", "client auth"],
+        },
+    }
+    try:
+        await requests.create(body)
+    except AlreadyExists:
+        # Left by an attempt that was interrupted: its key is lost.
+        await requests.delete(request_name)
+        await requests.create(body)
+    certificate = await _issued(hub, request_name, patience, clock)
+    if not keep_request:
+        with contextlib.suppress(NotFound):
+            await requests.delete(request_name)
+    return Issued(certificate, key)
+
+
+async def _issued(hub: Client, name: str, patience: float, clock: Clock) -> bytes:
+    until = clock.monotonic() + patience
+    while True:
+        status = (await hub.resource(REQUESTS).get(name)).get("status") or {}
+        if status.get("certificate"):
+            return base64.b64decode(status["certificate"])
+        for condition in status.get("conditions") or ():
+            if condition.get("type") in ("Denied", "Failed"):
+                raise Refused(f"the control plane refused the certificate: {condition.get('message', '')}")
+        if clock.monotonic() > until:
+            raise Refused(f"certificate request {name} was neither approved nor refused within {patience:g} s")
+        await clock.sleep(PAUSE)
+
+
+def make_request(cluster: str) -> tuple[bytes, bytes]:
+    """A new key and a request for the certificate of a cluster's agent (PEM)."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from cryptography.x509.oid import NameOID
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, names.AGENT_GROUP),
+            x509.NameAttribute(NameOID.COMMON_NAME, names.agent_user(cluster)),
+        ]
+    )
+    request = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    return private, request.public_bytes(serialization.Encoding.PEM)
+
+
+def remaining(certificate: bytes, now: float) -> float:
+    """The share of a certificate's life that is left: 1 when new, 0 or less when over."""
+    from cryptography import x509
+
+    parsed = x509.load_pem_x509_certificate(certificate)
+    begin, end = parsed.not_valid_before_utc.timestamp(), parsed.not_valid_after_utc.timestamp()
+    return (end - now) / (end - begin)
+
+
+def agent_kubeconfig(cluster: str, server: str, authority: bytes, issued: Issued) -> bytes:
+    """The kubeconfig by which an agent reaches the control plane."""
+    import yaml
+
+    trusted = {"server": server, "certificate-authority-data": _encoded(authority)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "karmada-apiserver", "cluster": trusted}],
+        "users": [
+            {
+                "name": cluster,
+                "user": {
+                    "client-certificate-data": _encoded(issued.certificate),
+                    "client-key-data": _encoded(issued.key),
+                },
+            }
+        ],
+        "contexts": [
+            {"name": f"{cluster}@karmada-apiserver", "context": {"cluster": "karmada-apiserver", "user": cluster}}
+        ],
+        "current-context": f"{cluster}@karmada-apiserver",
+    }
+    return yaml.safe_dump(config, sort_keys=False).encode()
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,111 @@
+"""Finding a control plane by a token: its address and CA are believed only when signed with the token, and pinned.
+
+The first answer comes over a connection that nothing vouches for. What makes it trustworthy is a signature that only
+someone who knows the token can make, and the pin of the CA which the person who registers was given.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.http.target import Material, Target
+from karmada.machinery.http.transport import HttpTransport
+from karmada.membership import objects
+from karmada.membership.refusal import Refused
+from karmada.membership.token import Token, pin
+
+PAUSE = 1.0
+_DOUBT = "couldn't validate the identity of the API Server: "
+
+
+async def discover(
+    endpoint: str, token: Token, pins: Sequence[str], *, patience: float = 300.0, clock: Clock = REAL
+) -> Target:
+    """The control plane behind an address, without credentials; raises `Refused` when it cannot be trusted."""
+    server = endpoint if "://" in endpoint else f"https://{endpoint}"
+    config = await _signed(server, token, patience, clock)
+    authority = _authority(config)
+    if pins:
+        found = pin(authority)
+        if found not in pins:
+            raise Refused(
+                f"{_DOUBT}cluster CA found in cluster-info ConfigMap is invalid: "
+                f'none of the public keys "{found}" are pinned'
+            )
+    return Target(str(config["clusters"][0]["cluster"].get("server") or server), Material(authority))
+
+
+async def _signed(server: str, token: Token, patience: float, clock: Clock) -> dict[str, Any]:
+    """The content of `cluster-info` once it carries a good signature."""
+    until = clock.monotonic() + patience
+    hub = Client(HttpTransport(Target(server, insecure=True)), timeout=10.0)
+    try:
+        while True:
+            try:
+                found = await hub.resource(objects.CONFIG_MAPS).get("cluster-info", "kube-public")
+                return _verified(found.get("data") or {}, token)
+            except (ApiError, _NotSigned) as error:
+                if clock.monotonic() >= until:
+                    text = "there is no cluster-info ConfigMap" if isinstance(error, NotFound) else str(error)
+                    raise Refused(_DOUBT + text) from None
+            await clock.sleep(PAUSE)
+    finally:
+        await hub.close()
+
+
+class _NotSigned(Exception):
+    """No signature for the token yet: it may be on its way."""
+
+
+def _verified(data: dict[str, str], token: Token) -> dict[str, Any]:
+    signature = data.get(f"jws-kubeconfig-{token.id}", "")
+    if not signature:
+        raise _NotSigned(f'could not find a JWS signature in the cluster-info ConfigMap for token ID "{token.id}"')
+    content = data.get("kubeconfig", "")
+    if not is_signed(content, signature, token):
+        raise Refused(
+            f"{_DOUBT}failed to verify JWS signature of received cluster info object, can't trust this API Server"
+        )
+    return _config(content)
+
+
+def is_signed(content: str, signature: str, token: Token) -> bool:
+    """Whether a detached JWS (HS256) of a text was made with a token."""
+    parts = signature.split(".")
+    if len(parts) != 3 or parts[1]:
+        return False
+    try:
+        header = orjson.loads(_decoded(parts[0]))
+    except (orjson.JSONDecodeError, binascii.Error):
+        return False
+    if not isinstance(header, dict) or header.get("alg") != "HS256" or header.get("kid") != token.id:
+        return False
+    payload = base64.urlsafe_b64encode(content.encode()).rstrip(b"=")
+    digest = hmac.new(str(token).encode(), parts[0].encode() + b"." + payload, hashlib.sha256).digest()
+    expected = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    return hmac.compare_digest(expected, parts[2])
+
+
+def _config(content: str) -> dict[str, Any]:
+    import yaml
+
+    config = yaml.safe_load(content)
+    if not isinstance(config, dict) or not config.get("clusters"):
+        raise Refused(f"{_DOUBT}the cluster-info ConfigMap names no cluster")
+    return config
+
+
+def _authority(config: dict[str, Any]) -> bytes:
+    return base64.b64decode(config["clusters"][0]["cluster"].get("certificate-authority-data") or "")
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

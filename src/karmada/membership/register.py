@@ -1,0 +1,240 @@
+"""Register: make the cluster at hand a member that its own agent connects to the control plane (pull mode).
+
+Run against the member, with nothing of the control plane but its address and a token. It obtains the agent's
+certificate and installs the agent; the agent then writes the Cluster. Stricter than the reference: it fails when
+preflight fails, asks for one certificate only (the agent's), and succeeds only once the control plane knows the cluster.
+"""
+
+import secrets as randomness
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from karmada.api import names
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.errors import ApiError, Forbidden, NotFound
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership import objects
+from karmada.membership.certificate import YEAR, agent_kubeconfig, obtain_certificate
+from karmada.membership.cluster_info import discover
+from karmada.membership.credentials import ensure
+from karmada.membership.refusal import Refused, Unfinished
+from karmada.membership.registration import check_name
+from karmada.membership.token import parse
+from karmada.membership.unjoin import discard
+
+AGENT, ACCOUNT, KUBECONFIG = "karmada-agent", "karmada-agent-sa", "karmada-kubeconfig"
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+DEFAULT_IMAGE = "docker.io/karmada/karmada-agent:latest"
+PAUSE = 0.2
+Say = Callable[[str], None]
+_DOUBT = "couldn't validate the identity of the API Server: "
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a person who registers a cluster says."""
+
+    endpoint: str
+    token: str = field(repr=False)
+    cluster: str
+    api_endpoint: str = ""
+    pins: Sequence[str] = ()
+    skip_verification: bool = False
+    space: str = names.SYSTEM_NAMESPACE
+    cluster_space: str = names.CLUSTER_NAMESPACE
+    provider: str = ""
+    region: str = ""
+    zones: Sequence[str] = ()
+    proxy: str = ""
+    image: str = DEFAULT_IMAGE
+    replicas: int = 1
+    rotation: bool = True
+    tunnel: bool = False
+    report_secrets: str = ""
+    certificate_seconds: int = YEAR
+    discovery_seconds: float = 300.0
+    wait: float = 120.0
+
+
+def check(asked: Registration) -> None:
+    """Refuse what cannot work, before anything is asked of anybody."""
+    if not asked.token:
+        raise Refused("token is required")
+    if not asked.pins and not asked.skip_verification:
+        raise Refused("need to verify CACertHashes, or set --discovery-token-unsafe-skip-ca-verification=true")
+    check_name(asked.cluster)
+
+
+async def preflight(member: Client, asked: Registration, say: Say) -> None:
+    """Refuse to overwrite an agent that is there."""
+    say("[preflight] Running pre-flight checks")
+    found = []
+    for type_, name, kind in (
+        (objects.SECRETS, KUBECONFIG, "Secret"),
+        (objects.SERVICE_ACCOUNTS, ACCOUNT, "ServiceAccount"),
+        (DEPLOYMENTS, AGENT, "Deployment"),
+    ):
+        try:
+            await member.resource(type_).get(name, asked.space)
+        except NotFound:
+            continue
+        found.append(f"\t[ERROR]: {asked.space}/{name} {kind} already exists")
+    if found:
+        lines = "\n".join(found)
+        raise Refused(
+            f"error execution phase preflight: [preflight] Some fatal errors occurred:\n{lines}\n\n"
+            "[preflight] Please check the above errors"
+        )
+    say("[preflight] All pre-flight checks were passed")
+
+
+async def register(member: Client, asked: Registration, say: Say, *, clock: Clock = REAL) -> None:
+    """Register a cluster; every step is said. What was made in the member is taken away again when it fails."""
+    check(asked)
+    await preflight(member, asked, say)
+    say("[karmada-agent-start] Waiting to perform the TLS Bootstrap")
+    try:
+        token = parse(asked.token)
+    except Refused as error:
+        raise Refused(f"{_DOUBT}{error}") from None
+    pins = () if asked.skip_verification else asked.pins
+    target = await discover(asked.endpoint, token, pins, patience=asked.discovery_seconds, clock=clock)
+    bootstrap = Client(HttpTransport(target._replace(identity=Identity(token=Material(str(token).encode())))))
+    try:
+        name = f"{asked.cluster}-{_suffix()}"
+        issued = await obtain_certificate(
+            bootstrap, asked.cluster, name, seconds=asked.certificate_seconds, clock=clock
+        )
+    finally:
+        await bootstrap.close()
+    agent = Client(HttpTransport(_as_agent(target, issued.certificate, issued.key)))
+    try:
+        say("[karmada-agent-start] Waiting to check cluster exists")
+        await _check_new(agent, asked.cluster)
+        say("[karmada-agent-start] Assign the necessary RBAC permissions to the agent")
+        say("[karmada-agent-start] Waiting to construct karmada-agent kubeconfig")
+        config = agent_kubeconfig(asked.cluster, target.server, target.authority.data, issued)
+        say("[karmada-agent-start] Waiting the necessary secret and RBAC")
+        await _install_access(member, asked, config)
+        say("[karmada-agent-start] Waiting karmada-agent Deployment")
+        await ensure(member, DEPLOYMENTS, deployment(asked))
+        await _wait(member, agent, asked, clock)
+    except BaseException:
+        await remove_agent(member, asked.space)
+        raise
+    finally:
+        await agent.close()
+    say("")
+    say(f"cluster({asked.cluster}) is joined successfully")
+
+
+async def remove_agent(member: Client, space: str) -> None:
+    """Take the agent and its access out of the member."""
+    for type_, name, where in (
+        (DEPLOYMENTS, AGENT, space),
+        (objects.SECRETS, KUBECONFIG, space),
+        (objects.SERVICE_ACCOUNTS, ACCOUNT, space),
+        (objects.CLUSTER_ROLE_BINDINGS, AGENT, ""),
+        (objects.CLUSTER_ROLES, AGENT, ""),
+    ):
+        await discard(member, type_, name, where)
+
+
+async def _check_new(agent: Client, cluster: str) -> None:
+    try:
+        await agent.resource(objects.CLUSTERS).get(cluster)
+    except NotFound:
+        return
+    except Forbidden as error:
+        raise Refused(f"the control plane gave the agent of {cluster} no rights: {error}") from error
+    raise Refused(f"cluster {cluster} is a member already: unregister it before it is registered again")
+
+
+async def _install_access(member: Client, asked: Registration, config: bytes) -> None:
+    await ensure(member, objects.NAMESPACES, objects.namespace(asked.space))
+    secret = objects.secret(KUBECONFIG, asked.space, {KUBECONFIG: config})
+    await member.resource(objects.SECRETS).create(secret)
+    await ensure(member, objects.SERVICE_ACCOUNTS, objects.service_account(ACCOUNT, asked.space))
+    await ensure(member, objects.CLUSTER_ROLES, objects.cluster_role(AGENT, objects.EVERYTHING))
+    subject = objects.account_subject(ACCOUNT, asked.space)
+    await ensure(member, objects.CLUSTER_ROLE_BINDINGS, objects.cluster_role_binding(AGENT, subject))
+
+
+async def _wait(member: Client, agent: Client, asked: Registration, clock: Clock) -> None:
+    """Wait until the agent runs and the control plane knows the cluster."""
+    until = clock.monotonic() + asked.wait
+    running = False
+    while True:
+        try:
+            if not running:
+                found = await member.resource(DEPLOYMENTS).get(AGENT, asked.space)
+                running = ((found.get("status") or {}).get("readyReplicas") or 0) >= 1
+            if running:
+                await agent.resource(objects.CLUSTERS).get(asked.cluster)
+                return
+        except ApiError:
+            pass
+        if clock.monotonic() > until:
+            what = "its cluster did not appear in the control plane" if running else "its pod did not become ready"
+            raise Unfinished(f"karmada-agent was installed, but {what} within {asked.wait:g} s: see the agent's log")
+        await clock.sleep(PAUSE)
+
+
+def deployment(asked: Registration) -> JSONObject:
+    """The agent's Deployment in the member."""
+    command = [
+        "/bin/karmada-agent",
+        "--karmada-kubeconfig=/etc/kubeconfig/karmada-kubeconfig",
+        f"--cluster-name={asked.cluster}",
+        f"--cluster-api-endpoint={asked.api_endpoint}",
+        f"--cluster-provider={asked.provider}",
+        f"--cluster-region={asked.region}",
+        f"--cluster-zones={','.join(asked.zones)}",
+        f"--controllers={'*' if asked.rotation else '*,-certRotation'}",
+        f"--proxy-server-address={asked.proxy}",
+        f"--leader-elect-resource-namespace={asked.space}",
+        f"--cluster-namespace={asked.cluster_space}",
+        "--cluster-status-update-frequency=10s",
+        "--metrics-bind-address=:8080",
+        "--health-probe-bind-address=0.0.0.0:10357",
+        "--v=2",
+    ]
+    command += ["--enable-tunnel"] if asked.tunnel else []
+    command += [f"--report-secrets={asked.report_secrets}"] if asked.report_secrets else []
+    labels = {"app": AGENT}
+    container = {
+        "name": AGENT,
+        "image": asked.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": command,
+        "ports": [{"containerPort": 8080, "name": "metrics", "protocol": "TCP"}],
+        "volumeMounts": [{"mountPath": "/etc/kubeconfig", "name": "kubeconfig"}],
+    }
+    pod = {
+        "serviceAccountName": ACCOUNT,
+        "containers": [container],
+        "tolerations": [{"key": "node-role.kubernetes.io/master", "operator": "Exists"}],
+        "volumes": [{"name": "kubeconfig", "secret": {"secretName": KUBECONFIG}}],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": AGENT, "namespace": asked.space, "labels": labels},
+        "spec": {
+            "replicas": asked.replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"name": AGENT, "namespace": asked.space, "labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _as_agent(target: Target, certificate: bytes, key: bytes) -> Target:
+    return target._replace(identity=Identity(Material(certificate), Material(key)))
+
+
+def _suffix() -> str:
+    return "".join(randomness.choice(string.ascii_lowercase + string.digits) for _ in range(5))
