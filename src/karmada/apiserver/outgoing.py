@@ -10,7 +10,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 _IDLE_LIMIT = 4
@@ -57,6 +57,24 @@ class Target(NamedTuple):
     def origin(self) -> str:
         """Where connections can be shared."""
         return f"{self.host}:{self.port}"
+
+
+class Caller(Protocol):
+    """Sends requests to other servers; the seam where tests answer instead of the network."""
+
+    async def request(
+        self, method: str, target: Target, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Response:
+        """Send one request and read its whole answer; raises `CallFailed`."""
+        ...
+
+    async def open(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Opened:
+        """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
+        ...
+
+    async def close(self) -> None:
+        """Release all connections."""
+        ...
 
 
 @dataclass(slots=True)

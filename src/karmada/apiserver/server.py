@@ -66,7 +66,6 @@ from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.outgoing import HttpCaller
 from karmada.apiserver.pages import ServerPages
 from karmada.apiserver.requests.conforming import conform
 from karmada.apiserver.requests.door import Door
@@ -160,7 +159,7 @@ class ApiServer:
         )
         self.audit = AuditLog(options.audit) if options.audit is not None else None
         self.traffic = Traffic(audit=self.audit, requester=self.identity.requester_of)
-        self._caller = HttpCaller()
+        self._caller = options.caller
         self.context = Context(
             self.store,
             self.catalog,

@@ -1,12 +1,14 @@
 """Admission webhooks: who is asked what, and what the answers do. The webhook is a function, not a server."""
 
 import base64
+from collections.abc import AsyncIterator
 
 import orjson
 import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
 
 from karmada.apiserver.outgoing import CallFailed, Response
+from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
@@ -17,10 +19,9 @@ GROUP = "admissionregistration.k8s.io"
 class Hooks:
     """Answers instead of the network; remembers what it was asked."""
 
-    def __init__(self, server) -> None:
+    def __init__(self) -> None:
         self.asked = []
         self.answers = {}
-        server._caller.request = self.request
 
     async def request(self, method, target, headers, body, timeout):
         path = target.path.partition("?")[0]
@@ -32,10 +33,19 @@ class Hooks:
         answer = {"apiVersion": review["apiVersion"], "kind": "AdmissionReview"}
         return Response(200, {}, orjson.dumps({**answer, "response": {"uid": review["request"]["uid"], **response}}))
 
+    async def close(self) -> None:
+        pass
+
 
 @pytest.fixture
-def hooks(server) -> Hooks:
-    return Hooks(server)
+def hooks() -> Hooks:
+    return Hooks()
+
+
+@pytest.fixture
+async def api(hooks) -> AsyncIterator[Api]:
+    async with ApiServer(ApiServerOptions(caller=hooks)) as server:
+        yield Api(server)
 
 
 async def register(client: Api, kind: str, *names: str, **more) -> None:

@@ -19,7 +19,7 @@ from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.reviews import BadReview, Verdict
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import Failure, bad_request, internal
-from karmada.apiserver.outgoing import CallFailed, HttpCaller, Target, target_of
+from karmada.apiserver.outgoing import Caller, CallFailed, Target, target_of
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import ObjectStore
 
@@ -66,7 +66,7 @@ class Webhooks:
         self,
         store: ObjectStore,
         catalog: Catalog,
-        caller: HttpCaller,
+        caller: Caller,
         uid: Callable[[], str],
         decode: Decode,
     ) -> None:

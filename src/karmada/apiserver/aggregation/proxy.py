@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.http.model import HttpRequest
-from karmada.apiserver.outgoing import HttpCaller, Target
+from karmada.apiserver.outgoing import Caller, Target
 from karmada.apiserver.requests.model import AnyAnswer, Streamed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
@@ -64,7 +64,7 @@ class Proxy:
     """Passes requests on; `certificate` gives the files of the front-proxy client certificate."""
 
     def __init__(
-        self, store: ObjectStore, caller: HttpCaller, certificate: Callable[[], tuple[str, str] | None]
+        self, store: ObjectStore, caller: Caller, certificate: Callable[[], tuple[str, str] | None]
     ) -> None:
         self._store = store
         self._caller = caller

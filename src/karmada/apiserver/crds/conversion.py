@@ -6,7 +6,7 @@ from collections.abc import Callable
 import orjson
 
 from karmada.apiserver.failures import Failure
-from karmada.apiserver.outgoing import CallFailed, HttpCaller, Target, target_of
+from karmada.apiserver.outgoing import Caller, CallFailed, Target, target_of
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Address, Unreachable
 
@@ -19,7 +19,7 @@ Locate = Callable[[str, str, int], Address]
 class WebhookConverter:
     """Converts by a webhook; what it may not change is put back."""
 
-    def __init__(self, crd: JSONObject, caller: HttpCaller, locate: Locate, uid: Callable[[], str]) -> None:
+    def __init__(self, crd: JSONObject, caller: Caller, locate: Locate, uid: Callable[[], str]) -> None:
         self._group = crd["spec"]["group"]
         webhook = crd["spec"]["conversion"]["webhook"]
         self._config: JSONObject = webhook["clientConfig"]
