@@ -130,8 +130,10 @@ class ApiServerOptions:
     """Further keys (PEM) whose tokens count."""
     proxies: tuple[bytes, Sequence[str]] | None = None
     """CA (PEM) and names of front proxies whose `X-Remote-*` headers are believed."""
+    caller: Caller = field(default_factory=HttpCaller)
+    """How webhooks and aggregated servers are called."""
     now: Callable[[], float] = time.time
-    history: Bounds = Bounds()
+    history: Bounds = field(default_factory=Bounds)
     """How much of the past is kept in memory for watches and pages that began there."""
     random: Random = field(default_factory=SystemRandom)
     """Where uids, generated names and addresses come from; a seeded one makes a server repeat itself."""

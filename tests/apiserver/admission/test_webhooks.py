@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator
 
 import orjson
 import pytest
-from tests.apiserver.requests.conftest import Api, api, configmap, server
+from tests.apiserver.requests.conftest import Api, configmap
 
 from karmada.apiserver.outgoing import CallFailed, Response
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
-__all__ = ["api", "server"]
 GROUP = "admissionregistration.k8s.io"
 
 
