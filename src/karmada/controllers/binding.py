@@ -21,6 +21,7 @@ from karmada.controllers.bindings import (
     Binding,
     BindingKey,
     Bindings,
+    id_label,
     key_of,
     of_binding,
     permanent_id,
@@ -35,6 +36,7 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.errors import OverrideError
 from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, targets
@@ -92,7 +94,10 @@ class BindingController:
         return await self._sync(binding, works)
 
     async def _remove(self, binding: Binding, works: list[Work]) -> Result:
-        await self._delete(works)
+        """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
+        scope = Scope(labels=f"{id_label(binding)}={permanent_id(binding)}")
+        live = (await self._context.client.of(Work).list(scope)).items if permanent_id(binding) else works
+        await self._delete(live)
         finalizer = (
             finalizers.RESOURCE_BINDING if isinstance(binding, ResourceBinding) else finalizers.CLUSTER_RESOURCE_BINDING
         )

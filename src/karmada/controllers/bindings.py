@@ -31,14 +31,16 @@ class BindingKey(NamedTuple):
         return f"ClusterResourceBinding({self.name})"
 
 
+def id_label(binding: Binding) -> str:
+    """The label that carries the binding's identity."""
+    if isinstance(binding, ResourceBinding):
+        return labels.RESOURCE_BINDING_PERMANENT_ID
+    return labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID
+
+
 def permanent_id(binding: Binding) -> str:
     """The identity repeated on everything made from the binding."""
-    key = (
-        labels.RESOURCE_BINDING_PERMANENT_ID
-        if isinstance(binding, ResourceBinding)
-        else labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID
-    )
-    return binding.metadata.labels.get(key, "")
+    return binding.metadata.labels.get(id_label(binding), "")
 
 
 def of_binding(item: Item[Work]) -> Iterable[str]:

@@ -19,6 +19,7 @@ from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.codec import TREE
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
@@ -28,7 +29,15 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Propagation, Resource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.works.build import manifest_of
-from karmada.works.member import NotOurs, is_managed, is_unchanged, merge_observed, released, require_ours
+from karmada.works.member import (
+    NotOurs,
+    is_managed,
+    is_unchanged,
+    merge_observed,
+    of_another_work,
+    released,
+    require_ours,
+)
 
 COMPONENT = "execution-controller"
 LANE_LIMIT = 32
@@ -166,14 +175,15 @@ class ExecutionController:
 
     async def _delete(self, manifest: JSONObject, member: Member) -> None:
         observed, collection = await self._observed(manifest, member)
-        if observed is None or not is_managed(observed):
+        if observed is None or not is_managed(observed) or of_another_work(manifest, observed):
             return
         metadata = observed["metadata"]
         self._versions.forget(
             ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
         )
+        state = TREE.identity(observed)
         try:
-            await collection.delete(metadata["name"], metadata.get("namespace", ""), propagation=Propagation.BACKGROUND)
+            await collection.delete(state.name, state.namespace, only_if=state, propagation=Propagation.BACKGROUND)
         except NotFound:
             return
 

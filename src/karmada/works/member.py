@@ -47,6 +47,12 @@ def is_managed(observed: Mapping[str, Any]) -> bool:
     return _labels(observed).get(labels.MANAGED) == "true"
 
 
+def of_another_work(manifest: Mapping[str, Any], observed: Mapping[str, Any]) -> bool:
+    """Whether the object was written for another Work than the manifest's: a successor under the same name."""
+    mine, theirs = _labels(manifest).get(labels.WORK_PERMANENT_ID), _labels(observed).get(labels.WORK_PERMANENT_ID)
+    return bool(mine and theirs and mine != theirs)
+
+
 def require_ours(desired: Mapping[str, Any], observed: Mapping[str, Any], cluster: str) -> None:
     """Raise `NotOurs` unless the object is managed or may be taken over."""
     strategy = _annotations(desired).get(annotations.CONFLICT_RESOLUTION)
