@@ -44,6 +44,14 @@ layers: $(STAMP)
 golden: $(STAMP) ## Compare with recorded behaviour: GOLDEN=<root, topic folder or file>
 	@$(BIN)/python -m karmada.testing.golden $(GOLDEN)
 
+traces: $(STAMP) ## Run recorded scenarios on a federation and compare: TRACES=<folder>
+	@$(BIN)/python -m karmada.testing.traces $(TRACES)
+
+soak: $(STAMP) ## Thousands of seeds of faults: an hour and more
+	$(BIN)/python -m karmada.testing.soak --scenario mirror --seeds 5000
+	$(BIN)/python -m karmada.testing.soak --scenario leadership --seeds 2000
+	$(BIN)/python -m karmada.testing.soak --scenario federation --seeds 5000
+
 crds: $(STAMP) ## Write the CRD manifests from the types
 	$(BIN)/python -m karmada.api.crd
 
