@@ -66,6 +66,7 @@ from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.outgoing import Caller, HttpCaller
 from karmada.apiserver.pages import ServerPages
 from karmada.apiserver.requests.conforming import conform
 from karmada.apiserver.requests.door import Door
