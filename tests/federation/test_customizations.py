@@ -17,6 +17,7 @@ from karmada.interpreter.webhook import Endpoint
 from karmada.machinery.client import Client
 from karmada.machinery.events import EVENTS, EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
@@ -61,14 +62,14 @@ class Followed:
 
 @pytest.fixture
 async def followed() -> AsyncIterator[Followed]:
-    async with ControlPlane(ControlPlaneOptions()) as plane:
+    async with ControlPlane(ControlPlaneOptions()) as plane, Supervisor() as supervisor:
         recorder = EventRecorder(plane.client, "interpreter")
         failures = CustomizationFailures(recorder)
         limits = Limits(workers=1, call_seconds=30)
         interpreter = CustomizableInterpreter(post=nowhere, limits=limits, report=failures.report)
-        customizations = Customizations(InformerFactory(plane.client, plane.supervisor), interpreter)
-        plane.supervisor.start("events of the interpreter", recorder.run)
-        plane.supervisor.start("customisations", customizations.run)
+        customizations = Customizations(InformerFactory(plane.client, supervisor), interpreter)
+        supervisor.start("events of the interpreter", recorder.run)
+        supervisor.start("customisations", customizations.run)
         await customizations.synced()
         yield Followed(plane.client, interpreter, failures)
         await interpreter.close()

@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--cluster-status-update-frequency", type=float, default=10.0)
     flags.add_argument("--cluster-success-threshold", type=float, default=30.0)
     flags.add_argument("--cluster-failure-threshold", type=float, default=30.0)
+    flags.add_argument("--allow-no-execute-taint-policy", type=_truth, nargs="?", const=True, default=False)
     flags.add_argument("--ready-descriptor", type=int, default=-1)
     return flags
 
@@ -66,9 +67,16 @@ def _options(flags: argparse.Namespace) -> ControlPlaneOptions:
             success_threshold=flags.cluster_success_threshold,
             failure_threshold=flags.cluster_failure_threshold,
         ),
+        allow_no_execute=flags.allow_no_execute_taint_policy,
         skipped_apis=flags.skipped_propagating_apis,
         skipped_namespaces=tuple(flags.skipped_propagating_namespaces.split(",")),
     )
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
 
 
 async def _serve(flags: argparse.Namespace, options: ControlPlaneOptions) -> None:

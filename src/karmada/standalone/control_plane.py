@@ -23,7 +23,6 @@ from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.context import Concurrency, Context
 from karmada.controllers.detector.scope import PropagationScope, SkippedApis
 from karmada.controllers.manager import ControllerManager, Selection
-from karmada.interpreter.facade import native_interpreter
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
@@ -36,6 +35,7 @@ from karmada.membership.access import SecretAccess
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
+from karmada.standalone.interpretation import COMPONENT, interpretation
 from karmada.standalone.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -53,6 +53,8 @@ class ControlPlaneOptions:
     gates: FeatureGates = DEFAULTS
     selection: Selection = field(default_factory=Selection)
     status: StatusOptions = field(default_factory=StatusOptions)
+    allow_no_execute: bool = False
+    """`--allow-no-execute-taint-policy`."""
     skipped_apis: str = ""
     skipped_namespaces: Sequence[str] = ("kube-.*",)
     concurrency: Concurrency = field(default_factory=Concurrency)
@@ -73,7 +75,7 @@ class ControlPlane:
             ApiServerOptions(
                 storage=options.storage,
                 folder=options.folder,
-                admission=[KarmadaAdmission(self._lookup, options.gates)],
+                admission=[KarmadaAdmission(self._lookup, options.gates, allow_no_execute=options.allow_no_execute)],
                 apis=[self.clusters.local],
                 now=options.clock.now,
             )
@@ -90,13 +92,19 @@ class ControlPlane:
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
         informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
+        clock = self.options.clock
+        interpreter = await self._stack.enter_async_context(
+            interpretation(informers, self.supervisor, self._recorder(COMPONENT), self.options.gates, clock)
+        )
+        # Who asks the interpreter ends before it does: otherwise kinds would lose their customisations at the end.
+        self._stack.push_async_callback(self.supervisor.stop)
         context = Context(
             self.client,
             informers,
             self._recorder,
             self.options.gates,
-            native_interpreter(self.options.gates),
-            self.options.clock,
+            interpreter,
+            clock,
             PropagationScope(SkippedApis(self.options.skipped_apis), self.options.skipped_namespaces),
             self.options.concurrency,
         )

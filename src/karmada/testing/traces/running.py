@@ -1,0 +1,67 @@
+"""Runs scenarios against a federation of the reference fleet, one federation per profile of flags."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from karmada.standalone.federation import Federation, FederationOptions
+from karmada.standalone.layout import Layout
+from karmada.testing.traces.scenarios import Scenario
+
+FLEET = "reference"
+MEMBERS = ("member1", "member2", "member3")
+PROFILES: dict[str, Sequence[str]] = {
+    "default": (),
+    "gates": ("--feature-gates=AllAlpha=true,AllBeta=true", "--allow-no-execute-taint-policy=true"),
+}
+
+
+class Tool(NamedTuple):
+    """The shared program that drives scenarios through kubeconfigs and compares traces."""
+
+    path: Path
+
+    async def run(self, layout: Layout, scenarios: Sequence[Scenario], out: Path, parallel: int) -> None:
+        """Run scenarios and leave their traces in a folder; what goes wrong shows in the comparison."""
+        arguments = ["run", "--karmada", str(layout.control_plane / "admin.kubeconfig"), "--out", str(out)]
+        for member in MEMBERS:
+            arguments += ["--member", f"{member}={layout.members / member / 'kubeconfig'}"]
+        arguments += ["--parallel", str(parallel), *(str(scenario.folder) for scenario in scenarios)]
+        process = await asyncio.create_subprocess_exec(sys.executable, str(self.path), *arguments)
+        try:
+            await process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+
+    async def compare(self, recorded: Path, found: Path) -> str:
+        """What the tool says of two folders of traces."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(self.path),
+            "diff",
+            str(recorded),
+            str(found),
+            "--max=100000",
+            "--width=600",
+            stdout=asyncio.subprocess.PIPE,
+        )
+        output, _ = await process.communicate()
+        return output.decode()
+
+
+@contextlib.asynccontextmanager
+async def federation(folder: Path, profile: str) -> AsyncIterator[Layout]:
+    """A federation with the flags of a profile, for as long as the context is open."""
+    layout = Layout(folder)
+    layout.prepare()
+    options = FederationOptions(layout, Path(FLEET), memory=True, control_flags=PROFILES[profile])
+    running = Federation(options, lambda step: None)
+    try:
+        await running.start()
+        yield layout
+    finally:
+        await running.stop()

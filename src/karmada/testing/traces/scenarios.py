@@ -1,0 +1,42 @@
+"""The recorded scenarios: what each needs, and which are about parts that are not built yet."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from karmada.api import yaml
+
+NOT_YET = frozenset({"failover", "quota", "rebalancer", "autoscaling", "multicluster-service"})
+"""Areas of which nothing is claimed yet."""
+
+
+class Scenario(NamedTuple):
+    """One folder of steps with their recorded traces."""
+
+    name: str
+    folder: Path
+    area: str
+    profile: str
+    is_last: bool
+    """It takes the environment apart."""
+
+
+def find(folder: Path) -> list[Scenario]:
+    """The scenarios of a folder, or the one that the folder is; those that destroy the environment at the end."""
+    files = [folder / "scenario.yaml"] if (folder / "scenario.yaml").exists() else folder.glob("*/scenario.yaml")
+    return sorted(map(_read, files), key=lambda scenario: (scenario.is_last, scenario.name))
+
+
+def by_profile(scenarios: Iterable[Scenario]) -> dict[str, list[Scenario]]:
+    """Scenarios that can share a federation."""
+    groups: dict[str, list[Scenario]] = {}
+    for scenario in scenarios:
+        groups.setdefault(scenario.profile, []).append(scenario)
+    return groups
+
+
+def _read(path: Path) -> Scenario:
+    facts = yaml.load(path.read_text())
+    return Scenario(
+        path.parent.name, path.parent, facts["area"], facts.get("profile", "default"), bool(facts.get("last"))
+    )
