@@ -17,12 +17,16 @@ def karmada() -> int:
 
 def karmadactl() -> int:
     """The command line of operators."""
-    return _missing("karmadactl")
+    from karmada.cli.main import main
+
+    return main()
 
 
 def kubectl_karmada() -> int:
     """The same as a kubectl plugin."""
-    return _missing("kubectl-karmada")
+    from karmada.cli.main import main
+
+    return main(program="kubectl karmada")
 
 
 def agent() -> int:

@@ -1,0 +1,49 @@
+"""One server a command talks to: the control plane, or a member by way of it."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from karmada.cli.kinds import Kinds
+from karmada.machinery.http.target import Target
+from karmada.machinery.http.transport import HttpTransport
+
+if TYPE_CHECKING:
+    from karmada.machinery.client import Client
+    from karmada.machinery.resource import Resource
+
+PROXY = "/apis/cluster.karmada.io/v1alpha1/clusters/{}/proxy"
+FIELD_MANAGER = "karmadactl"
+
+
+class Access:
+    """A server and who we are there. `name` is what tables show as its cluster."""
+
+    def __init__(self, name: str, target: Target, warn: Callable[[str], None]) -> None:
+        self.name = name
+        self.target = target
+        self._warn = warn
+        self.transport = HttpTransport(target, agent="karmadactl", warn=self._tell)
+        self.kinds = Kinds(self.transport)
+
+    def through_proxy(self, cluster: str) -> "Access":
+        """A member of this control plane."""
+        target = self.target._replace(server=self.target.server + PROXY.format(cluster))
+        return Access(cluster, target, self._warn)
+
+    @cached_property
+    def client(self) -> "Client":
+        """A client for commands that do more than show things; its import takes a while."""
+        from karmada.machinery.client import Client
+
+        return Client(self.transport, field_manager=FIELD_MANAGER)
+
+    def resource(self, group: str, version: str, plural: str) -> "Resource[dict[str, Any]]":
+        """A collection as trees."""
+        from karmada.machinery.transport import GroupVersionResource
+
+        return self.client.resource(GroupVersionResource(group, version, plural))
+
+    def _tell(self, warning: str) -> None:
+        text = warning.removeprefix("299 - ").strip('"')
+        self._warn(f"Warning: {text}")

@@ -1,0 +1,96 @@
+"""What is said when a command fails: the words scripts look for, one line per cause, never a traceback."""
+
+import ssl
+from collections.abc import Iterable
+
+from karmada.cli.failures import CommandError, SeveralErrors, UsageError
+from karmada.cli.session import Session
+
+INTERRUPTED = 130
+
+
+def report(error: BaseException, session: Session) -> int:
+    """Say what went wrong; the exit status."""
+    if session.debug and not isinstance(error, UsageError):
+        import traceback
+
+        traceback.print_exception(error, file=session.err)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return 1
+    for line in lines(error, session):
+        session.warn(line)
+    return 1
+
+
+def lines(error: BaseException, session: Session) -> Iterable[str]:
+    """The lines for a failure."""
+    if isinstance(error, SeveralErrors):
+        return error.messages if len(error.messages) > 1 else [f"error: {error.messages[0]}"]
+    if isinstance(error, UsageError):
+        name = f"{session.program} {error.command}".rstrip()
+        return [f"error: {error}", *([f"See '{name} --help' for usage."] if error.command else [])]
+    if isinstance(error, CommandError):
+        return [f"error: {error}"]
+    return _from_below(error)
+
+
+def _from_below(error: BaseException) -> Iterable[str]:
+    """Failures of the layers below, which are imported only now: a command that works need not know them."""
+    from karmada.machinery.errors import ApiError
+    from karmada.machinery.http.kubeconfig import KubeconfigError
+
+    if isinstance(error, ApiError):
+        return [api_error(error)]
+    if isinstance(error, KubeconfigError):
+        return [f"error: {error}"]
+    if isinstance(error, OSError) and error.filename:
+        return [f"error: {error.filename}: {error.strerror}"]
+    if type(error).__name__ in _REFUSALS:
+        return [f"error: {error}"]
+    return [f"error: unexpected {type(error).__name__}: {error} (--debug shows where it came from)"]
+
+
+_REFUSALS = frozenset({"Refused", "Unfinished", "YAMLError", "JSONPathError", "LabelSelectorError"})
+"""Errors of packages below whose words are for people already."""
+
+
+def api_error(error: Exception) -> str:
+    """A server's refusal, or its absence, as kubectl says it."""
+    from karmada.machinery.errors import ApiError, Invalid, Timeout, Unauthorized, Unavailable
+
+    assert isinstance(error, ApiError)
+    if isinstance(error, Invalid) and error.status.get("details"):
+        details = error.status["details"]
+        return f'The {details.get("kind", "object")} "{details.get("name", "")}" is invalid: {_causes(error)}'
+    if isinstance(error, Unauthorized):
+        remedy = "check the credentials of the kubeconfig, they may have expired"
+        return f"error: You must be logged in to the server ({error.message}): {remedy}"
+    if isinstance(error, Unavailable | Timeout) and not error.status:
+        return f"error: {connection(error)}"
+    reason = error.status.get("reason") or error.reason
+    return f"Error from server ({reason}): {error.message}"
+
+
+def connection(error: Exception) -> str:
+    """Why a server could not be talked to, and what to do."""
+    text = str(error)
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        if "expired" in cause.verify_message:
+            return f"{text}: the server's certificate has expired; renew it"
+        return f"{text}: check the certificate authority in the kubeconfig"
+    if isinstance(cause, ConnectionRefusedError):
+        return f"{text}: did you specify the right host or port, and is the control plane running?"
+    return text
+
+
+def _causes(error: Exception) -> str:
+    from karmada.machinery.errors import ApiError
+
+    assert isinstance(error, ApiError)
+    causes = [f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in error.causes]
+    if not causes:
+        return error.message
+    return causes[0] if len(causes) == 1 else "\n" + "\n".join(f"* {cause}" for cause in causes)

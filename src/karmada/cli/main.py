@@ -1,0 +1,131 @@
+"""`karmadactl` from its first word to its exit status.
+
+Only the module of the command that is used is imported. `execute` is the whole program for one command line; `main`
+gives it a loop and the real streams.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from karmada.cli.command import Command
+from karmada.cli.errors import report
+from karmada.cli.failures import UsageError
+from karmada.cli.flags import parse
+from karmada.cli.session import Session
+
+_SWITCHES = ("--debug", "-h", "--help")
+
+
+def main(words: Sequence[str] | None = None, program: str = "karmadactl") -> int:
+    """Run one command line."""
+    words = sys.argv[1:] if words is None else words
+    session = Session(program=program)
+    if not needs_loop(words):
+        return _finish(session, words)
+    import asyncio
+
+    try:
+        return asyncio.run(execute(words, session))
+    except KeyboardInterrupt as error:
+        return report(error, session)
+
+
+def needs_loop(words: Sequence[str]) -> bool:
+    """Whether the command line does more than show help: asyncio takes a third of the start-up."""
+    return bool(words) and not {"-h", "--help"} & set(_before_dashes(words)) and words[0] != "help"
+
+
+def _before_dashes(words: Sequence[str]) -> Sequence[str]:
+    return words[: list(words).index("--")] if "--" in words else words
+
+
+def _finish(session: Session, words: Sequence[str]) -> int:
+    try:
+        show_help(session, words)
+    except Exception as error:
+        return report(error, session)
+    return 0
+
+
+async def execute(words: Sequence[str], session: Session) -> int:
+    """Run one command line in a loop; the exit status."""
+    session.debug = "--debug" in _before_dashes(words)
+    if not needs_loop(words):
+        return _finish(session, words)
+    try:
+        command, rest = find(words, session.program)
+        if command.run is None:
+            show_help(session, words)
+            return 0
+        from karmada.cli.help import GLOBAL_FLAGS
+
+        values = parse(rest, [*command.flags, *GLOBAL_FLAGS], command.name)
+        return await command.run(session, values) or 0
+    except (Exception, KeyboardInterrupt) as error:
+        return report(error, session)
+    finally:
+        await session.close()
+        _flush(session)
+
+
+def show_help(session: Session, words: Sequence[str]) -> None:
+    """Help for a command line: of the command it names, or of all."""
+    from karmada.cli import help
+
+    wanted = [word for word in _before_dashes(words) if word not in ("-h", "--help", "help")]
+    if not wanted:
+        session.out.write(help.overview(session.program))
+        return
+    command, _ = find(wanted, session.program)
+    session.out.write(help.command_help(session.program, command))
+
+
+def find(words: Sequence[str], program: str) -> tuple[Command, list[str]]:
+    """The command that words name, and the rest of them. Flags may come before the command."""
+    leading, rest = _leading_flags(list(words))
+    if not rest:
+        raise UsageError(f"a command is needed: see '{program} --help'")
+    name = rest.pop(0)
+    from karmada.cli import catalog
+
+    if name not in catalog.NAMES:
+        raise UsageError(f'unknown command "{name}" for "{program}"{_suggestion(name, catalog.NAMES)}')
+    command = catalog.load(name)
+    while command.subcommands and rest and not rest[0].startswith("-"):
+        known = {sub.name.rpartition(" ")[2]: sub for sub in command.subcommands}
+        aliases = {alias: sub for sub in command.subcommands for alias in sub.aliases}
+        found = known.get(rest[0]) or aliases.get(rest[0])
+        if found is None:
+            if command.run is not None:
+                break
+            text = f'unknown command "{rest[0]}" for "{program} {command.name}"'
+            raise UsageError(text + _suggestion(rest[0], known))
+        command = found
+        rest.pop(0)
+    return command, leading + rest
+
+
+def _leading_flags(words: list[str]) -> tuple[list[str], list[str]]:
+    leading: list[str] = []
+    while words and words[0].startswith("-"):
+        alone = "=" in words[0] or words[0] in _SWITCHES or len(words) == 1
+        leading += words[: 1 if alone else 2]
+        del words[: 1 if alone else 2]
+    return leading, words
+
+
+def _suggestion(name: str, known: Sequence[str] | dict[str, Command]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), 3, 0.6)
+    return "\n\nDid you mean this?\n" + "\n".join(f"\t{word}" for word in close) + "\n" if close else ""
+
+
+def _flush(session: Session) -> None:
+    try:
+        session.out.flush()
+    except BrokenPipeError:
+        import os
+
+        # Whoever read us has left; without this the interpreter would complain about it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

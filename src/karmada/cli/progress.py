@@ -1,0 +1,54 @@
+"""Something to look at while waiting: a spinner with the time on a terminal, one line elsewhere.
+
+    with Waiting(session, "waiting for member1 to leave"):
+        await ...
+
+The line goes to standard error, so that output can be piped, and disappears when the wait is over.
+"""
+
+import asyncio
+import time
+from types import TracebackType
+
+from karmada.cli.session import Session
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+PAUSE = 0.1
+
+
+class Waiting:
+    """See the module."""
+
+    def __init__(self, session: Session, text: str) -> None:
+        self._stream = session.err
+        self._text = text
+        self._task: asyncio.Task[None] | None = None
+
+    def say(self, text: str) -> None:
+        """What is waited for now."""
+        if text != self._text and self._task is None:
+            self._stream.write(f"{text}\n")
+        self._text = text
+
+    def __enter__(self) -> "Waiting":
+        if self._stream.isatty():
+            self._task = asyncio.get_running_loop().create_task(self._draw())
+        else:
+            self._stream.write(f"{self._text}\n")
+            self._stream.flush()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+
+    async def _draw(self) -> None:
+        start = time.monotonic()
+        while True:
+            elapsed = time.monotonic() - start
+            frame = FRAMES[int(elapsed / PAUSE) % len(FRAMES)]
+            self._stream.write(f"\r\033[K{frame} {self._text} ({elapsed:.0f}s)")
+            self._stream.flush()
+            await asyncio.sleep(PAUSE)

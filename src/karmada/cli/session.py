@@ -1,0 +1,119 @@
+"""What a command has to work with: its streams, its environment, and the servers it talks to.
+
+Servers are connected on first use and closed together at the end. Members are always reached through the control
+plane (`clusters/<name>/proxy`), as whoever asks.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Values
+
+if TYPE_CHECKING:
+    from karmada.cli.access import Access
+    from karmada.machinery.http.target import Target
+
+NO_CONFIGURATION = """Missing or incomplete configuration info.  Please point to an existing, complete config file:
+
+  1. Via the command-line flag --kubeconfig
+  2. Via the KUBECONFIG environment variable
+  3. In your home directory as ~/.kube/config"""
+HUB = "Karmada"
+"""What the control plane is called where clusters are named."""
+
+
+class Session:
+    """See the module."""
+
+    def __init__(
+        self,
+        *,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
+        stdin: TextIO | None = None,
+        environment: Mapping[str, str] = os.environ,
+        program: str = "karmadactl",
+    ) -> None:
+        self.out = out or sys.stdout
+        self.err = err or sys.stderr
+        self.stdin = stdin or sys.stdin
+        self.environment = environment
+        self.program = program
+        self.debug = False
+        self._open: dict[tuple[str, ...], Access] = {}
+
+    def print(self, text: str = "") -> None:
+        """A line for the person who asked."""
+        self.out.write(text + "\n")
+
+    def warn(self, text: str) -> None:
+        """A line beside the output."""
+        self.err.write(text + "\n")
+
+    @property
+    def colours(self) -> bool:
+        """Whether output may be coloured: on a terminal, unless NO_COLOR says otherwise."""
+        return self.out.isatty() and not self.environment.get("NO_COLOR")
+
+    def hub(self, flags: Values) -> "Access":
+        """The control plane that the flags name."""
+        explicit = getattr(flags, "kubeconfig", "")
+        context = getattr(flags, "karmada_context", "")
+        found = self._open.get((explicit, context))
+        if found is None:
+            from karmada.cli.access import Access
+
+            target = self._impersonated(self.target(explicit, context), flags)
+            found = self._open[explicit, context] = Access(HUB, target, self.warn)
+        return found
+
+    def member(self, flags: Values, name: str) -> "Access":
+        """A member, through the control plane."""
+        hub = self.hub(flags)
+        key = (hub.target.server, name)
+        found = self._open.get(key)
+        if found is None:
+            found = self._open[key] = hub.through_proxy(name)
+        return found
+
+    def outside(self, name: str, kubeconfig: str, context: str) -> "Access":
+        """A cluster by a kubeconfig of its own."""
+        from karmada.cli.access import Access
+
+        key = ("outside", kubeconfig, context)
+        if key not in self._open:
+            self._open[key] = Access(name, self.target(kubeconfig, context), self.warn)
+        return self._open[key]
+
+    def target(self, explicit: str, context: str = "") -> "Target":
+        """What a kubeconfig (the usual one if none is named) and a context lead to."""
+        from karmada.machinery.http.kubeconfig import default_paths, find_target, load
+
+        if explicit and not Path(explicit).is_file():
+            raise CommandError(f"stat {explicit}: no such file or directory: give an existing kubeconfig")
+        paths = default_paths(explicit, self.environment)
+        if any(path.is_file() for path in paths):
+            known = load(paths)
+            if context and context not in known.contexts:
+                raise CommandError(f'context "{context}" does not exist')
+            return known.target(context)
+        if "KUBERNETES_SERVICE_HOST" not in self.environment:
+            raise CommandError(NO_CONFIGURATION)
+        return find_target(explicit, context, self.environment)
+
+    def _impersonated(self, target: "Target", flags: Values) -> "Target":
+        user, uid = getattr(flags, "karmada_as", ""), getattr(flags, "karmada_as_uid", "")
+        groups = tuple(getattr(flags, "karmada_as_group", ()))
+        if not (user or uid or groups):
+            return target
+        identity = target.identity._replace(impersonate_user=user, impersonate_uid=uid, impersonate_groups=groups)
+        return target._replace(identity=identity)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for access in self._open.values():
+            await access.transport.close()
