@@ -239,9 +239,13 @@ class ApiServer:
             door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
             self._http = HttpServer(door, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
         port = await self._http.listen(host, port)
+        await self.announce(host, port)
+        return port
+
+    async def announce(self, host: str, port: int) -> None:
+        """Tell clients inside the cluster where the server is and how to believe it."""
         trust = trust_document(self.identity.authority.certificate_pem)
         await publish(self.context, host, port, self.options.service_range, trust)
-        return port
 
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
         if self.options.serving is None:
