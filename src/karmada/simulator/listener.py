@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from karmada.apiserver.auth.identity import LOCAL_HOSTS, SERVICE_HOSTS
-from karmada.apiserver.auth.front_proxy import trust_document
 from karmada.apiserver.http.server import HttpServer
 from karmada.apiserver.requests.http_door import HttpDoor
 from karmada.apiserver.server import ApiServer
@@ -66,8 +65,7 @@ class Listener:
     async def _open(self, port: int) -> int:
         self._http = HttpServer(self._gate.handler(self._door), tls=self._tls(self._gate.faults))
         port = await self._http.listen(self._host, port)
-        trust = trust_document(self._server.identity.authority.certificate_pem)
-        await publish(self._server.context, self._host, port, self._server.options.service_range, trust)
+        await self._server.announce(self._host, port)
         return port
 
     def _tls(self, faults: Faults) -> "SSL.Context":
