@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any
 
 from karmada.apiserver.storage.base import Storage
-from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.clock import REAL, Clock
 from karmada.simulator.member import Member
 from karmada.simulator.spec import FleetSpec, MemberSpec
@@ -97,9 +96,9 @@ class Fleet(Mapping[str, Member]):
         seeded = random if isinstance(random, SystemRandom) else Random(random.getrandbits(64))
         return Member(spec, clock=clock, random=seeded, folder=folder, storage=self._storage(spec))
 
-    def _storage(self, spec: MemberSpec) -> Storage:
+    def _storage(self, spec: MemberSpec) -> Storage | None:
         if self._memory or self._folder is None:
-            return MemoryStorage()
+            return None
         from karmada.apiserver.storage.sqlite import SqliteStorage
 
         return SqliteStorage(self._folder / spec.name / "objects.db")

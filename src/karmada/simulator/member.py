@@ -7,6 +7,7 @@
 `client` and everything that comes over HTTP suffer the member's faults; `inside` does not.
 """
 
+import contextlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.apiserver.store import Bounds
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import AlreadyExists
@@ -28,13 +30,28 @@ from karmada.machinery.transport import JSONObject, Transport
 from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.faults import Faults, Gate
 from karmada.simulator.listener import Listener
+from karmada.simulator.metrics import MetricsApi
 from karmada.simulator.nodes import nodes_of
+from karmada.simulator.runtime.console import Console
+from karmada.simulator.runtime.forwarding import Forwarding
+from karmada.simulator.runtime.logs import Logs
 from karmada.simulator.spec import MemberSpec
+from karmada.simulator.usage import Usage
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
-from karmada.simulator.workloads.kinds import NODES
+from karmada.simulator.workloads.kinds import NODES, STORAGE_CLASSES
 
 MANAGER = "kube-controller-manager"
+HISTORY = Bounds(events=5_000, bytes=4 << 20)
+"""A member has few clients, and they read at once: a short memory keeps many members cheap."""
+STORAGE_CLASS: JSONObject = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": "simulator.karmada.io/volume",
+    "reclaimPolicy": "Delete",
+    "volumeBindingMode": "Immediate",
+}
 WORKERS = 8
 """Of each controller where writes wait for a disk; in memory nothing waits."""
 
@@ -57,10 +74,21 @@ class Member:
         self.random = random or SystemRandom()
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
-        options = ApiServerOptions(folder=folder, admission=admission, now=self._now, random=self.random)
-        if storage is not None:
-            options.storage = storage
+        self.usage = Usage()
+        options = ApiServerOptions(
+            storage=storage or MemoryStorage(HISTORY.events, HISTORY.bytes),
+            folder=folder,
+            admission=admission,
+            apis=(MetricsApi(self.usage).local,),
+            now=self._now,
+            history=HISTORY,
+            random=self.random,
+        )
         self.server = ApiServer(options)
+        store = self.server.store
+        options.backends.exec = Console(store, clock)
+        options.backends.logs = Logs(store, clock)
+        options.backends.forward = Forwarding(store)
         self.gate = Gate(clock, spec.faults)
         self._listener = Listener(self.server, self.gate)
         self._supervisor: Supervisor | None = None
@@ -68,11 +96,12 @@ class Member:
     async def __aenter__(self) -> "Member":
         await self.server.__aenter__()
         self._supervisor = Supervisor(self.clock, Random(self.random.getrandbits(64)))
-        await self._register_nodes()
+        await self._furnish()
         workloads = Workloads(
             Client(self.server.direct(ADMIN, MANAGER), field_manager=MANAGER),
             self._supervisor,
             self.behaviour,
+            self.usage,
             clock=self.clock,
             random=Random(self.random.getrandbits(64)),
             workers=1 if isinstance(self.server.options.storage, MemoryStorage) else WORKERS,
@@ -160,10 +189,11 @@ class Member:
     def _now(self) -> float:
         return self.clock.now() + self.gate.faults.clock_skew_seconds
 
-    async def _register_nodes(self) -> None:
-        nodes = Client(self.server.direct(ADMIN, "kubelet"), field_manager="kubelet").resource(NODES)
+    async def _furnish(self) -> None:
+        """Make what a new cluster has: its nodes and a storage class."""
+        client = Client(self.server.direct(ADMIN, "kubelet"), field_manager="kubelet")
+        with contextlib.suppress(AlreadyExists):
+            await client.resource(STORAGE_CLASSES).create(STORAGE_CLASS | {"metadata": dict(STORAGE_CLASS["metadata"])})
         for node in nodes_of(self.spec, self._now()):
-            try:
-                await nodes.create(node)
-            except AlreadyExists:
-                continue
+            with contextlib.suppress(AlreadyExists):
+                await client.resource(NODES).create(node)

@@ -41,7 +41,7 @@ def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float) 
             "capacity": capacity,
             "allocatable": capacity,
             "addresses": [
-                {"type": "InternalIP", "address": f"10.{number >> 16 & 127}.{number >> 8 & 255}.{number & 255 or 1}"},
+                {"type": "InternalIP", "address": f"10.0.{(number + 1) >> 8 & 255}.{(number + 1) & 255}"},
                 {"type": "Hostname", "address": name},
             ],
             "nodeInfo": {

@@ -1,5 +1,7 @@
 """Conditions of statuses, as trees."""
 
+from typing import Any
+
 from karmada.machinery.transport import JSONObject
 
 
@@ -9,7 +11,7 @@ def find(conditions: list[JSONObject] | None, type_: str) -> JSONObject | None:
 
 
 def with_condition(
-    conditions: list[JSONObject] | None, type_: str, status: str, reason: str, message: str, now: str, **more: str
+    conditions: list[JSONObject] | None, type_: str, status: str, reason: str, message: str, now: str, **more: Any
 ) -> list[JSONObject]:
     """The conditions with one set; its transition time moves only when its status does."""
     old = find(conditions, type_)

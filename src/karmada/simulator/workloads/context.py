@@ -14,12 +14,15 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.simulator.behaviour import Behaviour
+from karmada.simulator.usage import Usage
 from karmada.simulator.workloads.kinds import NODES, PODS
 from karmada.simulator.workloads.views import NODE, POD, Node, Pod
 
 K = TypeVar("K", bound=Hashable)
 OWNER = "owner"
 """Index of pods by the uid of their controller."""
+STORM = 1000.0
+"""Normal events per minute beyond which they are left out."""
 
 
 class Workloads:
@@ -30,6 +33,7 @@ class Workloads:
         client: Client,
         supervisor: Supervisor,
         behaviour: Behaviour,
+        usage: Usage | None = None,
         *,
         clock: Clock = REAL,
         random: Random | None = None,
@@ -38,6 +42,7 @@ class Workloads:
         self.client = client
         self.supervisor = supervisor
         self.behaviour = behaviour
+        self.usage = usage or Usage()
         self.clock = clock
         self.random = random or Random()
         self.workers = workers
@@ -47,6 +52,7 @@ class Workloads:
         self.pods.add_index(OWNER, _owner)
         self.nodes: Informer[Node] = Informer(client.transport, NODES, NODE, clock=clock, random=self.random)
         self._recorders: dict[str, EventRecorder] = {}
+        self._events_left, self._events_at = STORM, clock.monotonic()
         supervisor.start("informer pods", self.pods.run)
         supervisor.start("informer nodes", self.nodes.run)
 
@@ -71,13 +77,25 @@ class Workloads:
         return controller
 
     def event(self, component: str, about: Any, type_: str, reason: str, message: str) -> None:
-        """Record an event about a tree or a reference."""
+        """Record an event about a tree or a reference; in a storm, only warnings."""
+        if type_ == "Normal" and not self._calm():
+            return
         recorder = self._recorders.get(component)
         if recorder is None:
             recorder = self._recorders[component] = EventRecorder(self.client, component, clock=self.clock)
             self.supervisor.start(f"events of {component}", recorder.run)
         reference = about if isinstance(about, ObjectReference) else ObjectReference.to(about)
         recorder.event(reference, type_, reason, message)
+
+    def _calm(self) -> bool:
+        """Whether there is time for events that say that all is well: people read those of a few objects."""
+        now = self.clock.monotonic()
+        self._events_left = min(STORM, self._events_left + (now - self._events_at) * STORM / 60)
+        self._events_at = now
+        if self._events_left < 1:
+            return False
+        self._events_left -= 1
+        return True
 
     def now(self) -> str:
         """The time as objects record it."""

@@ -187,10 +187,9 @@ class DeploymentController:
         seconds = deployment["spec"].get("minReadySeconds") or 0
 
         def decide(seen: JSONObject) -> JSONObject:
-            metadata = seen["metadata"]
-            decided = seen | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | annotations}}
+            decided = annotated(seen, annotations)
             if seconds != (seen["spec"].get("minReadySeconds") or 0):
-                decided["spec"] = seen["spec"] | {"minReadySeconds": seconds}
+                decided = decided | {"spec": seen["spec"] | {"minReadySeconds": seconds}}
             return decided
 
         outcome = await self._commit_set.commit(new, decide)
@@ -201,9 +200,7 @@ class DeploymentController:
         annotations = _sizes(deployment, limits_of(deployment))
 
         def decide(seen: JSONObject) -> JSONObject:
-            metadata = seen["metadata"]
-            noted = metadata | {"annotations": (metadata.get("annotations") or {}) | annotations}
-            return seen | {"metadata": noted, "spec": seen["spec"] | {"replicas": replicas}}
+            return annotated(seen, annotations) | {"spec": seen["spec"] | {"replicas": replicas}}
 
         await self._commit_set.commit(one, decide)
         if before != replicas:
@@ -219,15 +216,8 @@ class DeploymentController:
     async def _note_revision(self, deployment: JSONObject, new: JSONObject | None) -> JSONObject:
         if new is None or deployment["spec"].get("paused"):
             return deployment
-        revision = _annotation(new, REVISION)
-
-        def decide(seen: JSONObject) -> JSONObject:
-            metadata = seen["metadata"]
-            return seen | {
-                "metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | {REVISION: revision}}
-            }
-
-        outcome = await self._commit.commit(deployment, decide)
+        revision = {REVISION: _annotation(new, REVISION)}
+        outcome = await self._commit.commit(deployment, lambda seen: annotated(seen, revision))
         return getattr(outcome, "value", deployment)
 
     async def _clean_up(self, deployment: JSONObject, old: list[JSONObject]) -> None:
@@ -243,6 +233,15 @@ class DeploymentController:
         ]
         for one in idle[: max(0, len(old) - limit)]:
             await self._commit_set.remove(one, lambda seen: not replicas_of(seen))
+
+
+def annotated(obj: JSONObject, annotations: dict[str, str]) -> JSONObject:
+    """The object with annotations; the very same object when it has them already."""
+    metadata = obj["metadata"]
+    present = metadata.get("annotations") or {}
+    if annotations.items() <= present.items():
+        return obj
+    return obj | {"metadata": metadata | {"annotations": present | annotations}}
 
 
 def _owner(item: Item[JSONObject]) -> list[str]:

@@ -7,7 +7,7 @@ from karmada.simulator.workloads.scheduling import matching, topology
 from karmada.simulator.workloads.scheduling.ledger import Ledger, NodeState, host_ports
 from karmada.simulator.workloads.views import Pod, requests_of
 
-ENOUGH = 50
+ENOUGH = 16
 """Suitable nodes that are compared; with more nodes than this the search goes round, so that all get their turn."""
 NO_NODES = "no nodes available to schedule pods"
 NO_PORTS = "node(s) didn't have free ports for the requested pod ports"
@@ -41,6 +41,9 @@ class Chooser:
         states = self._states()
         if not states:
             return Unschedulable(NO_NODES)
+        only = self._ledger.nodes.get(matching.pinned(pod) or "")
+        if only is not None and only.node is not None and matching.mismatch(pod, only.node) is None:
+            states = [only]
         requests, ports = requests_of(pod.spec), host_ports(pod)
         rules = (
             topology.checks(pod, self._ledger.placed(), [s.node for s in states if s.node])

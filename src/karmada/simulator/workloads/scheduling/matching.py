@@ -8,6 +8,7 @@ from karmada.simulator.workloads.views import Node, Pod, Taint, Toleration
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 CORDONED = "node(s) were unschedulable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def mismatch(pod: Pod, node: Node) -> str | None:
@@ -32,6 +33,15 @@ def tolerates_execution(pod: Pod, taint: Taint) -> Toleration | None:
     return next((t for t in pod.spec.tolerations or () if _covers(t, taint)), None)
 
 
+def pinned(pod: Pod) -> str | None:
+    """The only node a pod may run on, where its affinity names one, as for the pods of DaemonSets."""
+    terms = (((pod.spec.affinity or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}).get("nodeSelectorTerms") or []
+    fields = (terms[0].get("matchFields") or []) if len(terms) == 1 else []
+    if len(fields) != 1 or fields[0].get("operator") != "In" or len(fields[0].get("values") or ()) != 1:
+        return None
+    return str(fields[0]["values"][0])
+
+
 def _tolerated(taint: Taint, tolerations: list[Toleration]) -> bool:
     return any(_covers(toleration, taint) for toleration in tolerations)
 
@@ -47,7 +57,7 @@ def _covers(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _affine(affinity: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool:
-    required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    required = (affinity.get("nodeAffinity") or {}).get(REQUIRED)
     if required is None:
         return True
     return any(_term(term, labels, name) for term in required.get("nodeSelectorTerms") or ())

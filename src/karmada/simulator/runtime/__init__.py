@@ -1,0 +1,1 @@
+"""What reaches into simulated containers: logs, exec, port-forward."""

@@ -1,0 +1,106 @@
+"""ResourceQuotas: what is enforced and how much of it is used. Admission raises the count, this recounts it."""
+
+from typing import Any
+
+from karmada.api.quantity import Quantity
+from karmada.apiserver.admission.usage import matches_scopes, usage_of
+from karmada.apiserver.builtin import builtin_types
+from karmada.apiserver.resources import ResourceType
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, RequeueAfter, Result, own_key
+from karmada.machinery.errors import ApiError
+from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Scope
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.simulator.workloads.context import Workloads
+from karmada.simulator.workloads.kinds import CLAIMS, QUOTAS, SERVICES
+from karmada.simulator.workloads.views import Pod
+
+COMPONENT = "resourcequota-controller"
+RECOUNT = 60.0
+"""Seconds after which objects are counted again that nobody follows."""
+_ZERO = Quantity.parse("0")
+
+
+class QuotaController:
+    """See the module."""
+
+    def __init__(self, context: Workloads) -> None:
+        self._context = context
+        self._quotas = context.trees(QUOTAS)
+        self._followed = {"services": context.trees(SERVICES), "persistentvolumeclaims": context.trees(CLAIMS)}
+        self._commit = Committer(context.client.resource(QUOTAS))
+        needs: list[Informer[Any]] = [self._quotas, context.pods, *self._followed.values()]
+        self.controller = context.controller(COMPONENT, self.reconcile, needs)
+        self.controller.watch(self._quotas, own_key)
+        self.controller.watch(context.pods, self._of_pod)
+        for informer in self._followed.values():
+            self.controller.watch(informer, lambda change: self._in(change.key.namespace))
+
+    def _of_pod(self, change: Change[Pod]) -> list[Key]:
+        old, new = change.old, change.new
+        counted = old is None or new is None or old.value.is_finished != new.value.is_finished
+        return self._in(change.key.namespace) if counted else []
+
+    def _in(self, namespace: str) -> list[Key]:
+        if not self._quotas.has_synced:
+            return []
+        return [item.key for item in self._quotas.all_items(namespace)]
+
+    async def reconcile(self, key: Key) -> Result:
+        """Count for one quota."""
+        quota = self._quotas.get(key.name, key.namespace)
+        if quota is None or quota["metadata"].get("deletionTimestamp"):
+            return DONE
+        hard: JSONObject = quota["spec"].get("hard") or {}
+        used: dict[str, Quantity] = dict.fromkeys(hard, _ZERO)
+        listed = False
+        for type_ in counted_types(hard):
+            objects, followed = await self._objects(type_, key.namespace)
+            listed |= not followed
+            for obj in objects:
+                if type_.plural == "pods" and not matches_scopes(quota["spec"], obj):
+                    continue
+                for name, amount in usage_of(type_, obj).items():
+                    if name in used:
+                        used[name] = used[name] + amount
+        status = {"hard": hard, "used": {name: str(amount) for name, amount in used.items()}}
+        await self._commit.commit(quota, lambda seen: seen | {"status": status})
+        return RequeueAfter(RECOUNT) if listed else DONE
+
+    async def _objects(self, type_: ResourceType, namespace: str) -> tuple[list[JSONObject], bool]:
+        decode = self._context.client.resource(QUOTAS).codec.decode
+        if (type_.group, type_.plural) == ("", "pods"):
+            return [decode(item.body) for item in self._context.pods.all_items(namespace)], True
+        if not type_.group and type_.plural in self._followed:
+            return self._followed[type_.plural].values(namespace), True
+        resource = self._context.client.resource(GroupVersionResource(type_.group, type_.version, type_.plural))
+        try:
+            return (await resource.list(Scope(namespace))).items, False
+        except ApiError as error:
+            if error.transient:
+                raise
+            return [], False
+
+
+def counted_types(hard: JSONObject) -> list[ResourceType]:
+    """The types that a quota with these limits counts."""
+    names: set[tuple[str, str]] = set()
+    for name in hard:
+        if name.startswith("count/"):
+            plural, _, group = name.removeprefix("count/").partition(".")
+            names.add((group, plural))
+        elif name in ("configmaps", "secrets", "replicationcontrollers", "resourcequotas"):
+            names.add(("", name))
+        elif name.startswith("services"):
+            names.add(("", "services"))
+        elif name == "persistentvolumeclaims" or name.endswith("requests.storage"):
+            names.add(("", "persistentvolumeclaims"))
+        else:
+            names.add(("", "pods"))
+    found: dict[tuple[str, str], ResourceType] = {}
+    for type_ in builtin_types():
+        if (type_.group, type_.plural) in names:
+            found.setdefault((type_.group, type_.plural), type_)
+    return list(found.values())
