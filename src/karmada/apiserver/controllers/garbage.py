@@ -20,6 +20,8 @@ ORPHAN = "orphan"
 _FOREGROUND_MARK = b'"foregroundDeletion"'
 _ORPHAN_MARK = b'"orphan"'
 _DELETED_MARK = b'"deletionTimestamp":'
+_WIDTH = 32
+"""Objects worked on at the same time: durable stores commit them together."""
 
 
 class Key(NamedTuple):
@@ -38,7 +40,7 @@ class GarbageCollector:
         self._context = context
         self._store = context.store
         self._writer = Writer(context, "generic-garbage-collector")
-        self._worker: Worker[Key] = Worker("garbage-collector", self._process)
+        self._worker: Worker[Key] = Worker("garbage-collector", self._process, width=_WIDTH)
 
     def start(self) -> None:
         """Look at everything once, then follow events."""

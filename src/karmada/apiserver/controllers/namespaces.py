@@ -4,6 +4,7 @@ How far it has come is told in the namespace's conditions. A namespace is looked
 changes, so nothing waits for a timer.
 """
 
+import asyncio
 from collections import Counter
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from karmada.machinery.transport import EventType
 _KIND: Kind = ("", "namespaces")
 FINALIZER = "kubernetes"
 _DELETED_MARK = b'"deletionTimestamp":'
+_TOGETHER = 50
+"""Deletions at the same time: durable stores commit them together."""
 
 
 class Remaining(NamedTuple):
@@ -84,12 +87,9 @@ class NamespaceController:
         for served in self._context.catalog.storage_resources():
             if not served.type.namespaced or "delete" not in served.type.verbs:
                 continue
-            for item in self._store.list(served.key, namespace).items:
-                if _DELETED_MARK not in item.body:
-                    try:
-                        await self._writer.delete(served.key, namespace, item.name, item.index.uid)
-                    except Exception as error:
-                        failures.append(str(error))
+            items = self._store.list(served.key, namespace).items
+            failures += await self._delete(served.key, [item for item in items if _DELETED_MARK not in item.body])
+            for item in items:
                 left = self._store.get(served.key, namespace, item.name)
                 if left is None:
                     continue
@@ -98,6 +98,18 @@ class NamespaceController:
                 for finalizer in orjson.loads(left.body)["metadata"].get("finalizers") or ():
                     finalizers[finalizer] += 1
         return Remaining(resources, finalizers, failures)
+
+    async def _delete(self, kind: Kind, items: list[Item]) -> list[str]:
+        """Delete objects, many at the same time; what went wrong."""
+        problems: list[str] = []
+        for start in range(0, len(items), _TOGETHER):
+            deletions = [
+                self._writer.delete(kind, item.namespace, item.name, item.index.uid)
+                for item in items[start : start + _TOGETHER]
+            ]
+            results = await asyncio.gather(*deletions, return_exceptions=True)
+            problems += [str(result) for result in results if isinstance(result, Exception)]
+        return problems
 
     async def _tell(self, name: str, remaining: Remaining) -> None:
         conditions = _conditions(remaining)

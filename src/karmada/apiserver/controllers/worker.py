@@ -1,4 +1,4 @@
-"""Keys to be worked on: each at most once in the queue, one after another, failed ones again after a while.
+"""Keys to be worked on: each at most once at a time, in the order in which they came, failed ones again after a while.
 
 The loop of every controller here. A key that is added while it is being worked on is worked on again. Whoever starts
 a worker stops it; a worker that is not started keeps its keys.
@@ -30,23 +30,29 @@ class Controller(Protocol):
 
 
 class Worker(Generic[K]):
-    """Calls `process` for every key that was added."""
+    """Calls `process` for every key that was added, for up to `width` keys at the same time."""
 
-    def __init__(self, name: str, process: Callable[[K], Awaitable[None]]) -> None:
+    def __init__(self, name: str, process: Callable[[K], Awaitable[None]], width: int = 1) -> None:
         self._name = name
         self._process = process
+        self._width = width
         self._queue: dict[K, None] = {}
-        """Insertion order is the order of work."""
+        """Insertion order is the order of work; no key in it is being worked on."""
+        self._busy: set[K] = set()
+        self._again: set[K] = set()
+        """Keys that were added while they were being worked on."""
         self._failures: dict[K, int] = {}
         self._timers: dict[K, asyncio.TimerHandle] = {}
-        self._wake: asyncio.Future[None] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running = False
 
     def add(self, key: K) -> None:
         """Have a key worked on soon."""
-        self._queue[key] = None
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
+        if key in self._busy:
+            self._again.add(key)
+        else:
+            self._queue[key] = None
+            self._feed()
 
     def add_later(self, key: K, seconds: float) -> None:
         """Have a key worked on after a while; replaces an earlier appointment."""
@@ -57,32 +63,51 @@ class Worker(Generic[K]):
 
     def start(self) -> None:
         """Begin to work."""
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
+        self._running = True
+        self._feed()
 
     async def stop(self) -> None:
         """Stop working; what is under way is cancelled."""
+        self._running = False
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
-        if self._task is not None:
-            self._task.cancel()
+        for task in list(self._tasks):
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+                await task
 
     def _due(self, key: K) -> None:
         self._timers.pop(key, None)
         self.add(key)
 
-    async def _run(self) -> None:
-        while True:
-            while self._queue:
-                key = next(iter(self._queue))
-                del self._queue[key]
+    def _feed(self) -> None:
+        """Start as many tasks as there is work and room for."""
+        while self._running and self._queue and len(self._tasks) < self._width:
+            task = asyncio.get_running_loop().create_task(self._work(), name=self._name)
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+            # The task takes its key when it first runs; one per key that waits is enough.
+            if len(self._tasks) >= len(self._queue):
+                break
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        # A key may have come after the task saw an empty queue.
+        self._feed()
+
+    async def _work(self) -> None:
+        while self._queue:
+            key = next(iter(self._queue))
+            del self._queue[key]
+            self._busy.add(key)
+            try:
                 await self._attempt(key)
-            self._wake = asyncio.get_running_loop().create_future()
-            await self._wake
-            self._wake = None
+            finally:
+                self._busy.discard(key)
+            if key in self._again:
+                self._again.discard(key)
+                self._queue[key] = None
 
     async def _attempt(self, key: K) -> None:
         try:

@@ -1,0 +1,90 @@
+"""The loop of the controllers: every key is worked on, none twice at the same time, failures again."""
+
+import asyncio
+
+import pytest
+
+from karmada.apiserver.controllers.worker import Worker
+
+
+class Work:
+    """Notes what happens; keys wait until they are let go."""
+
+    def __init__(self, width: int) -> None:
+        self.started: list[str] = []
+        self.running: set[str] = set()
+        self.most = 0
+        self.gate = asyncio.Event()
+        self.failing: dict[str, int] = {}
+        self.worker: Worker[str] = Worker("test", self.process, width)
+
+    async def process(self, key: str) -> None:
+        assert key not in self.running
+        self.running.add(key)
+        self.started.append(key)
+        self.most = max(self.most, len(self.running))
+        try:
+            await self.gate.wait()
+            if self.failing.get(key, 0) > 0:
+                self.failing[key] -= 1
+                raise RuntimeError("not yet")
+        finally:
+            self.running.discard(key)
+
+
+async def settle() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+async def test_no_more_keys_than_the_width_at_the_same_time(width):
+    work = Work(width)
+    work.worker.start()
+    for key in "abcde":
+        work.worker.add(key)
+    await settle()
+    assert work.most == width
+    work.gate.set()
+    await settle()
+    assert work.started == list("abcde")
+    await work.worker.stop()
+
+
+async def test_a_key_added_while_it_is_worked_on_is_worked_on_once_more():
+    work = Work(2)
+    work.worker.start()
+    work.worker.add("a")
+    await settle()
+    work.worker.add("a")
+    work.worker.add("a")
+    await settle()
+    assert work.started == ["a"]
+    work.gate.set()
+    await settle()
+    assert work.started == ["a", "a"]
+    await work.worker.stop()
+
+
+async def test_a_failure_is_tried_again():
+    work = Work(1)
+    work.gate.set()
+    work.failing["a"] = 2
+    work.worker.start()
+    work.worker.add("a")
+    async with asyncio.timeout(5):
+        await asyncio.sleep(0.1)
+    assert work.started == ["a", "a", "a"]
+    await work.worker.stop()
+
+
+async def test_keys_wait_for_the_start_and_stopping_cancels_what_runs():
+    work = Work(1)
+    work.worker.add("a")
+    await settle()
+    assert work.started == []
+    work.worker.start()
+    await settle()
+    assert work.started == ["a"]
+    await work.worker.stop()
+    assert work.running == set()
