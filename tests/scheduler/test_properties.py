@@ -37,7 +37,7 @@ def told(decision: Decision) -> Any:
             {name: dict(scores) for name, scores in attempt.scores.items()},
             dict(attempt.estimates),
             attempt.groups,
-            attempt.selected,
+            list(attempt.selected),
         )
         for attempt in decision.attempts
     ]

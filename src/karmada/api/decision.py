@@ -7,7 +7,7 @@ Two kinds of "no" are two families of types. `NotNow`: clusters fit but lack roo
 `Impossible`: nothing changes until somebody changes the placement or the clusters.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -113,7 +113,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """Groups of clusters that were weighed for a spread constraint."""
     combinations: int = 0
     """How many combinations of groups satisfied the constraints."""
-    selected: tuple[str, ...] = ()
+    selected: Sequence[str] = ()
     """The clusters left after the spread constraints, best first."""
     divisions: tuple[Division, ...] = ()
     """The arithmetic, one per tier of affinities."""
@@ -150,4 +150,6 @@ def decode(data: bytes) -> Decision:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
     raise NotImplementedError(f"a decision holds no {type(value).__name__}")

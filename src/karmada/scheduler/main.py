@@ -17,7 +17,8 @@ from karmada.scheduler.core.request import Settings
 from karmada.scheduler.decisions_route import PREFIX, by_review, decisions_route
 from karmada.scheduler.estimators.accurate import GrpcEstimator
 from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
-from karmada.scheduler.plugins.choice import choose
+from karmada.scheduler.plugins.choice import choose, installed
+from karmada.scheduler.plugins.given_score import LabelScore, resource_score
 from karmada.scheduler.service import DEFAULT_NAME, Scheduler, SchedulerOptions
 
 
@@ -33,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         estimator = None
         if flags.enable_scheduler_estimator:
             estimator = GrpcEstimator(connections_of(flags), flags.disable_scheduler_estimator_in_pull_mode)
+        for given in flags.score_resource:
+            informers.resource(given.type).add_handler(given.changed)
         scheduler = Scheduler(process.client, informers, recorder, options, estimator=estimator)
         process.registry.register(scheduler.metrics)
         process.door.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
@@ -48,6 +51,14 @@ def parser() -> ArgumentParser:
     add = made.add_argument
     add("--scheduler-name", default=DEFAULT_NAME, help="Bindings that name this scheduler (or none) are its own.")
     add("--plugins", default="*", help="Comma-separated: * for all, Name for one, -Name for all but one.")
+    add("--score-label", type=LabelScore, action="append", default=[], help="Label of clusters that is a score.")
+    add(
+        "--score-resource",
+        type=resource_score,
+        action="append",
+        default=[],
+        help="group/version/plural=path of a field that is the score of the cluster of the object's name.",
+    )
     add_truth(made, "--enable-empty-workload-propagation", False, "Also send resources to clusters without replicas.")
     add_estimator_flags(made)
     add_truth(made, "--enable-scheduler-estimator", False, "Ask the estimators of member clusters.")
@@ -87,5 +98,5 @@ def options_of(flags: Namespace) -> SchedulerOptions:
     return SchedulerOptions(
         flags.scheduler_name,
         Settings(flags.feature_gates, flags.enable_empty_workload_propagation),
-        choose(flags.plugins),
+        choose(flags.plugins, [*installed(), *flags.score_label, *flags.score_resource]),
     )

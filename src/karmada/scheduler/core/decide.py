@@ -16,7 +16,7 @@ from karmada.scheduler.core.amounts import NO_OPINION, UNLIMITED
 from karmada.scheduler.core.assignment import Assignment, assign
 from karmada.scheduler.core.candidates import Candidate, in_order
 from karmada.scheduler.core.estimation import Capacity, demands_of
-from karmada.scheduler.core.fitting import Estimated, Fit, Fitting, Scores, fit
+from karmada.scheduler.core.fitting import Estimated, Fit, Fitting, Preferred, Scores, fit
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.ranking import Kept, Listed, Order, Ranking
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_rescheduled
@@ -152,7 +152,7 @@ def _concluded(snapshot: Snapshot, request: Request, facts: "_Facts") -> Attempt
         estimates=facts.estimates,
         groups=chosen.groups,
         combinations=chosen.combinations,
-        selected=tuple(chosen.candidates.names()),
+        selected=chosen.candidates.names(),
         divisions=assigned.divisions if isinstance(assigned, Assignment) else (),
     )
 
@@ -201,8 +201,9 @@ def _on_kept_order(snapshot: Snapshot, request: Request, framework: Framework) -
         if not answers[name]:
             scores[name] = framework.scores(cluster, request)
             own.append(_candidate(request, cluster, scores[name], None if rooms is None else space))
-    ranking = Kept(own, order, skipped, snapshot.clusters)
     names = Fitting(fitting.names, answers)
+    space_of: Mapping[str, int] = {} if rooms is None else rooms.of
+    ranking = Kept(own, order, skipped, snapshot.clusters, lambda first: Preferred(names, first, space_of))
     return _Facts(
         ranking,
         fitting.rejections().overlaid(answers),

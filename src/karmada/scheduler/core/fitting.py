@@ -5,7 +5,8 @@ per aspect and worked out again only for clusters that changed. The dictionaries
 hold on to them as they were.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import overload
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
@@ -167,6 +168,39 @@ class Estimated(Mapping[str, int]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self._names)
+
+
+class Preferred(Sequence[str]):
+    """All clusters that fit, best first; put in order when read. The facts it stands on never change."""
+
+    def __init__(self, names: Fitting, own: Sequence[str], room: Mapping[str, int]) -> None:
+        self._names = names
+        self._own = own
+        self._room = room
+        self._ordered: list[str] | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all() == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._all()))
+
+    def _all(self) -> list[str]:
+        if self._ordered is None:
+            others = (name for name in self._names if name not in self._own)
+            room = self._room
+            self._ordered = [*self._own, *sorted(others, key=lambda name: (-room.get(name, 0), name))]
+        return self._ordered
 
 
 def fit(snapshot: Snapshot, framework: Framework, request: Request) -> Fit | None:

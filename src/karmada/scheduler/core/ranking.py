@@ -6,7 +6,7 @@ already goes to come before it. Both give the same answers.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
@@ -48,7 +48,7 @@ class Members(Protocol):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Candidate]: ...
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         """The names, best first."""
         ...
 
@@ -92,9 +92,9 @@ class Listed:
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._candidates)
 
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         """See `Members`."""
-        return [candidate.name for candidate in self._candidates]
+        return tuple([candidate.name for candidate in self._candidates])
 
     def holds(self, target: str) -> bool:
         """See `Members`."""
@@ -215,7 +215,7 @@ class _Mixed:
             if name not in skipped:
                 yield Candidate(name, clusters[name], 0, -negative, -negative)
 
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         """See `Members`."""
         skipped = self._skipped
         return [
@@ -279,9 +279,17 @@ class Kept(_Mixed):
         order: Order,
         skipped: Mapping[str, int],
         clusters: Mapping[str, Cluster],
+        names: Callable[[list[str]], Sequence[str]],
     ) -> None:
-        super().__init__(in_order(own), order.entries, skipped, clusters)
+        ordered = in_order(own)
+        super().__init__(ordered, order.entries, skipped, clusters)
         self._order = order
+        self._name = names
+        """Makes the names of all candidates from those of the own ones."""
+
+    def names(self) -> Sequence[str]:
+        """See `Members`. Decisions keep them: they share facts instead of holding a list each."""
+        return self._name([candidate.name for candidate in self._own])
 
     def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
         """See `Ranking`."""

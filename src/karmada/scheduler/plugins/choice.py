@@ -14,9 +14,9 @@ class PluginError(ValueError):
     """A plugin that is unknown or cannot be used."""
 
 
-def choose(switches: str, extra: Iterable[Filter | Score] | None = None) -> Framework:
+def choose(switches: str, extra: Iterable[Filter | Score] = ()) -> Framework:
     """The framework of the plugins that a value such as `*,-ClusterAffinity` leaves."""
-    known = [*BUILT_IN, *(installed() if extra is None else extra)]
+    known = [*BUILT_IN, *extra]
     names = [plugin.name for plugin in known]
     items = [item.strip() for item in switches.split(",") if item.strip()]
     for item in items:
