@@ -1,6 +1,5 @@
 """karmada-scheduler-estimator as a program: one per member."""
 
-from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 
 from karmada.estimator.estimate import NODE_PLUGIN, QUOTA_PLUGIN, Answers, unschedulable
@@ -8,14 +7,15 @@ from karmada.estimator.metrics import EstimatorMetrics
 from karmada.estimator.server import EstimatorServer, Tls
 from karmada.estimator.state import MemberState
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.component import Process, component_flags, run_component
+from karmada.machinery.flags import FlagParser, add_truth
 from karmada.machinery.informers.factory import InformerFactory
-from karmada.scheduler.component import Process, add_truth, common_flags, run_component
 from karmada.scheduler.estimators.messages import UnschedulableRequest
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the estimator; its exit code."""
-    flags = parser().parse_args(argv)
+    flags = parser().parse(argv)
     is_enabled = switches(flags.plugins)
     tls = Tls(
         flags.grpc_auth_cert_file,
@@ -59,9 +59,9 @@ class Waiting:
         return unschedulable(request, self._cluster, deployment, sets, self._state.pods(sets), self._clock.now())
 
 
-def parser() -> ArgumentParser:
+def parser() -> FlagParser:
     """The flags of the estimator."""
-    made = common_flags("karmada-scheduler-estimator", ":10351", "Says how much more fits into a member cluster.")
+    made = component_flags("karmada-scheduler-estimator", ":10351", "Says how much more fits into a member cluster.")
     add = made.add_argument
     add("--cluster-name", required=True, help="The member this estimator is for.")
     add("--server-port", type=int, default=10352, help="Port of the gRPC service.")

@@ -3,16 +3,10 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.events import EventRecorder
+from karmada.machinery.flags import FlagParser, add_leader, add_truth, seconds
 from karmada.machinery.informers.factory import InformerFactory
-from karmada.scheduler.component import (
-    Process,
-    add_leader_flags,
-    add_truth,
-    common_flags,
-    run_component,
-    seconds,
-)
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.decisions_route import PREFIX, by_review, decisions_route
 from karmada.scheduler.estimators.accurate import GrpcEstimator
@@ -24,7 +18,7 @@ from karmada.scheduler.service import DEFAULT_NAME, Scheduler, SchedulerOptions
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the scheduler; its exit code."""
-    flags = parser().parse_args(argv)
+    flags = parser().parse(argv)
     options = options_of(flags)
 
     async def body(process: Process) -> None:
@@ -44,10 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_component(flags, "karmada-scheduler", body)
 
 
-def parser() -> ArgumentParser:
+def parser() -> FlagParser:
     """The flags of the scheduler."""
-    made = common_flags("karmada-scheduler", ":10351", "Decides where resources go and how many replicas run where.")
-    add_leader_flags(made, "karmada-scheduler")
+    made = component_flags("karmada-scheduler", ":10351", "Decides where resources go and how many replicas run where.")
+    add_leader(made, "karmada-scheduler")
     add = made.add_argument
     add("--scheduler-name", default=DEFAULT_NAME, help="Bindings that name this scheduler (or none) are its own.")
     add("--plugins", default="*", help="Comma-separated: * for all, Name for one, -Name for all but one.")

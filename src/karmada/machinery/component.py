@@ -1,0 +1,155 @@
+"""Runs a component as a program: connection, side doors, leader election, an orderly end.
+
+    def main(argv=None):
+        flags = parser().parse(argv)
+        return run_component(flags, "karmada-scheduler", body)
+
+`body` runs while this process leads (or always, without leader election) and is given a `Process`. What it starts on
+the supervisor has ended before the lease is given up, and its client writes only while the lease is safely held.
+Those who wait for the lease are healthy and ready: they can take over, and an update of a Deployment need not wait for
+them to lead.
+"""
+
+import asyncio
+import os
+import socket
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from karmada.machinery import logging as logs
+from karmada.machinery.client import Client
+from karmada.machinery.delegation import DelegatedAuthorizer
+from karmada.machinery.flags import FlagParser, add_common, address
+from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
+from karmada.machinery.http.target import Target
+from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.leader import LeaderElector, Timing
+from karmada.machinery.process import run
+from karmada.machinery.serving import SideDoor
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import Transport
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What a component's main function is given."""
+
+    client: Client
+    supervisor: Supervisor
+    door: SideDoor
+    registry: "CollectorRegistry"
+    fence: Callable[[Transport], Transport]
+    """Makes a transport to another server write only while this process leads."""
+
+
+Body = Callable[[Process], Awaitable[None]]
+"""Runs the component until it is cancelled."""
+
+
+def component_flags(program: str, health: str, about: str) -> FlagParser:
+    """A parser with the flags all components share."""
+    parser = FlagParser(program, about)
+    add_common(parser, health)
+    return parser
+
+
+def run_component(flags: Namespace, program: str, body: Body) -> int:
+    """Run a component as a program; its exit code."""
+    logs.setup(flags.verbosity, logs.Format(flags.logging_format))
+    target = _target(flags)
+    addresses = _addresses(flags)
+    if getattr(flags, "leader_elect", False):
+        _check_timing(flags)
+    return run(lambda: _run(flags, program, target, addresses, body))
+
+
+async def _run(flags: Namespace, program: str, target: Target, addresses: list[tuple[str, int]], body: Body) -> None:
+    from prometheus_client import CollectorRegistry
+
+    async with AsyncExitStack() as stack:
+        transport = HttpTransport(target, agent=program)
+        stack.push_async_callback(transport.close)
+        client = Client(transport, field_manager=program)
+        registry = CollectorRegistry()
+        door = SideDoor(registry=registry, authorize=DelegatedAuthorizer(client))
+        for host, port in addresses:
+            # One door per address; they share what they show.
+            opened = replace(door)
+            await opened.listen(host, port)
+            stack.push_async_callback(opened.close)
+        if not getattr(flags, "leader_elect", False):
+            await _work(client, door, registry, lambda other: other, body)
+            return
+        elector = _elector(flags, client)
+        fenced = Client(elector.fenced(transport), field_manager=program)
+        await elector.run(lambda: _work(fenced, door, registry, elector.fenced, body))
+
+
+async def _work(
+    client: Client,
+    door: SideDoor,
+    registry: "CollectorRegistry",
+    fence: Callable[[Transport], Transport],
+    body: Body,
+) -> None:
+    """Run the body until it ends or something that must not fail does."""
+    async with Supervisor() as supervisor:
+        ended = asyncio.ensure_future(body(Process(client, supervisor, door, registry, fence)))
+        failed = asyncio.ensure_future(supervisor.wait())
+        try:
+            done, _ = await asyncio.wait({ended, failed}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            ended.cancel()
+            failed.cancel()
+            await asyncio.gather(ended, failed, return_exceptions=True)
+
+
+def _elector(flags: Namespace, client: Client) -> LeaderElector:
+    return LeaderElector(
+        client,
+        flags.leader_elect_resource_name,
+        flags.leader_elect_resource_namespace,
+        f"{socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}",
+        timing=Timing(
+            flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline, flags.leader_elect_retry_period
+        ),
+    )
+
+
+def _check_timing(flags: Namespace) -> None:
+    lease, deadline, retry = (
+        flags.leader_elect_lease_duration,
+        flags.leader_elect_renew_deadline,
+        flags.leader_elect_retry_period,
+    )
+    if not lease > deadline > retry > 0 or lease < 1:
+        raise SystemExit(
+            "error: leader election needs --leader-elect-lease-duration (at least 1s) > --leader-elect-renew-deadline"
+            f" > --leader-elect-retry-period > 0, but they are {lease:g}s, {deadline:g}s and {retry:g}s"
+        )
+
+
+def _target(flags: Namespace) -> Target:
+    try:
+        target = find_target(flags.kubeconfig, flags.context)
+    except KubeconfigError as error:
+        raise SystemExit(f"error: {error}") from error
+    return target._replace(server=flags.master.rstrip("/")) if flags.master else target
+
+
+def _addresses(flags: Namespace) -> list[tuple[str, int]]:
+    """Where the side doors are, each once."""
+    health: str = flags.health_probe_bind_address
+    if flags.bind_address or flags.secure_port:
+        host, _, port = health.rpartition(":")
+        health = f"{flags.bind_address or host}:{flags.secure_port or port}"
+    found = dict.fromkeys([health, flags.metrics_bind_address])
+    return [address(text) for text in found if text not in ("", "0")]
