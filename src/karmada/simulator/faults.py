@@ -5,7 +5,7 @@ the same process. Controllers of the member itself go around it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -15,6 +15,7 @@ from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpR
 from karmada.machinery import errors
 from karmada.machinery.clock import Clock
 from karmada.machinery.transport import Request, Transport, WatchEvent, WatchStream
+from karmada.simulator.interference import WebhookRule
 
 HANGS = 3600.0
 """Seconds that a hanging API server lets its clients wait."""
@@ -35,12 +36,32 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     """The serving certificate is out of date."""
     clock_skew_seconds: float = 0.0
     """How far the member's clock is ahead."""
+    full_namespaces: tuple[str, ...] = ()
+    """Patterns of namespaces whose quota is used up: no new pods."""
+    webhooks: tuple[WebhookRule, ...] = ()
+    """Webhooks in the member that change or refuse objects."""
 
     def __post_init__(self) -> None:
         if self.rejecting and not 500 <= self.rejecting <= 599:
             raise ValueError(f"rejecting: {self.rejecting} is not a status code between 500 and 599")
         if self.slow_milliseconds < 0:
             raise ValueError("slowMilliseconds must not be negative")
+
+
+class SkewedClock:
+    """A member's own clock: as far ahead as its faults say."""
+
+    def __init__(self, inner: Clock, skew: Callable[[], float]) -> None:
+        self._inner = inner
+        self._skew = skew
+        self.monotonic = inner.monotonic
+        self.sleep = inner.sleep
+        self.call_later = inner.call_later
+        self.random = inner.random
+
+    def now(self) -> float:
+        """Seconds since the epoch, as the member believes."""
+        return self._inner.now() + self._skew()
 
 
 class Gate:

@@ -1,7 +1,8 @@
 """The members' process: `python -m karmada.simulator.main --fleet FILE --data DIR`.
 
 Every member serves HTTPS on a port of its own. `DIR/<member>/kubeconfig` (0600) leads to it. When all are up, a line of
-JSON with what there is goes to `DIR/fleet.json`, to the descriptor of `--ready-descriptor`, and, shortened, to stdout.
+JSON with what there is goes to the descriptor of `--ready-descriptor`, a short line to stdout, and `DIR/fleet.json`
+(0600) says the same with the address and token of the control API.
 """
 
 import argparse
@@ -48,12 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 async def _serve(flags: argparse.Namespace, spec: FleetSpec) -> None:
     from karmada.apiserver.auth.pki import write_file
+    from karmada.simulator.control import ControlApi
     from karmada.simulator.fleet import Fleet
 
     async with Fleet(spec, folder=flags.data, memory=flags.memory) as fleet:
         await fleet.listen(flags.bind_address)
+        control = ControlApi(fleet)
+        port = await control.listen("127.0.0.1", flags.control_port)
         facts = orjson.dumps({"members": fleet.facts()}) + b"\n"
-        write_file(flags.data / "fleet.json", facts, 0o600)
+        access = {"url": f"http://127.0.0.1:{port}", "token": control.token}
+        write_file(flags.data / "fleet.json", orjson.dumps({"members": fleet.facts(), "control": access}), 0o600)
         gc.collect()
         gc.freeze()
         if flags.ready_descriptor >= 0:
@@ -61,7 +66,11 @@ async def _serve(flags: argparse.Namespace, spec: FleetSpec) -> None:
             os.close(flags.ready_descriptor)
         sys.stdout.write(f"ready: {len(fleet)} members\n")
         sys.stdout.flush()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await control.stop()
+            (flags.data / "fleet.json").unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ from karmada.machinery.errors import AlreadyExists
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import JSONObject, Transport
 from karmada.simulator.behaviour import Behaviour
-from karmada.simulator.faults import Faults, Gate
+from karmada.simulator.faults import Faults, Gate, SkewedClock
+from karmada.simulator.interference import Interference
 from karmada.simulator.listener import Listener
 from karmada.simulator.metrics import MetricsApi
 from karmada.simulator.nodes import nodes_of
@@ -70,7 +71,8 @@ class Member:
         admission: Sequence[AdmissionPlugin] = (),
     ) -> None:
         self.spec = spec
-        self.clock = clock
+        self.gate = Gate(clock, spec.faults)
+        self.clock: Clock = SkewedClock(clock, lambda: self.gate.faults.clock_skew_seconds)
         self.random = random or SystemRandom()
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
@@ -78,18 +80,17 @@ class Member:
         options = ApiServerOptions(
             storage=storage or MemoryStorage(HISTORY.events, HISTORY.bytes),
             folder=folder,
-            admission=admission,
+            admission=(*admission, Interference(lambda: self.faults.webhooks, lambda: self.faults.full_namespaces)),
             apis=(MetricsApi(self.usage).local,),
-            now=self._now,
+            now=self.clock.now,
             history=HISTORY,
             random=self.random,
         )
         self.server = ApiServer(options)
         store = self.server.store
-        options.backends.exec = Console(store, clock)
-        options.backends.logs = Logs(store, clock)
+        options.backends.exec = Console(store, self.clock)
+        options.backends.logs = Logs(store, self.clock)
         options.backends.forward = Forwarding(store)
-        self.gate = Gate(clock, spec.faults)
         self._listener = Listener(self.server, self.gate)
         self._supervisor: Supervisor | None = None
 
@@ -186,14 +187,11 @@ class Member:
 
     # Inside.
 
-    def _now(self) -> float:
-        return self.clock.now() + self.gate.faults.clock_skew_seconds
-
     async def _furnish(self) -> None:
         """Make what a new cluster has: its nodes and a storage class."""
         client = Client(self.server.direct(ADMIN, "kubelet"), field_manager="kubelet")
         with contextlib.suppress(AlreadyExists):
             await client.resource(STORAGE_CLASSES).create(STORAGE_CLASS | {"metadata": dict(STORAGE_CLASS["metadata"])})
-        for node in nodes_of(self.spec, self._now()):
+        for node in nodes_of(self.spec, self.clock.now()):
             with contextlib.suppress(AlreadyExists):
                 await client.resource(NODES).create(node)

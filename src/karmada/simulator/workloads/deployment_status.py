@@ -6,13 +6,14 @@ from karmada.simulator.workloads.conditions import find, with_condition, without
 from karmada.simulator.workloads.rollout import limits_of, replicas_of
 
 NO_DEADLINE = 2**31 - 1
+_ALWAYS = frozenset({"observedGeneration", "terminatingReplicas"})
 
 
 def status_of(deployment: JSONObject, new: JSONObject | None, sets: list[JSONObject], stamp: str) -> JSONObject:
     """The status with these ReplicaSets at a moment."""
     old = deployment.get("status") or {}
     counts = _counts(deployment, new, sets)
-    status = {name: value for name, value in counts.items() if value or name == "observedGeneration"}
+    status = {name: value for name, value in counts.items() if value or name in _ALWAYS}
     if old.get("collisionCount") is not None:
         status["collisionCount"] = old["collisionCount"]
     conditions = _available(deployment, counts, old.get("conditions") or [], stamp)
@@ -53,6 +54,7 @@ def _counts(deployment: JSONObject, new: JSONObject | None, sets: list[JSONObjec
         "readyReplicas": total("readyReplicas"),
         "availableReplicas": available,
         "unavailableReplicas": max(0, asked - available),
+        "terminatingReplicas": total("terminatingReplicas"),
     }
 
 

@@ -55,7 +55,7 @@ class ReplicaSetController:
         soonest = next_available(active, spec.get("minReadySeconds") or 0, now)
         stamp = self._context.now()
         await self._commit.commit(
-            replica_set, lambda seen: seen | {"status": status_of(seen, active, now, failure, stamp)}
+            replica_set, lambda seen: seen | {"status": status_of(seen, pods, now, failure, stamp)}
         )
         if failure is not None:
             return Retry(failure)
@@ -66,6 +66,9 @@ class ReplicaSetController:
         prefix = f"{replica_set['metadata']['name']}-"
         pods = [from_template(replica_set, template, generateName=prefix) for _ in range(count)]
         return await self._maker.create(replica_set, pods)
+
+
+_ALWAYS = frozenset({"replicas", "terminatingReplicas", "observedGeneration"})
 
 
 def to_delete(active: list[Pod], count: int) -> list[Pod]:
@@ -111,10 +114,9 @@ def next_available(pods: list[Pod], min_ready: int, now: float) -> float | None:
     return min((wait for wait in waits if wait > 0), default=None)
 
 
-def status_of(
-    replica_set: JSONObject, active: list[Pod], now: float, failure: ApiError | None, stamp: str
-) -> JSONObject:
+def status_of(replica_set: JSONObject, pods: list[Pod], now: float, failure: ApiError | None, stamp: str) -> JSONObject:
     """The status of a set with these pods."""
+    active = [pod for pod in pods if pod.is_active]
     spec, old = replica_set["spec"], replica_set.get("status") or {}
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     wanted = labels.items()
@@ -123,9 +125,10 @@ def status_of(
         "fullyLabeledReplicas": sum(wanted <= (pod.metadata.labels or {}).items() for pod in active),
         "readyReplicas": sum(pod.is_ready for pod in active),
         "availableReplicas": sum(is_available(pod, spec.get("minReadySeconds") or 0, now) for pod in active),
+        "terminatingReplicas": sum(pod.is_deleted for pod in pods),
         "observedGeneration": replica_set["metadata"].get("generation", 0),
     }
-    status = {name: value for name, value in status.items() if value or name in ("replicas", "observedGeneration")}
+    status = {name: value for name, value in status.items() if value or name in _ALWAYS}
     conditions = old.get("conditions") or []
     if failure is not None and is_refusal(failure):
         conditions = with_condition(conditions, "ReplicaFailure", "True", "FailedCreate", failure.message, stamp)

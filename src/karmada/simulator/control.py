@@ -1,0 +1,109 @@
+"""The control API of a fleet: break and mend members over HTTP, with a token, on a local port.
+
+GET    /v1/members                        what there is
+GET    /v1/members/NAME
+PATCH  /v1/members/NAME/faults            {"down": true}: a merge patch of the member's faults
+PUT    /v1/members/NAME/nodes/NODE        {"down": true}
+PUT    /v1/members/NAME/images            {"pattern": "*web*", "fate": "Crash", "seconds": 5}
+DELETE /v1/members/NAME/images/PATTERN
+PUT    /v1/members/NAME/usage             {"pattern": "default/web-*", "cpu": "500m", "memory": "1Gi"}
+DELETE /v1/members/NAME/usage/PATTERN
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import orjson
+
+from karmada.api import merge_patch
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse
+from karmada.apiserver.http.server import HttpServer
+from karmada.simulator.behaviour import ImageRule
+from karmada.simulator.faults import Faults
+from karmada.simulator.member import Member
+
+
+class Refused(Exception):
+    """A request that makes no sense."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ControlApi:
+    """Serves the control API of some members."""
+
+    def __init__(self, members: Mapping[str, Member], token: str = "") -> None:
+        self._members = members
+        self.token = token or secrets.token_urlsafe(24)
+        self._http = HttpServer(self._handle)
+
+    async def listen(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Serve; the port."""
+        return await self._http.listen(host, port)
+
+    async def stop(self) -> None:
+        """Stop serving."""
+        await self._http.stop(grace=0.5)
+
+    async def _handle(self, request: HttpRequest) -> HttpAnswer:
+        try:
+            given = request.headers.get("authorization", "").removeprefix("Bearer ")
+            if not secrets.compare_digest(given.encode(), self.token.encode()):
+                raise Refused(401, "the control API needs the fleet's token")
+            answer = await self._answer(request)
+        except Refused as refused:
+            return HttpResponse(refused.status, orjson.dumps({"error": str(refused)}))
+        except (msgspec.ValidationError, orjson.JSONDecodeError, QuantityError, ValueError) as error:
+            return HttpResponse(400, orjson.dumps({"error": str(error)}))
+        return HttpResponse(200, orjson.dumps(answer))
+
+    async def _answer(self, request: HttpRequest) -> Any:
+        parts = request.path.strip("/").split("/", 4)
+        if parts[:2] != ["v1", "members"]:
+            raise Refused(404, f"there is nothing at {request.path}")
+        if len(parts) == 2:
+            return {"members": {name: described(member) for name, member in self._members.items()}}
+        member = self._members.get(parts[2])
+        if member is None:
+            raise Refused(404, f"there is no member {parts[2]!r}; there are {', '.join(self._members)}")
+        body = orjson.loads(request.body) if request.body else {}
+        match request.method, parts[3:]:
+            case "GET", []:
+                pass
+            case "PATCH", ["faults"]:
+                await member.set_faults(changed(member.faults, body))
+            case "PUT", ["nodes", node]:
+                member.set_node_down(node, bool(body.get("down", True)))
+            case "PUT", ["images"]:
+                member.behaviour.set_rule(msgspec.convert(body, ImageRule))
+            case "DELETE", ["images", pattern]:
+                member.behaviour.drop_rule(pattern)
+            case "PUT", ["usage"]:
+                cpu, memory = Quantity.parse(body["cpu"]).milli_value(), Quantity.parse(body["memory"]).value()
+                member.usage.set(body["pattern"], cpu, memory)
+            case "DELETE", ["usage", pattern]:
+                member.usage.reset(pattern)
+            case _:
+                raise Refused(405, f"{request.method} is not possible on {request.path}")
+        return described(member)
+
+
+def changed(faults: Faults, patch: Any) -> Faults:
+    """Faults with a merge patch applied; null puts a field back to its usual value."""
+    return msgspec.convert(merge_patch.apply(msgspec.to_builtins(faults), patch), Faults)
+
+
+def described(member: Member) -> dict[str, Any]:
+    """A member as the control API shows it."""
+    return {
+        "name": member.name,
+        "region": member.spec.region,
+        "faults": msgspec.to_builtins(member.faults),
+        "deadNodes": sorted(member.behaviour.dead_nodes),
+        "images": msgspec.to_builtins(member.behaviour.rules),
+    }
