@@ -32,6 +32,8 @@ def main(words: Sequence[str] | None = None, program: str = "karmadactl") -> int
 
 def needs_loop(words: Sequence[str]) -> bool:
     """Whether the command line does more than show help: asyncio takes a third of the start-up."""
+    if words and words[0] == "__complete":
+        return True
     return bool(words) and not {"-h", "--help"} & set(_before_dashes(words)) and words[0] != "help"
 
 
@@ -50,6 +52,8 @@ def _finish(session: Session, words: Sequence[str]) -> int:
 async def execute(words: Sequence[str], session: Session) -> int:
     """Run one command line in a loop; the exit status."""
     session.debug = "--debug" in _before_dashes(words)
+    if words and words[0] == "__complete":
+        return await _complete(session, words[1:])
     if not needs_loop(words):
         return _finish(session, words)
     try:
@@ -66,6 +70,25 @@ async def execute(words: Sequence[str], session: Session) -> int:
     finally:
         await session.close()
         _flush(session)
+
+
+async def _complete(session: Session, words: Sequence[str]) -> int:
+    """For shells: candidates, or silence."""
+    import asyncio
+
+    from karmada.cli.completing import PATIENCE, complete
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            for word in await complete(session, words):
+                session.print(word)
+    except Exception as error:
+        if session.debug:
+            report(error, session)
+        return 1
+    finally:
+        await session.close()
+    return 0
 
 
 def show_help(session: Session, words: Sequence[str]) -> None:

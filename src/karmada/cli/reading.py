@@ -98,7 +98,7 @@ def as_table(answer: JSONObject) -> JSONObject:
     """A server that makes no tables sends objects: their names and ages are shown then."""
     if answer.get("kind") == "Table":
         return answer
-    items = answer["items"] if "items" in answer else [answer]
+    items = answer.get("items", [answer])
     created = [(item.get("metadata") or {}).get("creationTimestamp", "") for item in items]
     rows = [
         {"cells": [item["metadata"]["name"], when], "object": item} for item, when in zip(items, created, strict=True)

@@ -76,7 +76,7 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
             failures += _failure(access, result, flags)
             continue
         for wanted, answer in result:
-            key = f"{wanted.kind.api_version}, Kind={wanted.kind.kind}"
+            key = f"{wanted.kind.type.group}/{wanted.kind.type.version}, Kind={wanted.kind.kind}"
             listings.setdefault(key, Listing(wanted.kind)).add(access.name, answer)
     _print(session, flags, listings)
     if not failures and not any(listing.rows for listing in listings.values()) and not flags.ignore_not_found:
