@@ -1,6 +1,8 @@
 """Kubeconfig files for the users the server makes."""
 
 import base64
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,20 @@ def kubeconfig(
 
 def write_kubeconfig(path: Path, config: JSONObject) -> None:
     """Write a Config as YAML, readable by its owner only."""
-    import yaml
+    write_file(path, ("\n".join(_lines(config)) + "\n").encode(), 0o600)
 
-    write_file(path, yaml.safe_dump(config, sort_keys=False).encode(), 0o600)
+
+def _lines(value: JSONObject) -> Iterator[str]:
+    """Block YAML of an object whose lists hold objects. A YAML library would cost more than the rest of the start."""
+    for key, item in value.items():
+        if isinstance(item, dict) and item:
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _lines(item))
+        elif isinstance(item, list):
+            yield f"{key}:"
+            for element in item:
+                first, *rest = _lines(element)
+                yield f"- {first}"
+                yield from (f"  {line}" for line in rest)
+        else:
+            yield f"{key}: {json.dumps(item)}"
