@@ -1,7 +1,8 @@
 """Cluster controller: gives every cluster its execution space and its taints, and sees it off when it leaves.
 
 A cluster leaves in this order: its execution space (and with it every Work) goes, no binding names it any more, then
-the finalizer goes. For a pull cluster that is not ready nobody would take the Works' finalizers off, so this does.
+the finalizer goes. The agent of a pull cluster empties it while its role lasts, before the execution space goes; for
+one that is not ready nobody would take the Works' finalizers off, so this does.
 """
 
 from typing import Any
@@ -102,8 +103,11 @@ class ClusterController:
             return DONE
         name = cluster.metadata.name
         space = names.execution_space(name)
-        if not is_ready(cluster) and cluster.spec.sync_mode == "Pull":
-            await self._free_works(space)
+        if cluster.spec.sync_mode == "Pull":
+            if not is_ready(cluster):
+                await self._free_works(space)
+            elif await self._delete_works(space):
+                return RequeueAfter(LEAVING_WAIT)
         try:
             await self._context.client.resource(NAMESPACES).delete(space)
             return RequeueAfter(LEAVING_WAIT)
@@ -122,6 +126,14 @@ class ClusterController:
             await self._commit_work.commit(
                 work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
             )
+
+    async def _delete_works(self, space: str) -> bool:
+        """Have the agent take its Works out of the member while it may: its role goes with the execution space."""
+        works = self._works.values(space)
+        for work in works:
+            if work.metadata.deletion_timestamp is None:
+                await self._commit_work.remove(work, lambda w: True)
+        return bool(works)
 
     def _tell(self, cluster: Cluster, reason: str, text: str) -> None:
         self._recorder.event(ObjectReference.to(cluster), events.NORMAL, reason, text)

@@ -96,7 +96,7 @@ class UnifiedAuthController:
         return self._all()
 
     def _binding_changed(self, change: Change[JSONObject]) -> list[str]:
-        """Any binding: one that has nothing to do with the proxy changes no rules, and finding that out costs little."""
+        """Any binding: one that has nothing to do with the proxy changes no rules, and finding out costs little."""
         return [] if change.initial else self._all()
 
     def _all(self) -> list[str]:

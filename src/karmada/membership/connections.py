@@ -1,4 +1,8 @@
-"""Connections to members: one per cluster, shared by all controllers, renewed when what it was made from changes."""
+"""Connections to members: one per cluster, shared by all controllers, renewed when what it was made from changes.
+
+A connection is used only while it leads to the cluster that joined: an address that now belongs to another cluster is
+refused. A member that does not answer is asked who it is as soon as it does.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -6,19 +10,22 @@ from dataclasses import dataclass
 
 from karmada.api import labels
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
-from karmada.controllers.members import Member
+from karmada.controllers.members import Member, MemberUnavailable
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
+from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership.census import Census
+from karmada.membership.credentials import cluster_id
 from karmada.membership.summary import Summary
 
 OpenTransport = Callable[[Cluster], Awaitable[Transport]]
 """Makes a transport for a cluster; raises `MemberUnavailable` with the reason when it cannot."""
+IDENTITY_SECONDS = 5.0
 MANAGED = Scope(labels=f"{labels.MANAGED}=true")
 
 
@@ -30,6 +37,8 @@ class MemberConnection:
     client: Client
     informers: InformerFactory
     supervisor: Supervisor
+    verified: bool = False
+    """Whether the member has said that it is the cluster that joined."""
     _census: Census | None = None
 
     async def count(self, models: Sequence[ResourceModel]) -> Summary:
@@ -67,6 +76,12 @@ class PushMembers:
 
     async def connect(self, cluster: Cluster) -> Member:
         """The connection to a member; a cluster whose address or credentials changed gets a new one."""
+        connection = await self._connected(cluster)
+        if not connection.verified:
+            connection.verified = await _is_itself(connection.client, cluster)
+        return connection
+
+    async def _connected(self, cluster: Cluster) -> MemberConnection:
         name = cluster.metadata.name
         made_from = _fingerprint(cluster)
         known = self._connections.get(name)
@@ -95,9 +110,32 @@ class PushMembers:
             await self.forget(name)
 
     def _connection(self, name: str, transport: Transport) -> MemberConnection:
-        client = Client(transport, field_manager="karmada")
-        supervisor = Supervisor(self._clock)
-        return MemberConnection(name, client, InformerFactory(client, supervisor, clock=self._clock), supervisor)
+        return connection_of(name, transport, self._clock)
+
+
+def connection_of(name: str, transport: Transport, clock: Clock) -> MemberConnection:
+    """A connection on a transport."""
+    client = Client(transport, field_manager="karmada")
+    supervisor = Supervisor(clock)
+    return MemberConnection(name, client, InformerFactory(client, supervisor, clock=clock), supervisor)
+
+
+async def _is_itself(client: Client, cluster: Cluster) -> bool:
+    """Whether a member is the cluster that joined; False when it does not say."""
+    known = cluster.spec.id
+    if not known:
+        return True
+    try:
+        async with asyncio.timeout(IDENTITY_SECONDS):
+            identity = await cluster_id(client)
+    except (ApiError, TimeoutError):
+        return False
+    if identity != known:
+        raise MemberUnavailable(
+            f"the cluster at {cluster.spec.api_endpoint} is another one (ID {identity}) than the one that joined as "
+            f"{cluster.metadata.name} (ID {known})"
+        )
+    return True
 
 
 def _fingerprint(cluster: Cluster) -> object:

@@ -2,7 +2,8 @@
 
 Run against the member, with nothing of the control plane but its address and a token. It obtains the agent's
 certificate and installs the agent; the agent then writes the Cluster. Stricter than the reference: it fails when
-preflight fails, asks for one certificate only (the agent's), and succeeds only once the control plane knows the cluster.
+preflight fails, asks for one certificate only (the agent's), and succeeds only once the control plane knows the
+cluster.
 """
 
 import secrets as randomness

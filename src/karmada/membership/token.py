@@ -1,7 +1,7 @@
 """Bootstrap tokens: how a cluster that registers shows that it may, and how it knows the control plane.
 
-A token is `id.secret`, kept as a Secret of the control plane. The server signs `cluster-info` with it and takes it for a
-member of the token's groups until it expires.
+A token is `id.secret`, kept as a Secret of the control plane. The server signs `cluster-info` with it and takes it
+for a member of the token's groups until it expires.
 """
 
 import base64

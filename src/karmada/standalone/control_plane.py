@@ -20,13 +20,12 @@ from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.cluster_status import StatusOptions
-from karmada.controllers.context import Concurrency, Context
-from karmada.controllers.detector.scope import PropagationScope, SkippedApis
-from karmada.controllers.manager import ControllerManager, Selection
+from karmada.controllers.composition import ControllerOptions, Recorders, controllers
+from karmada.controllers.context import Concurrency
+from karmada.controllers.manager import Selection
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
-from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -35,7 +34,6 @@ from karmada.membership.access import SecretAccess
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
-from karmada.standalone.interpretation import COMPONENT, interpretation
 from karmada.standalone.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -68,14 +66,16 @@ class ControlPlane:
         """`open_member` reaches members otherwise than by their Secrets: tests have them in their own process."""
         self.options = options
         self._stack = AsyncExitStack()
-        self._recorders: dict[str, EventRecorder] = {}
         self._lookup = ClientLookup()
         self.clusters = ClusterApi(options.gates, options.clock.now)
         self.server = ApiServer(
             ApiServerOptions(
                 storage=options.storage,
                 folder=options.folder,
-                admission=[KarmadaAdmission(self._lookup, options.gates, allow_no_execute=options.allow_no_execute)],
+                admission=[
+                    *self.clusters.admission,
+                    KarmadaAdmission(self._lookup, options.gates, allow_no_execute=options.allow_no_execute),
+                ],
                 apis=[self.clusters.local],
                 now=options.clock.now,
             )
@@ -92,24 +92,20 @@ class ControlPlane:
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
         informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
-        clock = self.options.clock
-        interpreter = await self._stack.enter_async_context(
-            interpretation(informers, self.supervisor, self._recorder(COMPONENT), self.options.gates, clock)
+        options, clock = self.options, self.options.clock
+        recorders = Recorders(self.client, self.supervisor, clock)
+        chosen = ControllerOptions(
+            gates=options.gates,
+            selection=options.selection,
+            status=options.status,
+            skipped_apis=options.skipped_apis,
+            skipped_namespaces=options.skipped_namespaces,
+            concurrency=options.concurrency,
         )
-        # Who asks the interpreter ends before it does: otherwise kinds would lose their customisations at the end.
-        self._stack.push_async_callback(self.supervisor.stop)
-        context = Context(
-            self.client,
-            informers,
-            self._recorder,
-            self.options.gates,
-            interpreter,
-            clock,
-            PropagationScope(SkippedApis(self.options.skipped_apis), self.options.skipped_namespaces),
-            self.options.concurrency,
+        await self._stack.enter_async_context(
+            controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock)
         )
-        ControllerManager(context, self.members, self.options.selection, self.options.status).start(self.supervisor)
-        scheduler = Scheduler(self.client, informers, self._recorder("default-scheduler"), clock=self.options.clock)
+        scheduler = Scheduler(self.client, informers, recorders("default-scheduler"), clock=clock)
         scheduler.start(self.supervisor)
         return self
 
@@ -137,15 +133,6 @@ class ControlPlane:
             namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await namespaces.ensure(name, "", partial(_present, namespace))
         await installation.install(self.client)
-
-    def _recorder(self, component: str) -> EventRecorder:
-        """One recorder per component, so that its events are folded together."""
-        recorder = self._recorders.get(component)
-        if recorder is None:
-            recorder = EventRecorder(self.client, component, clock=self.options.clock)
-            self._recorders[component] = recorder
-            self.supervisor.start(f"events of {component}", recorder.run)
-        return recorder
 
 
 def _present(wanted: JSONObject, current: JSONObject | None) -> JSONObject:

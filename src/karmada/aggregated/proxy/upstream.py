@@ -1,7 +1,6 @@
 """Connections to members for the proxy: through the cluster's tunnel where it has one, else to its address."""
 
 import asyncio
-import os
 import ssl
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,9 +9,9 @@ from urllib.parse import urlsplit
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.members import MemberUnavailable
 from karmada.machinery.errors import ApiError
-from karmada.machinery.http.proxy import proxy_for, tunnel
 from karmada.membership.access import SecretAccess, proxy_headers
-from karmada.membership.channel import READ_SIZE, Channel, SocketChannel
+from karmada.membership.channel import Channel
+from karmada.membership.dialing import dial
 from karmada.membership.tunnel.tunnels import Tunnels
 
 CONNECT_SECONDS = 15.0
@@ -65,20 +64,8 @@ class Upstreams:
         if not url.hostname:
             raise MemberUnavailable(f"the api endpoint of cluster {name} is empty")
         context = _context(authority, spec.insecure_skip_tls_verification) if url.scheme != "http" else None
-        port = url.port or (443 if context is not None else 80)
-        proxy = proxy_for(url, spec.proxy_url, os.environ)
-        if proxy is None:
-            reader, writer = await asyncio.open_connection(url.hostname, port, ssl=context, limit=READ_SIZE)
-        else:
-            raw = await tunnel(proxy, url.hostname, port, proxy_headers(cluster))
-            reader = asyncio.StreamReader(limit=READ_SIZE)
-            protocol = asyncio.StreamReaderProtocol(reader)
-            raw.set_protocol(protocol)
-            protocol.connection_made(raw)
-            writer = asyncio.StreamWriter(raw, protocol, reader, asyncio.get_running_loop())
-            if context is not None:
-                await writer.start_tls(context, server_hostname=url.hostname)
-        return Upstream(SocketChannel(reader, writer), url.netloc, url.path.rstrip("/"), secret["token"])
+        channel = await dial(spec.api_endpoint, context, proxy_url=spec.proxy_url, proxy_headers=proxy_headers(cluster))
+        return Upstream(channel, url.netloc, url.path.rstrip("/"), secret["token"])
 
 
 @lru_cache(maxsize=4096)

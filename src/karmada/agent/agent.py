@@ -1,0 +1,115 @@
+"""The agent: the controllers of one cluster, next to it, with credentials that reach nothing else.
+
+It enrols, then runs execution, work status and cluster status for its own cluster, renews its lease and certificate,
+and keeps a tunnel open where asked to. A restart in the middle of anything begins again from what is.
+"""
+
+from karmada.agent.enrolment import enrol
+from karmada.agent.hub import HubTransport
+from karmada.agent.lease import LeaseKeeper
+from karmada.agent.options import AgentOptions
+from karmada.agent.rotation import CertificateRotation
+from karmada.agent.tunnel import TunnelClient
+from karmada.api import names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.cluster_status import ClusterStatusController
+from karmada.controllers.context import Context
+from karmada.controllers.execution import ExecutionController
+from karmada.controllers.members import Member
+from karmada.controllers.work_status import WorkStatusController
+from karmada.interpreter.facade import native_interpreter
+from karmada.machinery.client import Client, type_of
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.events import EventRecorder
+from karmada.machinery.http.target import Target
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.resource import Scope
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import JSONObject, Transport
+from karmada.membership.connections import MemberConnection, connection_of
+
+
+class OwnCluster:
+    """`Members` of an agent: its own cluster."""
+
+    def __init__(self, connection: MemberConnection) -> None:
+        self._connection = connection
+
+    def concerns(self, cluster: Cluster) -> bool:
+        """Its own, and only in pull mode."""
+        return cluster.metadata.name == self._connection.name and cluster.spec.sync_mode == "Pull"
+
+    async def connect(self, cluster: Cluster) -> Member:
+        """The connection, which is always there."""
+        return self._connection
+
+    async def forget(self, name: str) -> None:
+        """An agent outlives its Cluster; whoever unregisters it ends it."""
+
+
+class Agent:
+    """See the module."""
+
+    def __init__(self, hub: Transport, member: Transport, options: AgentOptions, *, clock: Clock = REAL) -> None:
+        self.options = options
+        self._hub = hub
+        self._clock = clock
+        self.client = Client(hub, field_manager="karmada-agent")
+        self._connection = connection_of(options.cluster, member, clock)
+        self._recorders: dict[str, EventRecorder] = {}
+        self._supervisor: Supervisor | None = None
+
+    async def start(self, supervisor: Supervisor, member_target: Target | None = None) -> JSONObject:
+        """Enrol, then start everything; the agent's Cluster. `member_target` is where the tunnel leads."""
+        options, clock = self.options, self._clock
+        self._supervisor = supervisor
+        cluster = await enrol(self.client, self._connection.client, options, clock)
+        context = self._context(supervisor)
+        members = OwnCluster(self._connection)
+        works = context.informers.of(Work)
+        keeper = LeaseKeeper(self.client, cluster, options.space, options.lease, clock)
+        supervisor.start("lease", keeper.run)
+        if options.enabled("clusterStatus"):
+            supervisor.start("clusterStatus", ClusterStatusController(context, members, options.status).controller.run)
+        if options.enabled("execution"):
+            supervisor.start("execution", ExecutionController(context, members, works).controller.run)
+        if options.enabled("workStatus"):
+            supervisor.start("workStatus", WorkStatusController(context, members, works).controller.run)
+        if isinstance(self._hub, HubTransport):
+            if options.enabled("certRotation"):
+                member = self._connection.client
+                rotation = CertificateRotation(self._hub, member, options.cluster, options.rotation, clock)
+                supervisor.start("certRotation", rotation.run)
+            if options.tunnel and member_target is not None:
+                supervisor.start("tunnel", TunnelClient(self._hub, member_target, options.cluster, clock).run)
+        return cluster
+
+    async def close(self) -> None:
+        """Stop following the member."""
+        await self._connection.close()
+
+    def _context(self, supervisor: Supervisor) -> Context:
+        name = self.options.cluster
+        scopes = {
+            type_of(Cluster): Scope(fields=f"metadata.name={name}"),
+            type_of(Work): Scope(names.execution_space(name)),
+        }
+        informers = InformerFactory(self.client, supervisor, clock=self._clock, scopes=scopes)
+        return Context(
+            self.client,
+            informers,
+            self._recorder,
+            self.options.gates,
+            native_interpreter(self.options.gates),
+            self._clock,
+            concurrency=self.options.concurrency,
+        )
+
+    def _recorder(self, component: str) -> EventRecorder:
+        recorder = self._recorders.get(component)
+        if recorder is None:
+            assert self._supervisor is not None
+            recorder = self._recorders[component] = EventRecorder(self.client, component, clock=self._clock)
+            self._supervisor.start(f"events of {component}", recorder.run)
+        return recorder

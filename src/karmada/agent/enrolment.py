@@ -1,0 +1,57 @@
+"""An agent makes itself known: its Cluster in the control plane, and the credentials it is told to report.
+
+On a restart the Cluster is there already; then only what it reports is brought up to date. It never takes over the
+name of another cluster.
+"""
+
+from karmada.agent.options import CREDENTIALS, IMPERSONATOR, AgentOptions
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
+from karmada.machinery.errors import NotFound
+from karmada.machinery.transport import JSONObject
+from karmada.membership import objects, registration
+from karmada.membership.credentials import cluster_id, obtain
+from karmada.membership.refusal import Refused
+from karmada.membership.registration import Description
+
+
+async def enrol(hub: Client, member: Client, options: AgentOptions, clock: Clock) -> JSONObject:
+    """Have the control plane know the cluster; its Cluster object."""
+    name = options.cluster
+    registration.check_name(name)
+    identity = await cluster_id(member)
+    known = await _known(hub, name)
+    if known is not None and known["spec"].get("id") not in (None, "", identity):
+        raise Refused(
+            f"the cluster name {name} belongs to another cluster (ID {known['spec']['id']}): "
+            "register under another name"
+        )
+    about = Description(
+        name,
+        options.api_endpoint,
+        "Pull",
+        options.space,
+        options.provider,
+        options.region,
+        options.zones,
+        options.insecure,
+        options.proxy,
+    )
+    credentials, impersonator = CREDENTIALS in options.report_secrets, IMPERSONATOR in options.report_secrets
+    if credentials or impersonator:
+        made = await obtain(member, name, options.space, clock)
+        token = made.impersonator_token if impersonator else b""
+        await registration.write_secrets(hub, about, made if credentials else None, token)
+    if known is None:
+        wanted = registration.cluster_object(about, identity, credentials=credentials, impersonator=impersonator)
+        known = await hub.resource(objects.CLUSTERS).create(wanted)
+    if options.report_secrets:
+        await registration.own_secrets(hub, about, known)
+    return known
+
+
+async def _known(hub: Client, name: str) -> JSONObject | None:
+    try:
+        return await hub.resource(objects.CLUSTERS).get(name)
+    except NotFound:
+        return None

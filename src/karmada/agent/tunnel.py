@@ -1,0 +1,161 @@
+"""The agent's end of the tunnel: it opens it, and answers the requests that come through it from the member.
+
+Each stream carries one request in the name of a user. The agent adds its own credentials and lets the member judge what
+that user may do; a request that names no user is refused, so nobody acts there with the agent's own rights.
+"""
+
+import asyncio
+import logging
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from karmada.agent.hub import HubTransport
+from karmada.machinery.backoff import Backoff, BackoffPolicy
+from karmada.machinery.clock import Clock
+from karmada.machinery.errors import ApiError
+from karmada.machinery.http.credentials import CredentialSource
+from karmada.machinery.http.target import Target
+from karmada.machinery.http.tls import TLSSettings
+from karmada.membership.channel import Channel, splice
+from karmada.membership.dialing import dial
+from karmada.membership.tunnel.frames import PROTOCOL
+from karmada.membership.tunnel.multiplexer import Multiplexer, Stream
+
+log = logging.getLogger(__name__)
+
+HEAD_LIMIT = 256 * 1024
+HEAD_SECONDS = 30.0
+PAUSES = BackoffPolicy(initial=1.0, maximum=30.0, jitter=0.5)
+
+
+class Refusal(Exception):
+    """A request that is not passed on; the text is the answer."""
+
+
+class Head(NamedTuple):
+    """The head of a request, and what of its body came with it."""
+
+    lines: list[str]
+    rest: bytes
+
+
+class TunnelClient:
+    """Keeps the tunnel of a cluster open."""
+
+    def __init__(self, hub: HubTransport, member: Target, cluster: str, clock: Clock) -> None:
+        self._hub = hub
+        self._member = member
+        self._cluster = cluster
+        self._clock = clock
+        self._credentials = CredentialSource(member)
+        self._tls = TLSSettings(member)
+
+    async def run(self) -> None:
+        """Open the tunnel, and again whenever it breaks."""
+        backoff = Backoff(PAUSES, self._clock.random())
+        while True:
+            try:
+                channel = await self._open()
+                log.info("the tunnel of cluster %s is open", self._cluster)
+                backoff.reset()
+                await Multiplexer(channel, self.serve, self._clock).run()
+                log.info("the tunnel of cluster %s has ended", self._cluster)
+            except (OSError, ApiError) as error:
+                log.warning("the tunnel of cluster %s cannot be opened: %s", self._cluster, error)
+            await self._clock.sleep(backoff.next())
+
+    async def _open(self) -> Channel:
+        target = self._hub.target
+        channel = await _connect(target, TLSSettings(target), CredentialSource(target))
+        url = urlsplit(target.server)
+        path = f"{url.path.rstrip('/')}/apis/cluster.karmada.io/v1alpha1/clusters/{self._cluster}/tunnel"
+        headers = (await CredentialSource(target).current()).headers.decode("latin-1")
+        request = f"GET {path} HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\n"
+        await channel.write(f"{request}{headers}\r\n".encode("latin-1"))
+        async with asyncio.timeout(HEAD_SECONDS):
+            head = await _read_head(channel)
+        if " 101 " not in f"{head.lines[0]} ":
+            await channel.close()
+            raise ConnectionError(f"the control plane answered {head.lines[0]}")
+        return _Resumed(channel, head.rest)
+
+    async def serve(self, stream: Stream) -> None:
+        """Answer one request."""
+        try:
+            async with asyncio.timeout(HEAD_SECONDS):
+                head = await _read_head(stream)
+                lines = await self._in_its_name(head.lines)
+                channel = await _connect(self._member, self._tls, self._credentials)
+        except (Refusal, OSError, ApiError, TimeoutError) as error:
+            await stream.write(_refused(str(error) or "the member did not answer"))
+            return
+        await channel.write("\r\n".join([*lines, "", ""]).encode("latin-1") + head.rest)
+        await splice(stream, channel)
+
+    async def _in_its_name(self, lines: list[str]) -> list[str]:
+        """The head with the agent's credentials in place of any others."""
+        names = [line.partition(":")[0].strip().lower() for line in lines[1:]]
+        if "impersonate-user" not in names:
+            raise Refusal("a request through the tunnel must name the user it is made for")
+        url = urlsplit(self._member.server)
+        kept = [
+            line
+            for line, name in zip(lines[1:], names, strict=True)
+            if name not in ("host", "authorization", "proxy-authorization")
+        ]
+        credentials = (await self._credentials.current()).headers.decode("latin-1")
+        own = [line for line in credentials.split("\r\n") if line and not line.lower().startswith("impersonate-")]
+        return [lines[0], f"Host: {url.netloc}", *kept, *own]
+
+
+class _Resumed:
+    """A channel some of whose bytes were read already."""
+
+    def __init__(self, inner: Channel, rest: bytes) -> None:
+        self._inner = inner
+        self._rest = rest
+
+    async def read(self) -> bytes:
+        """Next bytes."""
+        if self._rest:
+            rest, self._rest = self._rest, b""
+            return rest
+        return await self._inner.read()
+
+    async def write(self, data: bytes) -> None:
+        """Write with back-pressure."""
+        await self._inner.write(data)
+
+    async def close(self) -> None:
+        """Drop the connection."""
+        await self._inner.close()
+
+
+async def _connect(target: Target, tls: TLSSettings, credentials: CredentialSource) -> Channel:
+    present = await credentials.current()
+    secure = target.server.startswith("https://")
+    context = tls.context(present.certificate, present.key) if secure else None
+    return await dial(
+        target.server,
+        context,
+        server_name=target.server_name,
+        proxy_url=target.proxy,
+        proxy_headers=target.proxy_headers,
+    )
+
+
+async def _read_head(channel: Channel) -> Head:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = await channel.read()
+        data += more
+        if not more or len(data) > HEAD_LIMIT:
+            raise ConnectionError("the connection ended before the head of a message was complete")
+    head, _, rest = data.partition(b"\r\n\r\n")
+    return Head(head.decode("latin-1").split("\r\n"), rest)
+
+
+def _refused(text: str) -> bytes:
+    body = text.encode()
+    head = f"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body
