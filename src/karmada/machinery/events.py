@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
-from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ REMEMBERED = 4096
 WAITING = 1000
 GATHERING = 0.1
 """Seconds in which what happens again is only counted. Writing can wait: people read events, nothing acts on them."""
-ATTEMPTS = 3
+ATTEMPTS = 4
 
 
 class ObjectReference(NamedTuple):
@@ -194,6 +194,9 @@ class EventRecorder:
                 if known is None:
                     return
                 known = None
+                continue
+            except AlreadyExists:
+                # Another component named an event about the same object at the same moment: the next name is free.
                 continue
             except ApiError as error:
                 if not error.transient or attempt == ATTEMPTS - 1:
