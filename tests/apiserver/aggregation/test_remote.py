@@ -99,6 +99,10 @@ async def test_a_group_of_another_server_is_served_with_the_caller_s_identity(fr
     assert b'User \\"bob\\" cannot list' in body
     code, body = await call(front, here, "/apis", "root", ["system:masters"], tmp_path)
     assert b'"example.dev"' in body
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    aggregated = orjson.loads(await front.direct().raw("GET", "/apis", accept=accept))
+    group = next(item for item in aggregated["items"] if item["metadata"]["name"] == "example.dev")
+    assert [resource["resource"] for resource in group["versions"][0]["resources"]] == ["widgets"]
 
 
 async def test_headers_of_anybody_else_are_ignored(backend, tmp_path):

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.http.model import HttpRequest
-from karmada.apiserver.outgoing import Caller, Target
+from karmada.apiserver.outgoing import Caller, Response, Target
 from karmada.apiserver.requests.model import AnyAnswer, Streamed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
@@ -63,9 +63,7 @@ class Backend(NamedTuple):
 class Proxy:
     """Passes requests on; `certificate` gives the files of the front-proxy client certificate."""
 
-    def __init__(
-        self, store: ObjectStore, caller: Caller, certificate: Callable[[], tuple[str, str] | None]
-    ) -> None:
+    def __init__(self, store: ObjectStore, caller: Caller, certificate: Callable[[], tuple[str, str] | None]) -> None:
         self._store = store
         self._caller = caller
         self._certificate = certificate
@@ -83,11 +81,10 @@ class Proxy:
             backend.insecure,
         )
 
-    async def probe(self, backend: Backend, path: str) -> int:
-        """The status with which the server answers a path; raises `Unreachable` or `CallFailed`."""
+    async def probe(self, backend: Backend, path: str) -> Response:
+        """How the server answers a path; raises `Unreachable` or `CallFailed`."""
         headers = identity_headers(UserInfo("system:kube-aggregator", ("system:masters",)))
-        response = await self._caller.request("GET", self._target(backend, path), headers, b"", _PROBE_SECONDS)
-        return response.status
+        return await self._caller.request("GET", self._target(backend, path), headers, b"", _PROBE_SECONDS)
 
     async def forward(self, backend: Backend, request: HttpRequest, user: UserInfo) -> AnyAnswer:
         """Pass a request on; the answer is streamed as it comes. Raises `Unreachable` or `CallFailed`."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import orjson
 
+from karmada.apiserver.aggregation.discovery import group_of, resources_of
 from karmada.apiserver.aggregation.priorities import priorities
 from karmada.apiserver.aggregation.proxy import Backend, Proxy
 from karmada.apiserver.auth.model import UserInfo
@@ -48,6 +49,8 @@ class ApiServices:
         self._writer = Writer(context, "apiserver", "kube-apiserver")
         self._worker: Worker[str] = Worker("api-services", self._process)
         self._remotes: dict[tuple[str, str], Remote] = {}
+        self._resources: dict[tuple[str, str], list[JSONObject]] = {}
+        """What the remote ones serve, as far as they were asked."""
         self._local: set[str] = set()
 
     def load(self) -> None:
@@ -82,10 +85,10 @@ class ApiServices:
 
     def groups(self) -> list[JSONObject]:
         """The remote groups as aggregated discovery lists them."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, list[JSONObject] | None]] = {}
         for group, version in sorted(self._remotes):
-            found.setdefault(group, []).append(version)
-        return [_group(group, versions) for group, versions in found.items()]
+            found.setdefault(group, {})[version] = self._resources.get((group, version))
+        return [group_of(group, versions) for group, versions in found.items()]
 
     def _catalog_changed(self) -> None:
         wanted = {f"{served.type.version}.{served.type.group}" for served in self._context.catalog}
@@ -158,16 +161,26 @@ class ApiServices:
 
     async def _check(self, remote: Remote, group: str, version: str) -> tuple[str, str, str]:
         try:
-            status = await self._proxy.probe(remote.backend, f"/apis/{group}/{version}")
+            answer = await self._proxy.probe(remote.backend, f"/apis/{group}/{version}")
         except Unreachable as error:
             return "False", error.reason, str(error)
         except CallFailed as error:
             url = f"https://{remote.backend.host}:{remote.backend.port}/apis/{group}/{version}"
             message = f'failing or missing response from {url}: Get "{url}": {error}'
             return "False", "FailedDiscoveryCheck", message
-        if not 200 <= status < 300 and status not in (401, 403):
-            return "False", "FailedDiscoveryCheck", f"failing or missing response: bad status {status}"
+        if not 200 <= answer.status < 300 and answer.status not in (401, 403):
+            return "False", "FailedDiscoveryCheck", f"failing or missing response: bad status {answer.status}"
+        self._learn((group, version), answer.body)
         return "True", "Passed", "all checks passed"
+
+    def _learn(self, key: tuple[str, str], body: bytes) -> None:
+        try:
+            resources = resources_of(orjson.loads(body))
+        except (orjson.JSONDecodeError, AttributeError):
+            return
+        if self._resources.get(key) != resources:
+            self._resources[key] = resources
+            self._context.catalog.touch()
 
     async def _tell(self, name: str, status: str, reason: str, message: str) -> None:
         now = rfc3339(self._context.now())
@@ -186,8 +199,3 @@ class ApiServices:
             obj["status"] = {**(obj.get("status") or {}), "conditions": [*conditions, condition]}
 
         await self._writer.change(KIND, "", name, edit, "status")
-
-
-def _group(group: str, versions: list[str]) -> JSONObject:
-    listed = [{"version": version, "resources": [], "freshness": "Stale"} for version in versions]
-    return {"metadata": {"name": group}, "versions": listed}
