@@ -1,0 +1,74 @@
+"""Puts the controllers of the control plane together, on whatever transport: the embedded process and
+`karmada-controller-manager` run the same ones.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.controllers.cluster_monitor import MonitorOptions
+from karmada.controllers.cluster_status import StatusOptions
+from karmada.controllers.context import Concurrency, Context
+from karmada.controllers.detector.scope import PropagationScope, SkippedApis
+from karmada.controllers.interpretation import COMPONENT, interpretation
+from karmada.controllers.manager import ControllerManager, Selection
+from karmada.controllers.members import Members
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
+from karmada.machinery.events import EventRecorder
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerOptions:
+    """Which controllers run, and how."""
+
+    gates: FeatureGates = DEFAULTS
+    selection: Selection = field(default_factory=Selection)
+    status: StatusOptions = field(default_factory=StatusOptions)
+    monitor: MonitorOptions = field(default_factory=MonitorOptions)
+    skipped_apis: str = ""
+    skipped_namespaces: Sequence[str] = ("kube-.*",)
+    concurrency: Concurrency = field(default_factory=Concurrency)
+
+
+@dataclass(slots=True)
+class Recorders:
+    """One event recorder per component, so that its events are folded together."""
+
+    client: Client
+    supervisor: Supervisor
+    clock: Clock
+    _known: dict[str, EventRecorder] = field(default_factory=dict)
+
+    def __call__(self, component: str) -> EventRecorder:
+        """The recorder of a component, running."""
+        recorder = self._known.get(component)
+        if recorder is None:
+            recorder = self._known[component] = EventRecorder(self.client, component, clock=self.clock)
+            self.supervisor.start(f"events of {component}", recorder.run)
+        return recorder
+
+
+@asynccontextmanager
+async def controllers(
+    client: Client,
+    informers: InformerFactory,
+    supervisor: Supervisor,
+    recorders: Recorders,
+    members: Members,
+    options: ControllerOptions,
+    clock: Clock,
+) -> AsyncIterator[None]:
+    """Run the controllers on the supervisor, which is stopped at the end."""
+    async with interpretation(informers, supervisor, recorders(COMPONENT), options.gates, clock) as interpreter:
+        scope = PropagationScope(SkippedApis(options.skipped_apis), options.skipped_namespaces)
+        context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency)
+        ControllerManager(context, members, options.selection, options.status, options.monitor).start(supervisor)
+        try:
+            yield
+        finally:
+            # Who asks the interpreter ends before it does: otherwise kinds would lose their customisations at the end.
+            await supervisor.stop()
