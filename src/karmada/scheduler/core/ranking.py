@@ -253,9 +253,11 @@ class _Mixed:
 
     def reach(self, share: int, fewest: int) -> Reach:
         """See `Members`."""
-        room, score, walked = _walk(self._own, share, fewest)
-        if walked >= fewest and room >= share and walked:
-            return Reach(room, score, walked)
+        room = score = walked = 0
+        if self._own:
+            room, score, walked = _walk(self._own, share, fewest)
+            if walked >= fewest and room >= share:
+                return Reach(room, score, walked)
         skipped = self._skipped
         for negative, name in self._entries:
             if name in skipped:

@@ -1,6 +1,6 @@
 """Which of the candidates are used, by the spread constraints."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import NamedTuple
 
@@ -87,10 +87,8 @@ def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | Constr
     if len(members) < constraint.min_groups:
         word = by if by != "label" else f"label {constraint.spread_by_label}"
         return _unmet(f"the number of feasible {word} is less than spreadConstraint.MinGroups")
-    groups = [
-        ClusterGroup(name, len(group), _weight(request, group, constraint.min_groups, fewest_clusters))
-        for name, group in members.items()
-    ]
+    weigh = _scales(request, constraint.min_groups, fewest_clusters)
+    groups = [ClusterGroup(name, len(group), weigh(group)) for name, group in members.items()]
     choice = grouping.choose(groups, constraint.min_groups, constraint.max_groups, fewest_clusters)
     if not choice.groups:
         return _unmet("the number of clusters is less than the cluster spreadConstraint.MinGroups")
@@ -106,11 +104,13 @@ def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | Constr
     )
 
 
-def _weight(request: Request, group: Members, fewest_groups: int, fewest_clusters: int) -> int:
+def _scales(request: Request, fewest_groups: int, fewest_clusters: int) -> Callable[[Members], int]:
+    """How groups are weighed for a request."""
+    replicas = request.spec.replicas
     if request.strategy is Strategy.DUPLICATED:
-        return grouping.duplicated_weight(group, request.spec.replicas)
-    share = -(-request.spec.replicas // max(1, fewest_groups))
-    return grouping.divided_weight(group, share, max(fewest_clusters, fewest_groups))
+        return lambda group: grouping.duplicated_weight(group, replicas)
+    share, fewest = -(-replicas // max(1, fewest_groups)), max(fewest_clusters, fewest_groups)
+    return lambda group: grouping.divided_weight(group, share, fewest)
 
 
 def _unmet(message: str) -> ConstraintUnmet:
