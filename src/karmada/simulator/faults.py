@@ -123,13 +123,12 @@ class Gate:
     async def until_broken(self, stream: WatchStream) -> AsyncGenerator[list[WatchEvent], None]:
         """The events of a watch until a fault ends it."""
         broken = asyncio.ensure_future(self._broken.wait())
+        following: asyncio.Future[list[WatchEvent] | None] = broken.get_loop().create_future()
         try:
             while True:
                 following = asyncio.ensure_future(anext(stream, None))
                 await asyncio.wait((following, broken), return_when=asyncio.FIRST_COMPLETED)
                 if not following.done():
-                    following.cancel()
-                    await asyncio.gather(following, return_exceptions=True)
                     raise errors.Unavailable("the connection broke: the member has a fault")
                 batch = following.result()
                 if batch is None:
@@ -138,7 +137,10 @@ class Gate:
                     await self._clock.sleep(1)
                 yield batch
         finally:
-            broken.cancel()
+            # The stream can be closed by its owner only when nobody waits for its next event any more.
+            for waiting in (following, broken):
+                waiting.cancel()
+            await asyncio.gather(following, broken, return_exceptions=True)
 
 
 class GatedTransport:
