@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from random import Random
 from typing import Any, TypeVar
 
+from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
 from karmada.machinery.controller import Controller, Result
@@ -21,6 +22,8 @@ from karmada.simulator.workloads.views import NODE, POD, Node, Pod
 K = TypeVar("K", bound=Hashable)
 OWNER = "owner"
 """Index of pods by the uid of their controller."""
+RETRIES = BackoffPolicy(initial=0.05, maximum=15.0, jitter=0.1)
+"""Short, as nobody waits for a simulation to recover."""
 STORM = 1000.0
 """Normal events per minute beyond which they are left out."""
 
@@ -70,6 +73,7 @@ class Workloads:
             workers=self.workers,
             needs=needs,
             clock=self.clock,
+            retries=RETRIES,
             random=Random(self.random.getrandbits(64)),
             **more,
         )

@@ -8,7 +8,7 @@ from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_
 from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject
-from karmada.simulator.workloads.conditions import with_condition, without_condition
+from karmada.simulator.workloads.conditions import find, with_condition, without_condition
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.kinds import REPLICA_SETS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, is_refusal, owner_name
@@ -131,7 +131,12 @@ def status_of(replica_set: JSONObject, pods: list[Pod], now: float, failure: Api
     status = {name: value for name, value in status.items() if value or name in _ALWAYS}
     conditions = old.get("conditions") or []
     if failure is not None and is_refusal(failure):
-        conditions = with_condition(conditions, "ReplicaFailure", "True", "FailedCreate", failure.message, stamp)
+        # Only the first refusal is told: each names another pod, and writing them all would never end.
+        conditions = (
+            conditions
+            if find(conditions, "ReplicaFailure")
+            else with_condition(conditions, "ReplicaFailure", "True", "FailedCreate", failure.message, stamp)
+        )
     elif failure is None and len(active) >= (spec.get("replicas") or 0):
         conditions = without_condition(conditions, "ReplicaFailure")
     if conditions:
