@@ -4,6 +4,8 @@ It enrols, then runs execution, work status and cluster status for its own clust
 and keeps a tunnel open where asked to. A restart in the middle of anything begins again from what is.
 """
 
+from collections.abc import Callable
+
 from karmada.agent.enrolment import enrol
 from karmada.agent.hub import HubTransport
 from karmada.agent.lease import LeaseKeeper
@@ -51,11 +53,20 @@ class OwnCluster:
 class Agent:
     """See the module."""
 
-    def __init__(self, hub: Transport, member: Transport, options: AgentOptions, *, clock: Clock = REAL) -> None:
+    def __init__(
+        self,
+        hub: Transport,
+        member: Transport,
+        options: AgentOptions,
+        *,
+        clock: Clock = REAL,
+        fence: Callable[[Transport], Transport] = lambda transport: transport,
+    ) -> None:
+        """`fence` makes a transport write only while this process leads."""
         self.options = options
         self._hub = hub
         self._clock = clock
-        self.client = Client(hub, field_manager="karmada-agent")
+        self.client = Client(fence(hub), field_manager="karmada-agent")
         self._connection = connection_of(options.cluster, member, clock)
         self._recorders: dict[str, EventRecorder] = {}
         self._supervisor: Supervisor | None = None

@@ -69,11 +69,12 @@ def _proxies(flags: argparse.Namespace) -> tuple[bytes, Sequence[str]] | None:
 
 def _storage(flags: argparse.Namespace, folder: Path) -> Storage:
     if flags.etcd_servers:
-        return _etcd(flags)
+        return etcd_storage(flags)
     return storage_at(flags.storage or f"sqlite://{(folder / 'karmada.db').absolute()}")
 
 
-def _etcd(flags: argparse.Namespace) -> Storage:
+def etcd_storage(flags: argparse.Namespace) -> Storage:
+    """The etcd that `--etcd-*` flags name."""
     from karmada.apiserver.storage.etcd import EtcdStorage
     from karmada.apiserver.storage.etcd.client import Tls
 

@@ -31,12 +31,16 @@ def kubectl_karmada() -> int:
 
 def agent() -> int:
     """karmada-agent."""
-    return _missing("karmada-agent")
+    from karmada.agent.main import main
+
+    return main()
 
 
 def aggregated_apiserver() -> int:
     """karmada-aggregated-apiserver."""
-    return _missing("karmada-aggregated-apiserver")
+    from karmada.aggregated.main import main
+
+    return main()
 
 
 def apiserver() -> int:
@@ -48,7 +52,9 @@ def apiserver() -> int:
 
 def controller_manager() -> int:
     """karmada-controller-manager."""
-    return _missing("karmada-controller-manager")
+    from karmada.controllers.main import main
+
+    return main()
 
 
 def descheduler() -> int:
