@@ -10,12 +10,15 @@ import gc
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 log = logging.getLogger(__name__)
 
 GRACE = 30.0
+SWITCH = 0.001
+"""Seconds after which a busy event loop lets another thread have the interpreter: a commit waits for no more."""
 COLLECTOR = (100_000, 50, 100)
 """Thresholds of the collector: caches are large and free of cycles, so looking through them often is wasted time."""
 
@@ -24,6 +27,7 @@ def run(main: Callable[[], Coroutine[Any, Any, None]]) -> int:
     """Run a program until it ends by itself, by a signal or by a failure; its exit code."""
     gc.set_threshold(*COLLECTOR)
     gc.freeze()
+    sys.setswitchinterval(SWITCH)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_supervised(main))
 

@@ -14,6 +14,7 @@ A row below `compacted` survives while it is the state some later change replace
 import os
 import sqlite3
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,23 +158,35 @@ def load(db: sqlite3.Connection) -> Snapshot:
 
 
 def append(db: sqlite3.Connection, rows: list[Row]) -> None:
-    """Write a batch; durable when this returns, without any effect when it raises."""
+    """Write a batch, in the order of revisions; durable when this returns, without any effect when it raises.
+
+    A few statements for the whole batch: each gives the interpreter lock away and has to win it back from the busy
+    event loop, so a statement per row would make commits slow just when there is much to do.
+    """
+    first = (rows[0].revision,)
     try:
         db.execute("BEGIN IMMEDIATE")
-        db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
-        kept = [(row.key, row.revision) for row in rows if not row.deleted]
-        gone = [(row.key,) for row in rows if row.deleted]
-        if kept:
-            db.executemany(
-                "INSERT INTO current VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision", kept
-            )
-        if gone:
-            db.executemany("DELETE FROM current WHERE key = ?", gone)
+        db.execute(_insert(len(rows)), [part for row in rows for part in row])
+        db.execute(_FORGET_CURRENT, first)
+        if not all(row.deleted for row in rows):
+            db.execute(_RECORD_CURRENT, first * 2)
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+@cache
+def _insert(rows: int) -> str:
+    return "INSERT INTO log VALUES " + ", ".join(["(?, ?, ?, ?, ?)"] * rows)
+
+
+_FORGET_CURRENT = "DELETE FROM current WHERE key IN (SELECT key FROM log WHERE revision >= ?)"
+_RECORD_CURRENT = (
+    "INSERT INTO current SELECT key, revision FROM log WHERE revision >= ? AND NOT deleted"
+    " AND revision IN (SELECT max(revision) FROM log WHERE revision >= ? GROUP BY key)"
+)
 
 
 def history(db: sqlite3.Connection, prefix: str, after: int, until: int) -> list[Change]:
