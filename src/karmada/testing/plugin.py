@@ -1,4 +1,4 @@
-"""The pytest plugin of the distribution: fixtures that give a test a Kubernetes API server in its own process.
+"""The pytest plugin of the distribution: fixtures that give a test an API server or a federation in its own process.
 
 Importing this module costs nothing: pytest loads it in every run of every project that has the distribution
 installed, so each fixture imports what it needs when it is first used.
@@ -6,6 +6,11 @@ installed, so each fixture imports what it needs when it is first used.
     async def test_my_controller(apiserver):
         async with apiserver() as server:
             client = Client(server.direct())
+
+    async def test_my_policy(federation):
+        async with federation(members=3) as world:
+            await world.apply(Path("policy.yaml"), Path("deployment.yaml"))
+            await world.eventually(lambda: world.placement("Deployment", "nginx"))
 
     def test_my_controller_under_faults(explore):
         explore(my_scenario, seed=7)
@@ -18,6 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from karmada.apiserver.server import ApiServer
+    from karmada.testing.federation import Federation
 
 
 @pytest.fixture
@@ -34,3 +40,11 @@ def explore() -> Callable[..., list[str]]:
     from karmada.testing.world import explore
 
     return explore
+
+
+@pytest.fixture
+def federation() -> "type[Federation]":
+    """Makes federations in memory: `async with federation(members=3) as world`; see docs/testing-policies.md."""
+    from karmada.testing.federation import Federation
+
+    return Federation

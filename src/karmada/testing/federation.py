@@ -1,0 +1,182 @@
+"""A whole federation inside a test: the control plane and simulated members in the test's own process, no sockets.
+
+    async with Federation(members=3) as federation:
+        await federation.apply(Path("policies/nginx.yaml"), deployment)
+        assert await federation.eventually(lambda: federation.placement("Deployment", "nginx")) == {"member1": 2}
+
+Everything is the product itself, on memory and direct transports: admission, controllers, scheduler, and members whose
+workloads come alive. Members are asked how they are several times a second, and a change counts at once, so that a
+test of what happens when one fails takes no longer than it has to.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+
+from karmada.api import yaml
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.names import binding_name
+from karmada.controllers.cluster_status import StatusOptions
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.client import Client
+from karmada.machinery.errors import ApiError
+from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
+from karmada.simulator.fleet import Fleet
+from karmada.simulator.member import Member
+from karmada.simulator.spec import FleetSpec, load, numbered
+from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
+
+T = TypeVar("T")
+Source = str | Path | JSONObject
+"""Manifests: a file, the text of one, or an object."""
+
+CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+MANAGER = "karmada-testing"
+PATIENCE = 15.0
+PAUSE = 0.01
+PROBING = StatusOptions(period=0.2, success_threshold=0, failure_threshold=0, probe_timeout=2.0)
+
+
+class FederationMember:
+    """One member as a test sees it."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+
+    @property
+    def client(self) -> Client:
+        """A client that works even while the member fails."""
+        return self._member.inside
+
+    async def get(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> JSONObject:
+        """Read an object of the member; raises NotFound."""
+        return await _get(self.client, api_version, kind, name, namespace)
+
+    def fail(self) -> None:
+        """Have the member's API server refuse connections, as after a power cut of its front."""
+        self._change(down=True)
+
+    def slow(self, milliseconds: int) -> None:
+        """Have every answer take that much longer."""
+        self._change(slow_milliseconds=milliseconds)
+
+    def recover(self) -> None:
+        """Have everything work again."""
+        self._change(down=False, hanging=False, slow_milliseconds=0, rejecting=0)
+
+    def _change(self, **changes: object) -> None:
+        self._member.gate.set(msgspec.structs.replace(self._member.faults, **changes))
+
+
+class Federation:
+    """See the module."""
+
+    def __init__(
+        self,
+        members: int = 3,
+        *,
+        fleet: FleetSpec | str | Path | None = None,
+        options: ControlPlaneOptions | None = None,
+    ) -> None:
+        """`fleet` describes members in detail, in place of `members` like those of `karmada up`."""
+        spec = fleet if isinstance(fleet, FleetSpec) else load(fleet) if fleet is not None else _prompt(members)
+        self._spec = spec
+        self._options = options or ControlPlaneOptions(status=PROBING)
+        self._stack = AsyncExitStack()
+        self.members: Mapping[str, FederationMember] = {}
+        self.hub: Client
+        """A client of the control plane, as its administrator."""
+
+    async def __aenter__(self) -> "Federation":
+        fleet = await self._stack.enter_async_context(Fleet(self._spec))
+
+        async def open_member(cluster: Cluster) -> Transport:
+            return fleet[cluster.metadata.name].transport()
+
+        plane = await self._stack.enter_async_context(ControlPlane(self._options, open_member))
+        self.hub = plane.client
+        self.members = {name: FederationMember(member) for name, member in fleet.items()}
+        for member in fleet.values():
+            await self.hub.resource(CLUSTERS).create(_cluster(member))
+        await self.eventually(self._all_ready)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def apply(self, *sources: Source) -> None:
+        """Create or change objects of the control plane, as `kubectl apply --server-side` does."""
+        for tree in (tree for source in sources for tree in manifests(source)):
+            served = await self.hub.mapper.of_kind(tree["apiVersion"], tree["kind"])
+            if served.namespaced and "namespace" not in tree["metadata"]:
+                tree = {**tree, "metadata": {**tree["metadata"], "namespace": "default"}}
+            await self.hub.resource(served.type).apply(tree, field_manager=MANAGER, force=True)
+
+    async def get(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> JSONObject:
+        """Read an object of the control plane; raises NotFound."""
+        return await _get(self.hub, api_version, kind, name, namespace)
+
+    async def placement(self, kind: str, name: str, namespace: str = "default") -> dict[str, int]:
+        """Where an object was scheduled, and with how many replicas; empty until it was."""
+        binding = await self.hub.resource(BINDINGS).get(binding_name(kind, name), namespace)
+        return {share["name"]: share.get("replicas", 0) for share in binding["spec"].get("clusters") or ()}
+
+    async def eventually(self, check: Callable[[], Awaitable[T]], seconds: float = PATIENCE) -> T:
+        """Ask until the answer is true; an assertion or an object that is not there yet counts as not yet."""
+        last: Any = None
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    try:
+                        found = await check()
+                        if found:
+                            return found
+                        last = found
+                    except (ApiError, AssertionError, KeyError) as error:
+                        last = error
+                    await asyncio.sleep(PAUSE)
+        except TimeoutError:
+            raise AssertionError(f"did not happen within {seconds:.0f} s; last: {last!r}") from None
+
+    async def _all_ready(self) -> bool:
+        clusters = (await self.hub.of(Cluster).list()).items
+        return all(is_ready(cluster) for cluster in clusters)
+
+
+def manifests(source: Source) -> Iterator[JSONObject]:
+    """The objects of a file, of its text, or the object given."""
+    if isinstance(source, dict):
+        yield source
+        return
+    text = source.read_text() if isinstance(source, Path) else source
+    yield from (tree for tree in yaml.load_all(text) if tree)
+
+
+async def _get(client: Client, api_version: str, kind: str, name: str, namespace: str) -> JSONObject:
+    served = await client.mapper.of_kind(api_version, kind)
+    return await client.resource(served.type).get(name, namespace if served.namespaced else "")
+
+
+def _cluster(member: Member) -> JSONObject:
+    spec = member.spec
+    said = {"provider": spec.provider, "region": spec.region, "zones": list(spec.zones)}
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": member.name, "labels": dict(spec.labels)},
+        "spec": {"syncMode": "Push"} | {key: value for key, value in said.items() if value},
+    }
+
+
+def _prompt(count: int) -> FleetSpec:
+    """Members whose containers are ready at once: a test has no use for the wait."""
+    members = tuple(msgspec.structs.replace(member, ready_seconds=0.0) for member in numbered(count).members)
+    return FleetSpec(members)

@@ -1,0 +1,79 @@
+"""The fixture people test their own policies with."""
+
+import pytest
+
+from karmada.machinery.errors import ApiError
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "nginx:1.25"}]}
+"""
+POLICY = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: web}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
+  placement:
+    clusterAffinity: {clusterNames: [member1, member2]}
+    replicaScheduling:
+      replicaSchedulingType: Divided
+      replicaDivisionPreference: Weighted
+      weightPreference:
+        staticWeightList:
+        - {targetCluster: {clusterNames: [member1]}, weight: 3}
+        - {targetCluster: {clusterNames: [member2]}, weight: 1}
+"""
+
+
+async def test_a_policy_is_tested_from_template_to_status(federation):
+    async with federation(members=3) as world:
+        await world.apply(DEPLOYMENT, POLICY)
+        placed = await world.eventually(lambda: world.placement("Deployment", "web"))
+        assert placed == {"member1": 3, "member2": 1}
+
+        async def all_ready():
+            return (await world.get("Deployment", "web"))["status"]["readyReplicas"] == 4
+
+        await world.eventually(all_ready)
+        assert (await world.members["member1"].get("Deployment", "web"))["spec"]["replicas"] == 3
+        with pytest.raises(ApiError, match="not found"):
+            await world.members["member3"].get("Deployment", "web")
+
+
+async def test_a_member_fails_and_recovers(federation):
+    async with federation(members=2) as world:
+
+        async def ready():
+            cluster = await world.get("Cluster", "member1", api_version="cluster.karmada.io/v1alpha1")
+            return next(c["status"] for c in cluster["status"]["conditions"] if c["type"] == "Ready")
+
+        async def is_not_ready():
+            return await ready() != "True"
+
+        async def is_ready():
+            return await ready() == "True"
+
+        world.members["member1"].fail()
+        await world.eventually(is_not_ready)
+        world.members["member1"].recover()
+        await world.eventually(is_ready)
+
+
+async def test_what_does_not_happen_is_told_with_the_last_answer(federation):
+    async with federation(members=1) as world:
+        with pytest.raises(AssertionError, match=r"did not happen within 0 s; last: NotFound"):
+            await world.eventually(lambda: world.get("Deployment", "absent"), seconds=0.05)
+
+
+async def test_a_misspelt_policy_is_refused_by_name(federation):
+    async with federation(members=1) as world:
+        with pytest.raises(ApiError, match="clusterAfinity"):
+            await world.apply(POLICY.replace("clusterAffinity", "clusterAfinity"))
