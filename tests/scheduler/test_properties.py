@@ -13,6 +13,7 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.policies import webster
 from karmada.scheduler.core import decide as deciding
 from karmada.scheduler.core.decide import decide
+from karmada.scheduler.core.grouping import ClusterGroup, choose
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Strategy, strategy_of
 from karmada.scheduler.core.room import Room, columns_of
 from karmada.scheduler.core.snapshot import Snapshot
@@ -140,6 +141,43 @@ def test_seats_are_handed_out_one_at_a_time(votes: dict[str, int], seats: int, a
     assert min(gains, default=0) >= 0
     if any(votes.values()):
         assert sum(after.values()) == seats + 1
+
+
+def all_combinations(groups: list[ClusterGroup], fewest: int, most: int, clusters: int) -> tuple[ClusterGroup, ...]:
+    """The best combination by looking at every one of them."""
+    ordered = sorted(groups, key=lambda group: (group.size, -group.weight, group.name))
+    found: list[tuple[ClusterGroup, ...]] = []
+
+    def extend(path: tuple[ClusterGroup, ...], begin: int) -> None:
+        if sum(group.size for group in path) >= clusters and fewest <= len(path) <= most:
+            found.append(tuple(sorted(path, key=lambda group: (-group.weight, group.name))))
+            return
+        for index in range(begin, len(ordered) if len(path) < most else 0):
+            extend((*path, ordered[index]), index + 1)
+            if len(ordered) == fewest:
+                return
+
+    extend((), 0)
+    found.sort(key=lambda path: (-sum(group.weight for group in path), -sum(group.size for group in path)))
+    best = found[0] if found else ()
+    for path in found:
+        if len(path) < len(best) and path == best[: len(path)]:
+            best = path
+    return best
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.sampled_from([0, 1, 2, 5, 3000])), min_size=1, max_size=7),
+    st.integers(0, 4),
+    st.integers(0, 6),
+    st.integers(0, 14),
+)
+def test_the_search_finds_what_looking_at_everything_finds(
+    figures: list[tuple[int, int]], fewest: int, most: int, clusters: int
+) -> None:
+    groups = [ClusterGroup(f"r{number}", *figure) for number, figure in enumerate(figures)]
+    assert choose(groups, fewest, most, clusters).groups == all_combinations(groups, fewest, most, clusters)
 
 
 @settings(max_examples=60)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from karmada.machinery.metrics import Histogram
@@ -9,6 +10,9 @@ from karmada.machinery.metrics import Histogram
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
+    from karmada.api.cluster.v1alpha1 import Cluster
+    from karmada.scheduler.core.framework import Framework
+    from karmada.scheduler.core.request import Request
     from karmada.scheduler.queue import SchedulingQueue
 
 _PREFIX = "karmada_scheduler_"
@@ -45,6 +49,21 @@ class SchedulerMetrics:
         """Of extension points, by point and result."""
         self.plugins = Durations()
         """Of plugins, by name, point and result."""
+
+    def sample(self, framework: "Framework", cluster: "Cluster", request: "Request") -> None:
+        """Run every plugin once and note how long it took."""
+        whole = perf_counter()
+        for plugin in framework.filters:
+            started = perf_counter()
+            result = "Success" if plugin.reject(cluster, request) is None else "Unschedulable"
+            self.plugins.observe(perf_counter() - started, plugin.name, "Filter", result)
+        self.points.observe(perf_counter() - whole, "Filter", "Success")
+        whole = perf_counter()
+        for scorer in framework.scorers:
+            started = perf_counter()
+            scorer.score(cluster, request)
+            self.plugins.observe(perf_counter() - started, scorer.name, "Score", "Success")
+        self.points.observe(perf_counter() - whole, "Score", "Success")
 
     def collect(self) -> Iterator["Metric"]:
         """All figures now."""

@@ -24,7 +24,7 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.scheduler.affected import AffinityIndex
 from karmada.scheduler.assumed import AssumedWorkloads
-from karmada.scheduler.core.decide import Estimates, decide, fitting_names
+from karmada.scheduler.core.decide import Estimates, decide, fitting_names, requests
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.need import Need, is_ours, need, versions_to_check
 from karmada.scheduler.core.rendering import event_message
@@ -43,6 +43,10 @@ DEFAULT_NAME = "default-scheduler"
 WRITERS = 16
 """Attempts under way at the same time; they wait for the API server, not for each other."""
 DEADLINE = 60.0
+RELEASE_PAUSE = 10.0
+"""Seconds between two looks at bindings without room because clusters report new figures."""
+SAMPLED = 64
+"""Every so many attempts each plugin is timed once."""
 _MARKS = (
     labels.PROPAGATION_POLICY_PERMANENT_ID,
     labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
@@ -101,8 +105,11 @@ class Scheduler:
         """The facts now."""
         self.decisions = DecisionRing()
         self.metrics = SchedulerMetrics(self.queue)
+        self._attempts = 0
         self._settled: dict[BindingKey, tuple[str, int]] = {}
         """The uid and generation each binding had after the scheduler's own last write."""
+        self._released_at = float("-inf")
+        self._releasing: asyncio.TimerHandle | None = None
         self._disturbed: set[BindingKey] = set()
         """The bindings that a cluster's change concerns since they were last looked at."""
         self._clusters.add_handler(self._clusters_changed)
@@ -123,6 +130,8 @@ class Scheduler:
                     group.create_task(self._work(), name=f"scheduler {number}")
         finally:
             self.queue.close()
+            if self._releasing is not None:
+                self._releasing.cancel()
 
     # What happens to clusters and bindings.
 
@@ -146,8 +155,18 @@ class Scheduler:
 
     def _room_changed(self) -> None:
         """Clusters report often; bindings without room are worth a look, but not at every report."""
-        if self.queue.parked:
-            self.queue.release()
+        if not self.queue.parked or self._releasing is not None:
+            return
+        pause = self._released_at + RELEASE_PAUSE - self._clock.monotonic()
+        if pause <= 0:
+            self._release()
+        else:
+            self._releasing = self._clock.call_later(pause, self._release)
+
+    def _release(self) -> None:
+        self._releasing = None
+        self._released_at = self._clock.monotonic()
+        self.queue.release()
 
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
@@ -262,9 +281,20 @@ class Scheduler:
         started = perf_counter()
         decision = decide(self.snapshot, binding, estimates, self.options.settings, self.options.framework)
         self.metrics.steps.observe(perf_counter() - started, "Schedule")
+        self._sample(binding)
         if isinstance(decision.outcome, Placed) and (self._peers is not None or self._assumed is not None):
             self._anticipate(key, with_clusters(binding, decision.outcome.clusters))
         return decision
+
+    def _sample(self, binding: Binding) -> None:
+        """Time the plugins now and then, on one cluster: answers are kept, so they run too rarely to time always."""
+        self._attempts += 1
+        cluster = next(iter(self.snapshot.clusters.values()), None)
+        if self._attempts % SAMPLED != 1 or cluster is None:
+            return
+        request = next(iter(requests(self.snapshot, binding, self.options.settings)), None)
+        if request is not None:
+            self.metrics.sample(self.options.framework, cluster, request)
 
     def _count_assumed(self, key: BindingKey) -> None:
         if self._assumed is not None:

@@ -3,17 +3,19 @@
 Every combination of groups that satisfies the constraints competes by its summed weight, then by its number of
 clusters, then by the order in which the search meets it; a combination that begins the winner and satisfies the
 constraints alone is preferred. Combinations grow exponentially: where any `fewest` groups will do the best ones are
-taken directly, and a search that exceeds its budget ends with the best combination met so far.
+taken directly, otherwise those that cannot win are skipped, and a search that still exceeds its budget ends with the
+best combination met so far.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import comb
 from typing import NamedTuple
 
 from karmada.scheduler.core.ranking import Members
 
 WEIGHT_UNIT = 1000
-SEARCH_BUDGET = 100_000
+SEARCH_BUDGET = 20_000
 """Steps of the search before it settles for what it has."""
 
 
@@ -52,44 +54,85 @@ def choose(groups: Sequence[ClusterGroup], fewest: int, most: int, clusters: int
     if 0 < fewest <= most and fewest < len(ordered) and sum(group.size for group in ordered[:fewest]) >= clusters:
         best = sorted(ordered, key=lambda group: (-group.weight, -group.size, group.name))[:fewest]
         return Choice(_by_weight(best), comb(len(ordered), fewest))
-    found = _search(ordered, fewest, most, clusters)
-    if not found:
-        return Choice((), 0)
-    ranked = sorted(found, key=lambda path: (-sum(g.weight for g in path), -sum(g.size for g in path)))
-    best_path = ranked[0]
-    for path in ranked[1:]:
-        if len(path) < len(best_path) and path == best_path[: len(path)]:
-            best_path = path
-    return Choice(best_path, len(found))
+    search = _Search(ordered, fewest, most, clusters)
+    search.run()
+    return Choice(search.shortest(_by_weight(search.best)), search.met)
 
 
-def _search(ordered: Sequence[ClusterGroup], fewest: int, most: int, clusters: int) -> list[tuple[ClusterGroup, ...]]:
-    """All minimal combinations in depth-first order, each by weight."""
-    found: list[tuple[ClusterGroup, ...]] = []
-    path: list[ClusterGroup] = []
-    budget = SEARCH_BUDGET
-    # With exactly as many groups as needed only the combination of all of them is looked at.
-    only_all = len(ordered) == fewest
+class _Search:
+    """Looks at minimal combinations in depth-first order and skips those that cannot win.
 
-    def extend(begin: int, size: int) -> None:
-        nonlocal budget
-        if size >= clusters and fewest <= len(path) <= most:
-            found.append(_by_weight(path))
+    A combination is complete as soon as it satisfies the constraints: what is longer is another combination's matter.
+    """
+
+    def __init__(self, ordered: Sequence[ClusterGroup], fewest: int, most: int, clusters: int) -> None:
+        self._ordered = ordered
+        self._fewest = fewest
+        self._most = most
+        self._clusters = clusters
+        # With exactly as many groups as needed only the combination of all of them is looked at.
+        self._only_all = len(ordered) == fewest
+        self._budget = SEARCH_BUDGET
+        self._heaviest: dict[int, list[int]] = {}
+        self._sizes = list(accumulate((group.size for group in reversed(ordered)), initial=0))
+        self._path: list[ClusterGroup] = []
+        self._rank = (-1, -1)
+        self.best: tuple[ClusterGroup, ...] = ()
+        self.met = 0
+
+    def run(self) -> None:
+        """Find the best combination."""
+        self._extend(0, 0, 0)
+
+    def shortest(self, best: tuple[ClusterGroup, ...]) -> tuple[ClusterGroup, ...]:
+        """The shortest beginning of the best combination that is a combination itself."""
+        return next((best[:length] for length in range(1, len(best)) if self._is_minimal(best[:length])), best)
+
+    def _extend(self, begin: int, size: int, weight: int) -> None:
+        path = self._path
+        if self._satisfied(size, len(path)):
+            self.met += 1
+            if (weight, size) > self._rank:
+                self._rank, self.best = (weight, size), tuple(path)
             return
-        if len(path) >= most:
+        if len(path) >= self._most:
             return
-        for index in range(begin, len(ordered)):
-            budget -= 1
-            if budget < 0:
+        for index in range(begin, len(self._ordered)):
+            self._budget -= 1
+            if self._budget < 0 or not self._can_win(index, size, weight):
                 return
-            path.append(ordered[index])
-            extend(index + 1, size + ordered[index].size)
+            group = self._ordered[index]
+            path.append(group)
+            self._extend(index + 1, size + group.size, weight + group.weight)
             path.pop()
-            if only_all:
+            if self._only_all:
                 return
 
-    extend(0, 0)
-    return found
+    def _satisfied(self, size: int, length: int) -> bool:
+        return size >= self._clusters and self._fewest <= length <= self._most
+
+    def _can_win(self, begin: int, size: int, weight: int) -> bool:
+        """Whether going on with groups from here may give more than the best so far; an equal comes too late."""
+        length = len(self._path)
+        smallest = max(1, self._ordered[begin].size)
+        more = max(self._fewest - length, -(-(self._clusters - size) // smallest))
+        more = min(more, self._most - length, len(self._ordered) - begin)
+        heaviest = self._heaviest.get(begin)
+        if heaviest is None:
+            weights = sorted((group.weight for group in self._ordered[begin:]), reverse=True)
+            heaviest = self._heaviest[begin] = list(accumulate(weights, initial=0))
+        return (weight + heaviest[more], size + self._sizes[more]) > self._rank
+
+    def _is_minimal(self, groups: tuple[ClusterGroup, ...]) -> bool:
+        """Whether groups satisfy the constraints together, and no beginning of them in search order does."""
+        chosen = set(groups)
+        size, sizes = 0, []
+        for group in self._ordered:
+            if group in chosen:
+                size += group.size
+                sizes.append(size)
+        *before, last = (self._satisfied(size, length) for length, size in enumerate(sizes, 1))
+        return last and not any(before)
 
 
 def _by_weight(groups: Sequence[ClusterGroup]) -> tuple[ClusterGroup, ...]:

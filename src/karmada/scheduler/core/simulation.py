@@ -45,22 +45,27 @@ class Simulation:
 
     def place(self, demand: Demand) -> bool:
         """Place as many of the replicas as fit; whether all did."""
+        return self._place(demand, 0) >= 0
+
+    def _place(self, demand: Demand, index: int) -> int:
+        """Place replicas from an entry on; the entry where the next one may fit, or -1 when not all did."""
         left = demand.replicas
-        index = 0
         while left > 0 and index < len(self._nodes):
             node = self._nodes[index]
-            index += 1
             if demand.nodes is not None and node.place not in demand.nodes:
+                index += 1
                 continue
             each = node.fits(demand.needs)
             if each <= 0:
+                index += 1
                 continue
             full = min(node.count, left // each)
             rest = left - full * each if full < node.count else 0
-            self._split(index - 1, node, full, each, rest, demand.needs)
-            index += (full > 0) + (rest > 0) + (full + (rest > 0) < node.count) - 1
+            self._split(index, node, full, each, rest, demand.needs)
             left -= full * each + rest
-        return left <= 0
+            # Behind the entries that are full now.
+            index += full > 0
+        return index if left <= 0 else -1
 
     def _split(self, index: int, node: _Nodes, full: int, each: int, rest: int, needs: Amounts) -> None:
         parts = []
@@ -81,9 +86,13 @@ class Simulation:
         """How many whole sets of demands can be placed one after another, up to a limit."""
         if not any(demand.replicas > 0 for demand in demands):
             return limit
+        # Nodes only fill up: what a demand did not fit into once it never fits into again.
+        starts = [0] * len(demands)
         for count in range(limit):
-            if not self.place_set(demands):
-                return count
+            for which, demand in enumerate(demands):
+                starts[which] = self._place(demand, starts[which])
+                if starts[which] < 0:
+                    return count
         return limit
 
     def _allowed(self, demand: Demand) -> Iterable[_Nodes]:
