@@ -109,6 +109,8 @@ class ApiServerOptions:
     """Further API groups that this process serves."""
     controllers: bool = True
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
+    default_accounts: bool = True
+    """Whether every namespace gets a service account `default`; of use only where pods run."""
     service_range: str = DEFAULT_RANGE
     """Where cluster IPs come from."""
     audit: Path | None = None
@@ -188,7 +190,12 @@ class ApiServer:
         self._controllers: list[Controller] = [
             NamespaceController(self.context),
             GarbageCollector(self.context),
-            ServiceAccounts(self.context, self.identity, lambda: self.identity.authority.certificate_pem),
+            ServiceAccounts(
+                self.context,
+                self.identity,
+                lambda: self.identity.authority.certificate_pem,
+                defaults=options.default_accounts,
+            ),
             ClusterRoleAggregation(self.context),
             CertificateController(self.context, self.identity),
             Expiry(self.context),

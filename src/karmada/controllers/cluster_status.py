@@ -26,9 +26,11 @@ from karmada.machinery.errors import ApiError, NotFound, Timeout, Unavailable
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.thresholds import ReadinessThreshold
 
 COMPONENT = "cluster-status-controller"
+DEFINITIONS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 COLLECTION_FAILED = "StatusCollectionFailed"
 READY_MESSAGE = "cluster is healthy and ready to accept workloads"
 
@@ -66,6 +68,7 @@ class ClusterStatusController:
         self._commit = Committer(context.client.of(Cluster))
         self._recorder = context.recorder(COMPONENT)
         self._threshold = ReadinessThreshold(options.success_threshold, options.failure_threshold)
+        self._definitions: dict[str, Informer[JSONObject]] = {}
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
@@ -81,6 +84,7 @@ class ClusterStatusController:
         cluster = self._clusters.get(name)
         if cluster is None:
             self._threshold.forget(name)
+            self._definitions.pop(name, None)
             await self._members.forget(name)
             return DONE
         if not self._members.concerns(cluster) or finalizers.CLUSTER not in cluster.metadata.finalizers:
@@ -93,10 +97,22 @@ class ClusterStatusController:
             )
             await self._write(cluster, health, None)
             return RequeueAfter(self._options.period)
+        self._follow_definitions(member)
         health = await self._probe(member)
         collected = await self._collect(member, cluster) if health.status == "True" else None
         await self._write(cluster, health, collected)
         return RequeueAfter(self._options.period)
+
+    def _follow_definitions(self, member: Member) -> None:
+        """Look again as soon as a kind that was sent there is served: what is of that kind waits for it."""
+        informer = member.managed(DEFINITIONS)
+        if self._definitions.get(member.name) is not informer:
+            self._definitions[member.name] = informer
+            informer.add_handler(lambda changes: self._definitions_changed(member.name, changes))
+
+    def _definitions_changed(self, cluster: str, changes: list[Change[JSONObject]]) -> None:
+        if not all(change.initial for change in changes):
+            self.controller.enqueue(cluster)
 
     async def _probe(self, member: Member) -> Health:
         try:

@@ -38,7 +38,9 @@ _ANY = "*"
 
 
 def needs(item: Item[ResourceBinding]) -> Iterable[str]:
-    """Index function of bindings: the objects they depend on."""
+    """Index function of bindings: the objects they depend on. The record outlives the wish to propagate them."""
+    if not item.value.spec.propagate_deps:
+        return ()
     return {_slot(d.api_version, d.kind, d.namespace, d.name or _ANY) for d in _recorded(item.value)}
 
 
@@ -241,8 +243,7 @@ def _recording(binding: ResourceBinding, dependencies: list[DependentObjectRefer
 
 def _released(binding: ResourceBinding) -> ResourceBinding:
     metadata = without_finalizer(binding.metadata, finalizers.BINDING_DEPENDENCIES)
-    noted = {key: value for key, value in metadata.annotations.items() if key != annotations.DEPENDENCIES}
-    return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(metadata, annotations=noted))
+    return msgspec.structs.replace(binding, metadata=metadata)
 
 
 def _wanted(attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> bool:

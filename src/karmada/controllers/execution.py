@@ -55,7 +55,7 @@ class ExecutionController:
         self._commit = Committer(context.client.of(Work))
         self._recorder = context.recorder(COMPONENT)
         self._versions = AppliedVersions()
-        self._followed: set[tuple[str, GroupVersionResource]] = set()
+        self._followed: dict[tuple[str, GroupVersionResource], Informer[JSONObject]] = {}
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -207,8 +207,9 @@ class ExecutionController:
         served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
         informer = member.managed(served.type)
         follow = (member.name, served.type)
-        if follow not in self._followed:
-            self._followed.add(follow)
+        if self._followed.get(follow) is not informer:
+            # Another informer than before belongs to another connection: the member has a new address or credential.
+            self._followed[follow] = informer
             informer.add_handler(lambda changes: self._member_changed(follow, changes))
         await informer.synced()
         return member.client.encoded(served.type), informer

@@ -37,7 +37,7 @@ class WorkStatusController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Work))
         self._recorder = context.recorder(COMPONENT)
-        self._followed: set[tuple[str, GroupVersionResource]] = set()
+        self._followed: dict[tuple[str, GroupVersionResource], Informer[JSONObject]] = {}
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -130,8 +130,8 @@ class WorkStatusController:
         return word.capitalize()
 
     def _follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
-        if (cluster, type_) not in self._followed:
-            self._followed.add((cluster, type_))
+        if self._followed.get((cluster, type_)) is not informer:
+            self._followed[cluster, type_] = informer
             informer.add_handler(self._member_changed)
 
     def _member_changed(self, changes: list[Change[JSONObject]]) -> None:

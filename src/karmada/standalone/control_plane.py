@@ -77,6 +77,7 @@ class ControlPlane:
                     KarmadaAdmission(self._lookup, options.gates, allow_no_execute=options.allow_no_execute),
                 ],
                 apis=[self.clusters.local],
+                default_accounts=False,
                 now=options.clock.now,
             )
         )

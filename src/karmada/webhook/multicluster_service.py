@@ -14,7 +14,9 @@ _TYPES = ("CrossCluster", "LoadBalancer")
 def mutate_multicluster_service(review: Review) -> None:
     """Complete a MultiClusterService."""
     decoded(review.object, MultiClusterService)
-    review.object.setdefault("spec", {}).setdefault("range", {})
+    spec = review.object.setdefault("spec", {})
+    spec.setdefault("range", {})
+    spec.setdefault("types", None)
     review.object.setdefault("status", {}).setdefault("loadBalancer", {})
     if review.operation is not Operation.CREATE:
         return

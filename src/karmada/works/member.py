@@ -28,7 +28,6 @@ _BOOKKEEPING_ANNOTATIONS = (
     annotations.TEMPLATE_GENERATION,
     annotations.WORK_NAMESPACE,
     annotations.WORK_NAME,
-    annotations.CONFLICT_RESOLUTION,
     annotations.RESOURCE_BINDING_NAMESPACE,
     annotations.RESOURCE_BINDING_NAME,
     annotations.CLUSTER_RESOURCE_BINDING_NAME,
@@ -91,7 +90,8 @@ def is_unchanged(final: JSONObject, observed: JSONObject) -> bool:
 
 
 def released(observed: JSONObject) -> JSONObject:
-    """The object without any trace of Karmada, for one that stays when its Work goes."""
+    """The object without Karmada's bookkeeping, for one that stays when its Work goes. How conflicts are resolved is
+    a wish, not bookkeeping, and stays."""
     metadata = dict(observed.get("metadata") or {})
     _drop_all(metadata, "labels", _BOOKKEEPING_LABELS)
     _drop_all(metadata, "annotations", _BOOKKEEPING_ANNOTATIONS)

@@ -1,4 +1,4 @@
-"""Every namespace has a service account `default`; secrets of type service-account-token get their token."""
+"""Namespaces get a service account `default`, where that is wanted; secrets of type service-account-token their token."""
 
 import base64
 from collections.abc import Callable
@@ -33,7 +33,11 @@ class _Key(NamedTuple):
 class ServiceAccounts:
     """Makes default accounts and fills token secrets."""
 
-    def __init__(self, context: Context, identity: Identity, authority: Callable[[], bytes]) -> None:
+    def __init__(
+        self, context: Context, identity: Identity, authority: Callable[[], bytes], *, defaults: bool = True
+    ) -> None:
+        """Without `defaults` namespaces get no account of their own."""
+        self._defaults = defaults
         self._context = context
         self._store = context.store
         self._identity = identity
@@ -80,7 +84,7 @@ class ServiceAccounts:
 
     async def _ensure_default(self, namespace: str) -> None:
         item = self._store.get(_NAMESPACES, "", namespace)
-        if item is None or _DELETED_MARK in item.body:
+        if not self._defaults or item is None or _DELETED_MARK in item.body:
             return
         if self._store.get(_ACCOUNTS, namespace, "default") is None:
             await self._accounts.create(_ACCOUNTS, namespace, {"metadata": {"name": "default"}})

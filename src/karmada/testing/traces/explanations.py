@@ -2,4 +2,19 @@
 
 from karmada.testing.traces.comparing import Explanation
 
-EXPLANATIONS: list[Explanation] = []
+EXPLANATIONS: list[Explanation] = [
+    Explanation(
+        "members are written fewer times, so the generation that their objects report is lower",
+        r"/(manifestStatuses|aggregatedStatus)/[^/]+(/[^/]+)?/status/generation$",
+    ),
+    Explanation(
+        "simulated kubelets report what real ones do: container and image IDs, host addresses, sandbox condition",
+        r"/status/(podIP|hostIPs|containerStatuses/.*/(containerID|imageID)|conditions/.type=PodReadyToStartContainers.)",
+    ),
+    Explanation(
+        "a policy keeps a field that was set to its zero value; Karmada's webhook drops it",
+        r"(Propagation|Override)Policy\.policy\.karmada\.io [^ ]*/spec/\w+$",
+        expected=r"^<absent>$",
+        found=r"^(false|0|\"\")$",
+    ),
+]

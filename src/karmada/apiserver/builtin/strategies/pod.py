@@ -147,11 +147,19 @@ def warnings(spec: JSONObject, path: str) -> list[str]:
     return texts
 
 
+def _prepare_status(pod: JSONObject, old: JSONObject) -> None:
+    """The quality of service is fixed when the pod is made, and whoever reports its status may leave it out."""
+    quality = (old.get("status") or {}).get("qosClass")
+    if quality:
+        pod.setdefault("status", {}).setdefault("qosClass", quality)
+
+
 STRATEGY = strategy(
     default_pod,
     _validate,
     generation=True,
     prepare_create=_prepare_create,
+    prepare_status=_prepare_status,
     validate_status=_validate_status,
     graceful_seconds=lambda pod: int((pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0),
     selectable=(
