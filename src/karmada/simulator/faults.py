@@ -120,9 +120,14 @@ class Gate:
         """A transport behind this gate."""
         return GatedTransport(self, inner)
 
-    async def until_broken(self, stream: WatchStream) -> AsyncGenerator[list[WatchEvent], None]:
+    @property
+    def breaks(self) -> asyncio.Event:
+        """Set when what is open now breaks."""
+        return self._broken
+
+    async def until_broken(self, stream: WatchStream, breaks: asyncio.Event) -> AsyncGenerator[list[WatchEvent], None]:
         """The events of a watch until a fault ends it."""
-        broken = asyncio.ensure_future(self._broken.wait())
+        broken = asyncio.ensure_future(breaks.wait())
         following: asyncio.Future[list[WatchEvent] | None] = broken.get_loop().create_future()
         try:
             while True:
@@ -163,8 +168,9 @@ class GatedTransport:
     async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
         """Pass on; faults end the stream."""
         await self._gate.pass_through()
+        breaks = self._gate.breaks
         async with self._inner.watch(request) as stream:
-            events = self._gate.until_broken(stream)
+            events = self._gate.until_broken(stream, breaks)
             try:
                 yield events
             finally:

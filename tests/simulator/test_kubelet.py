@@ -1,0 +1,139 @@
+"""What becomes of containers: readiness, crashes, images that are missing, nodes that die."""
+
+import pytest
+from tests.simulator.conftest import deployment, template
+
+from karmada.simulator.behaviour import Fate, ImageRule
+from karmada.simulator.workloads.kinds import DEPLOYMENTS, LEASES, NODES, PODS
+
+
+def pod(image="nginx", **spec):
+    made = template({"app": "x"}, image, **spec)
+    return {"apiVersion": "v1", "kind": "Pod", **made, "metadata": {"name": "p", "namespace": "default"}}
+
+
+async def container(actor):
+    return (await actor.status(PODS, "p"))["containerStatuses"][0]
+
+
+def test_a_container_is_ready_after_its_time(act):
+    async def scene(actor):
+        actor.member.behaviour.set_rule(ImageRule("*slow*", seconds=10))
+        await actor.create(PODS, pod("slow:1"))
+        await actor.clock.sleep(5)
+        status = await actor.status(PODS, "p")
+        assert (status["phase"], status["containerStatuses"][0]["ready"]) == ("Running", False)
+        ready = next(c for c in status["conditions"] if c["type"] == "Ready")
+        assert (ready["status"], ready["reason"]) == ("False", "ContainersNotReady")
+        assert ready["message"] == "containers with unready status: [c]"
+        await actor.clock.sleep(6)
+        assert (await container(actor))["ready"]
+
+    act(scene)
+
+
+def test_a_crashing_container_is_restarted_with_growing_pauses(act):
+    async def scene(actor):
+        await actor.create(PODS, pod("crash:1"))
+        await actor.clock.sleep(2)
+        status = await container(actor)
+        assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+        assert status["lastState"]["terminated"]["exitCode"] == 1
+        counts = []
+        for _ in range(5):
+            counts.append((await container(actor))["restartCount"])
+            await actor.clock.sleep(30)
+        assert counts == sorted(counts)
+        assert 3 <= counts[-1] <= 5
+        actor.member.behaviour.drop_rule("*crash*")
+        await actor.clock.sleep(200)
+        assert (await container(actor))["ready"]
+
+    act(scene)
+
+
+def test_a_missing_image_is_not_pulled_until_it_is_there(act):
+    async def scene(actor):
+        await actor.create(PODS, pod("missing:1"))
+        await actor.clock.sleep(2)
+        assert (await actor.status(PODS, "p"))["phase"] == "Pending"
+        assert (await container(actor))["state"]["waiting"]["reason"] == "ImagePullBackOff"
+        actor.member.behaviour.drop_rule("*missing*")
+        await actor.clock.sleep(2)
+        assert (await container(actor))["ready"]
+
+    act(scene)
+
+
+@pytest.mark.parametrize(
+    ("command", "policy", "phase"),
+    [
+        pytest.param(["true"], "Never", "Succeeded", id="success"),
+        pytest.param(["sh", "-c", "exit 2"], "Never", "Failed", id="failure"),
+        pytest.param(["sleep", "infinity"], "Never", "Running", id="endless"),
+        pytest.param(["sh", "-c", "exit 2"], "OnFailure", "Running", id="tried again"),
+        pytest.param(["/bin/my-server", "--port", "80"], "Always", "Running", id="somebody's own program"),
+    ],
+)
+def test_the_command_decides_how_a_pod_ends(act, command, policy, phase):
+    async def scene(actor):
+        await actor.create(PODS, pod("busybox", restartPolicy=policy, container={"command": command}))
+        await actor.clock.sleep(3)
+        assert (await actor.status(PODS, "p"))["phase"] == phase
+
+    act(scene)
+
+
+def test_a_deleted_pod_goes_at_once(act):
+    async def scene(actor):
+        await actor.create(PODS, pod())
+        await actor.clock.sleep(1)
+        await actor.delete(PODS, "p")
+        await actor.clock.sleep(1)
+        assert not await actor.exists(PODS, "p")
+
+    act(scene)
+
+
+def test_pods_leave_a_node_that_died_and_run_elsewhere(act):
+    async def scene(actor):
+        await actor.create(DEPLOYMENTS, deployment(replicas=3))
+        await actor.available("web", 3)
+        actor.member.set_node_down("m-node-1")
+        await actor.clock.sleep(60)
+        node = await actor.get(NODES, "m-node-1", "")
+        ready = next(c for c in node["status"]["conditions"] if c["type"] == "Ready")
+        assert (ready["status"], ready["reason"]) == ("Unknown", "NodeStatusUnknown")
+        assert {t["key"] for t in node["spec"]["taints"]} == {"node.kubernetes.io/unreachable"}
+        await actor.clock.sleep(300)
+        active = [p for p in await actor.pods() if "deletionTimestamp" not in p["metadata"]]
+        assert len(active) == 3
+        assert "m-node-1" not in {p["spec"]["nodeName"] for p in active}
+        actor.member.set_node_down("m-node-1", down=False)
+        await actor.clock.sleep(5)
+        node = await actor.get(NODES, "m-node-1", "")
+        assert not node["spec"].get("taints")
+        assert all("deletionTimestamp" not in p["metadata"] for p in await actor.pods())
+
+    act(scene)
+
+
+def test_nodes_renew_their_leases(act):
+    async def scene(actor):
+        await actor.clock.sleep(15)
+        before = {one["metadata"]["name"]: one["spec"]["renewTime"] for one in await actor.items(LEASES)}
+        assert set(before) == {"m-node-1", "m-node-2", "m-node-3"}
+        await actor.clock.sleep(12)
+        after = {one["metadata"]["name"]: one["spec"]["renewTime"] for one in await actor.items(LEASES)}
+        assert all(after[name] > before[name] for name in before)
+
+    act(scene)
+
+
+def test_the_first_rule_that_matches_decides():
+    from karmada.simulator.behaviour import Behaviour
+
+    behaviour = Behaviour()
+    behaviour.set_rule(ImageRule("*broken*", Fate.CRASH))
+    assert behaviour.of("registry/broken:1").fate is Fate.CRASH
+    assert behaviour.of("registry/fine:1").fate is Fate.READY

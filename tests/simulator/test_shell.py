@@ -1,0 +1,51 @@
+"""The tiny shell of simulated containers."""
+
+import pytest
+
+from karmada.simulator.shell import ENDLESS, Surroundings, is_known, run
+
+HERE = Surroundings("web-1", {"A": "1"}, {"/etc/hostname": "web-1\n"}, "from stdin")
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "code"),
+    [
+        pytest.param(["hostname"], "web-1\n", 0, id="hostname"),
+        pytest.param(["env"], "A=1\n", 0, id="env"),
+        pytest.param(["cat", "/etc/hostname"], "web-1\n", 0, id="cat"),
+        pytest.param(["cat"], "from stdin", 0, id="cat without a file"),
+        pytest.param(["cat", "/nothing"], "", 1, id="cat of nothing"),
+        pytest.param(["echo", "a", "b"], "a b\n", 0, id="echo"),
+        pytest.param(["sh", "-c", "echo $A ${A} '$A' \"$A\""], "1 1 $A 1\n", 0, id="variables and quotes"),
+        pytest.param(["sh", "-c", "B=2; echo $B"], "2\n", 0, id="assignment"),
+        pytest.param(["sh", "-c", "false || echo no; true && echo yes"], "no\nyes\n", 0, id="and, or"),
+        pytest.param(["sh", "-c", "echo a > /dev/null; echo b 2>&1"], "b\n", 0, id="redirection"),
+        pytest.param(["sh", "-c", "echo before; exit 7; echo after"], "before\n", 7, id="exit"),
+        pytest.param(["sh", "-c", "nonsense"], "", 127, id="unknown command"),
+        pytest.param(["printf", "%s\\n", "x"], "x\n", 0, id="printf"),
+    ],
+)
+def test_commands_do_what_they_say(command, output, code):
+    outcome = run(command, HERE)
+    assert (outcome.output, outcome.code) == (output, code)
+
+
+@pytest.mark.parametrize(
+    ("script", "seconds"),
+    [
+        ("sleep 5", 5),
+        ("sleep 1m; sleep 0.5", 60.5),
+        ("sleep infinity; echo never", ENDLESS),
+        ("tail -f /dev/null", ENDLESS),
+    ],
+)
+def test_sleeping_takes_time(script, seconds):
+    outcome = run(["sh", "-c", script], HERE)
+    assert outcome.seconds == seconds
+    assert outcome.output == ""
+
+
+def test_programs_of_others_are_not_known():
+    assert not is_known(["nginx", "-g", "daemon off;"])
+    assert not is_known([])
+    assert is_known(["/bin/sh", "-c", "echo"])
