@@ -11,6 +11,7 @@ them to lead.
 """
 
 import asyncio
+import logging
 import os
 import socket
 from argparse import Namespace
@@ -34,6 +35,8 @@ from karmada.machinery.transport import Transport
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
         for host, port in addresses:
             # One door per address; they share what they show.
             opened = replace(door)
-            await opened.listen(host, port)
+            log.info("health and metrics at http://%s:%d", host, await opened.listen(host, port))
             stack.push_async_callback(opened.close)
         if not getattr(flags, "leader_elect", False):
             await _work(client, door, registry, lambda other: other, body)

@@ -178,7 +178,9 @@ class LeaderElector:
         was_leader, self._renewed_at = self.leads, float("-inf")
         if not was_leader or self._seen is None:
             return
-        spec = dict(self._seen.get("spec") or {}) | {"holderIdentity": "", "leaseDurationSeconds": 1}
+        spec = dict(self._seen.get("spec") or {}) | {"leaseDurationSeconds": 1}
+        # Absent, not empty: servers refuse a holder without a name.
+        spec.pop("holderIdentity", None)
         try:
             await self._leases.update(self._seen | {"spec": spec})
         except ApiError as error:

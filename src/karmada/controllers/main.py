@@ -1,0 +1,48 @@
+"""karmada-controller-manager as a program."""
+
+import logging
+import sys
+from collections.abc import Sequence
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.controllers.composition import Recorders, controllers
+from karmada.controllers.flags import PROGRAM, options_of, parser, without_effect
+from karmada.machinery.clock import REAL
+from karmada.machinery.component import Process, run_component
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.transport import Transport
+from karmada.membership.access import SecretAccess
+from karmada.membership.connections import PushMembers
+
+log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the controllers; the exit code."""
+    flags = parser().parse(argv)
+    options = options_of(flags)
+
+    async def body(process: Process) -> None:
+        access = SecretAccess(process.client, agent=PROGRAM)
+
+        async def open_member(cluster: Cluster) -> Transport:
+            # A former leader must not touch members either.
+            return process.fence(await access(cluster))
+
+        client, supervisor = process.client, process.supervisor
+        members = PushMembers(open_member, REAL)
+        try:
+            informers = InformerFactory(client, supervisor)
+            recorders = Recorders(client, supervisor, REAL)
+            async with controllers(client, informers, supervisor, recorders, members, options, REAL):
+                for sentence in without_effect(flags, supervisor.running):
+                    log.warning("%s", sentence)
+                await supervisor.wait()
+        finally:
+            await members.close()
+
+    return run_component(flags, PROGRAM, body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""A control plane as in production, on loopback: API servers behind HTTPS here, every component its own process."""
+
+import asyncio
+import signal
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from karmada.aggregated.api import ClusterApi
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.crd.definition import definitions
+from karmada.api.feature_gates import DEFAULTS
+from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.client import Client
+from karmada.machinery.errors import NotFound
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership import installation
+from karmada.membership.join import join
+from karmada.membership.registration import Description
+from karmada.standalone.admission import KarmadaAdmission
+from karmada.standalone.lookup import ClientLookup
+
+CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
+POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+QUICK = ("--cluster-status-update-frequency=1s", "--cluster-success-threshold=0s", "--cluster-failure-threshold=0s")
+SHORT_LEASE = (
+    "--leader-elect-lease-duration=2s",
+    "--leader-elect-renew-deadline=1500ms",
+    "--leader-elect-retry-period=200ms",
+)
+
+
+class Program:
+    """One component, started from its console script's function."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self.process = process
+        self._log = log
+
+    @property
+    def said(self) -> str:
+        """What it logged."""
+        return self._log.read_text()
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        async with asyncio.timeout(30):
+            return await self.process.wait()
+
+
+class Engine:
+    """The API servers, and a way to start programs on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = AsyncExitStack()
+        self._started = 0
+        lookup = ClientLookup()
+        clusters = ClusterApi()
+        self.server = ApiServer(
+            ApiServerOptions(admission=[*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)], apis=[clusters.local])
+        )
+        self.hub = lookup.client = Client(self.server.direct(ADMIN))
+        clusters.connect(self.hub)
+        self.members: dict[str, Client] = {}
+        self.kubeconfig = folder / "karmada.kubeconfig"
+
+    async def __aenter__(self) -> "Engine":
+        await self._stack.enter_async_context(self.server)
+        for definition in definitions():
+            await self.hub.resource(CRDS).create(definition)
+        for name in ("karmada-system", "karmada-cluster"):
+            await self.hub.resource(NAMESPACES).create(namespace(name))
+        await installation.install(self.hub)
+        port = await self.server.listen()
+        authority = self.server.identity.authority
+        certificate, key = authority.issue_client("system:admin", ["system:masters"])
+        config = kubeconfig(f"https://127.0.0.1:{port}", authority.certificate_pem, certificate=certificate, key=key)
+        write_kubeconfig(self.kubeconfig, config)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def add_member(self, name: str) -> Client:
+        """A member API server behind HTTPS, joined."""
+        server = await self._stack.enter_async_context(ApiServer())
+        port = await server.listen()
+        member = self.members[name] = Client(server.direct(ADMIN))
+        await join(member, self.hub, Description(name, f"https://127.0.0.1:{port}"))
+        return member
+
+    async def start(self, script: str, *flags: str) -> Program:
+        """Start a component; it is ended with the world."""
+        self._started += 1
+        log = self._folder / f"{script}-{self._started}.log"
+        arguments = [f"--kubeconfig={self.kubeconfig}", "--health-probe-bind-address=127.0.0.1:0", *flags]
+        arguments.insert(1, "--metrics-bind-address=0")
+        code = f"import sys; from karmada.cli.entry import {script}; sys.exit({script}())"
+        with log.open("wb") as file:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", code, *arguments, stdout=file, stderr=file
+            )
+        program = Program(process, log)
+        self._stack.push_async_callback(program.end)
+        return program
+
+    async def ready(self) -> None:
+        """Wait until all members are."""
+
+        async def look() -> bool:
+            found = (await self.hub.of(Cluster).list()).items
+            return len(found) == len(self.members) and all(is_ready(cluster) for cluster in found)
+
+        await eventually(look)
+
+    async def holder(self, lease: str) -> str:
+        """Who leads a component."""
+        found = await self.hub.resource(LEASES).get(lease, "karmada-system")
+        return str(found["spec"].get("holderIdentity") or "")
+
+
+class Counting:
+    """Counts what happens to a collection from now on, by event and object."""
+
+    def __init__(self, client: Client, type_: GroupVersionResource) -> None:
+        self._resource = client.resource(type_)
+        self.seen: Counter[tuple[str, str]] = Counter()
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Counting":
+        version = (await self._resource.list()).resource_version
+        self._task = asyncio.get_running_loop().create_task(self._follow(version))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._task is not None
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _follow(self, version: str) -> None:
+        async with self._resource.watch(resource_version=version) as stream:
+            async for batch in stream:
+                for change in batch:
+                    self.seen[change.type, change.object["metadata"]["name"]] += 1
+
+
+async def eventually(check: Callable[[], Awaitable[Any]], patience: float = 60.0) -> Any:
+    """The first answer of a check that is true."""
+    last: Exception | None = None
+    try:
+        async with asyncio.timeout(patience):
+            while True:
+                try:
+                    found = await check()
+                    if found:
+                        return found
+                except (NotFound, KeyError) as error:
+                    last = error
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(f"did not happen; last: {last!r}") from None
+
+
+def namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def deployment(name: str, replicas: int = 2) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "nginx:1.25"}]},
+            },
+        },
+    }
+
+
+POLICY = {
+    "apiVersion": "policy.karmada.io/v1alpha1",
+    "kind": "PropagationPolicy",
+    "metadata": {"name": "everything", "namespace": "default"},
+    "spec": {
+        "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
+        "placement": {"clusterAffinity": {"clusterNames": ["member1", "member2"]}},
+    },
+}
