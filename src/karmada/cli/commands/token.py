@@ -42,10 +42,9 @@ async def show(session: Session, flags: Values) -> None:
 
     scope = Scope(SPACE, fields=f"type={tokens.TYPE}")
     found: list[dict[str, Any]] = (await session.hub(flags).client.resource(SECRETS).list(scope)).items
-    rows = [["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"]]
-    for secret in sorted(found, key=lambda secret: str(secret["metadata"]["name"])):
-        rows.append(tokens.row(secret, time.time()))
-    session.out.write(aligned(rows))
+    ordered = sorted(found, key=lambda secret: str(secret["metadata"]["name"]))
+    header = ["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"]
+    session.out.write(aligned([header, *(tokens.row(secret, time.time()) for secret in ordered)]))
 
 
 async def delete(session: Session, flags: Values) -> None:

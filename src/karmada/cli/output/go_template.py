@@ -306,11 +306,9 @@ def _printf(form: str, *values: Any) -> str:
 
 def _exists(value: Any, *keys: Any) -> bool:
     for key in keys:
-        if (isinstance(value, dict) and key in value) or (
-            isinstance(value, list) and isinstance(key, int) and key < len(value)
-        ):
+        try:
             value = value[key]
-        else:
+        except (KeyError, IndexError, TypeError):
             return False
     return True
 

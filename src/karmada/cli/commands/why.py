@@ -1,0 +1,70 @@
+"""`karmadactl why`: from the template to its members, up to the first broken link."""
+
+from karmada.cli import common_flags as common
+from karmada.cli.command import Command
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.kinds import Wanted
+from karmada.cli.reading import check_known, cluster_names, namespace_of
+from karmada.cli.session import Session
+
+
+async def run(session: Session, flags: Values) -> int:
+    """Explain; the exit status is 1 where something is broken, so that scripts can ask too."""
+    wanted = await one_wanted(session, flags)
+    hub = session.hub(flags)
+    if flags.cluster:
+        check_known(flags.cluster, await cluster_names(hub))
+    from karmada.cli.why.chain import chain
+    from karmada.cli.why.facts import read
+    from karmada.cli.why.show import as_data, as_text
+
+    namespace = namespace_of(hub, flags, wanted.kind)
+    facts = await read(session, flags, wanted.kind, namespace, wanted.name)
+    links = chain(facts, flags.cluster)
+    where = f" in namespace {namespace}" if namespace else ""
+    title = f"{wanted.kind.kind} {wanted.name}{where}"
+    match flags.output:
+        case "":
+            session.out.write(as_text(session, title, links))
+        case "json":
+            import orjson
+
+            session.print(orjson.dumps(as_data(title, links), option=orjson.OPT_INDENT_2).decode())
+        case "yaml":
+            from karmada.api import yaml
+
+            session.out.write(yaml.dump(as_data(title, links)))
+        case _:
+            raise CommandError("--output is json or yaml")
+    return 1 if links[-1].broken else 0
+
+
+async def one_wanted(session: Session, flags: Values) -> Wanted:
+    """The one object that a command is about."""
+    wanted = await session.hub(flags).kinds.wanted(flags.arguments)
+    if len(wanted) != 1 or not wanted[0].name:
+        raise CommandError("name one object: KIND/NAME")
+    return wanted[0]
+
+
+COMMAND = Command(
+    "why",
+    "KIND/NAME [-n NAMESPACE] [-C CLUSTER]",
+    "Say why a workload is (not) where it should be.\n\n"
+    "Walks from the template over the policies that matched and lost, the binding, every cluster's filter, score,\n"
+    "room and share, overrides and Works to the members' status and events. Stops at the first broken link and says\n"
+    "what to do about it. Exits with 1 if there is one. With -C: why it is not in that cluster.",
+    run,
+    (
+        *common.CONNECTION,
+        common.NAMESPACE,
+        common.cluster_flag("C"),
+        Flag("output", "", "json or yaml.", "o"),
+    ),
+    examples="""
+karmadactl why deployment/nginx
+karmadactl why deployment/nginx -C member3
+karmadactl why deployment/nginx -o json | jq .remedy
+""",
+)

@@ -1,0 +1,7 @@
+"""Why a workload is (not) where it should be.
+
+- `facts`: everything there is to know, read from the control plane and its members
+- `chain`: the links from template to members, decided without I/O; the first broken one ends it
+- `scheduling`, `matching`: the two links that need explaining
+- `show`: as text or JSON
+"""

@@ -1,0 +1,228 @@
+"""The chain from template to members: links in order, up to the first that is broken. No I/O."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from karmada.api import conditions, names
+from karmada.api.codec import to_tree
+from karmada.api.work.v1alpha1 import Work
+from karmada.cli.why.facts import Facts, JSONObject, MemberFacts
+from karmada.cli.why.links import Link, broken
+from karmada.cli.why.matching import policy_link
+from karmada.cli.why.scheduling import scheduling_link
+from karmada.overrides.apply import apply_overrides
+from karmada.overrides.errors import OverrideError
+from karmada.works.status import condition
+
+_RESERVED = ("kube-", "karmada-")
+
+
+def chain(facts: Facts, focus: str = "") -> list[Link]:
+    """The links; the last one is the broken one, if any is."""
+    found: list[Link] = []
+    for link in _links(facts, focus):
+        found.append(link)
+        if link.broken:
+            break
+    return found
+
+
+def _links(facts: Facts, focus: str) -> Iterator[Link]:
+    template = facts.template
+    if template is None:
+        where = f" in namespace {facts.namespace}" if facts.namespace else ""
+        said = f"there is no {facts.kind.kind} {facts.name}{where}"
+        yield broken("template", said, "Create it in the control plane, or check its name and namespace (-n).")
+        return
+    yield _template(facts, template)
+    yield policy_link(facts, template)
+    binding = facts.binding
+    if binding is None:
+        name = names.binding_name(facts.kind.kind, facts.name)
+        failed = [event for event in facts.events if event.get("type") == "Warning"]
+        said = failed[-1].get("message", "") if failed else f"there is no binding {name}"
+        remedy = "Correct what the message names." if failed else "Look whether karmada-controller-manager runs."
+        yield broken("binding", str(said), remedy)
+        return
+    yield Link("binding", f"{binding.kind} {binding.metadata.name}", data={"object": binding.metadata.name})
+    yield scheduling_link(facts, binding, focus)
+    chosen = sorted(target.name for target in binding.spec.clusters)
+    if focus:
+        chosen = [focus]
+    yield _overrides(facts, template, chosen)
+    for cluster in chosen:
+        yield _work(facts, cluster, facts.works.get(cluster))
+    for cluster in chosen:
+        yield _member(facts, cluster, facts.members.get(cluster) or MemberFacts())
+    yield _status(template)
+
+
+def _template(facts: Facts, template: JSONObject) -> Link:
+    about = template["metadata"]
+    if about.get("deletionTimestamp"):
+        held = ", ".join(about.get("finalizers") or ()) or "nothing"
+        said = f"it is being deleted; waiting for {held}"
+        return broken("template", said, "Wait, or remove the finalizers that nobody serves any more.")
+    if facts.namespace.startswith(_RESERVED):
+        said = f"objects in {facts.namespace} are never propagated"
+        return broken("template", said, "Move it to a namespace that does not begin with kube- or karmada-.")
+    replicas = (template.get("spec") or {}).get("replicas")
+    said = f"{replicas} replicas wanted" if replicas is not None else "it exists"
+    return Link("template", f"{said}, generation {about.get('generation', 1)}")
+
+
+def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
+    details: list[str] = []
+    data: dict[str, Any] = {}
+    by_name = {cluster.metadata.name: cluster for cluster in facts.clusters}
+    for name in clusters:
+        if name not in by_name:
+            continue
+        try:
+            copy = _copied(template)
+            done = apply_overrides(copy, by_name[name], facts.cluster_overrides, facts.overrides)
+        except OverrideError as error:
+            remedy = "Correct the override policy that the message names."
+            return broken("overrides", f"the copy for {name} cannot be made: {error}", remedy)
+        applied = [*done.by_cluster_policies, *done.by_policies]
+        if applied:
+            details += [f"{name}: {rule.policy_name} ({_overriders(rule.overriders)})" for rule in applied]
+            data[name] = [rule.policy_name for rule in applied]
+    policies = {text for names_ in data.values() for text in names_}
+    said = f"{len(policies)} override policies take effect" if policies else "none take effect"
+    return Link("overrides", said, details=details, data={"applied": data})
+
+
+def _copied(template: JSONObject) -> JSONObject:
+    import orjson
+
+    copy: JSONObject = orjson.loads(orjson.dumps(template))
+    return copy
+
+
+def _overriders(overriders: Any) -> str:
+    return ", ".join(name for name, value in to_tree(overriders).items() if value)
+
+
+def _work(facts: Facts, cluster: str, work: Work | None) -> Link:
+    space = names.execution_space(cluster)
+    if work is None:
+        message = _warning(facts.events, cluster)
+        said = message or f"there is no Work for it in {space}"
+        remedy = "Correct what the message names." if message else "Look whether karmada-controller-manager runs."
+        return broken(f"work {cluster}", said, remedy)
+    dispatching = condition(work, conditions.DISPATCHING)
+    if work.spec.suspend_dispatching or (dispatching is not None and dispatching.status == "False"):
+        said = f"{work.metadata.name} is not delivered: dispatching is suspended"
+        return broken(f"work {cluster}", said, "Set suspension.dispatching of the policy to false.")
+    applied = condition(work, conditions.APPLIED)
+    ready = _cluster_ready(facts, cluster)
+    if applied is None:
+        said = f"{work.metadata.name} has not been delivered yet"
+        remedy = ready or "Wait a moment; in Pull mode, look whether karmada-agent runs in the cluster."
+        return broken(f"work {cluster}", said, remedy)
+    if applied.status != "True":
+        return broken(
+            f"work {cluster}", applied.message or "it could not be applied", ready or _apply_remedy(applied.message)
+        )
+    return Link(f"work {cluster}", f"{work.metadata.name} is applied", data={"object": work.metadata.name})
+
+
+def _apply_remedy(message: str) -> str:
+    text = message.lower()
+    if "already exist" in text or "not managed" in text or "conflict" in text:
+        return "Let the policy take it over (conflictResolution: Overwrite), or remove it from the member."
+    if "forbidden" in text or "denied" in text:
+        return "Let the member's admission or access rules allow it."
+    if "no matches for kind" in text or "could not find the requested resource" in text or "no kind" in text:
+        return "Install the kind in the member first (its CRD), for example by propagating the CRD too."
+    if "namespace" in text and "not found" in text:
+        return "Let the namespace exist in the member: it is propagated from the control plane unless it is skipped."
+    return "Correct what the member refuses, in the template or in an override policy for this cluster."
+
+
+def _cluster_ready(facts: Facts, cluster: str) -> str:
+    """What to do about a cluster that is not ready; empty if it is."""
+    found = next((one for one in facts.clusters if one.metadata.name == cluster), None)
+    if found is None:
+        return f"Cluster {cluster} is gone: wait until the workload is moved."
+    ready = next((one for one in found.status.conditions if one.type == conditions.READY), None)
+    if ready is not None and ready.status == "True":
+        return ""
+    why = f" ({ready.message})" if ready is not None and ready.message else ""
+    return f"Bring {cluster} back: it is not ready{why}."
+
+
+def _warning(events: list[JSONObject], cluster: str) -> str:
+    found = [event for event in events if event.get("type") == "Warning" and cluster in str(event.get("message"))]
+    return str(found[-1].get("message", "")) if found else ""
+
+
+def _member(facts: Facts, cluster: str, member: MemberFacts) -> Link:
+    name = f"member {cluster}"
+    if member.error:
+        remedy = _cluster_ready(facts, cluster) or "Check the connection to the cluster (karmadactl check)."
+        return broken(name, f"it cannot be asked: {member.error}", remedy)
+    if member.object is None:
+        said = f"the {facts.kind.kind} is not there, although its Work was applied"
+        return broken(name, said, "Wait: it is put back; if it stays away, somebody in the member deletes it.")
+    item = _reported(facts, cluster)
+    if item == "Unhealthy":
+        reason, details = _sickness(member)
+        return broken(name, reason, _pod_remedy(reason, cluster), *details)
+    status = member.object.get("status") or {}
+    wanted = (member.object.get("spec") or {}).get("replicas")
+    said = f"{status.get('readyReplicas', 0)} of {wanted} replicas are ready" if wanted is not None else "it is there"
+    if wanted is not None and status.get("readyReplicas", 0) < wanted:
+        reason, details = _sickness(member)
+        return broken(name, f"{said}: {reason}", _pod_remedy(reason, cluster), *details)
+    return Link(name, said)
+
+
+def _reported(facts: Facts, cluster: str) -> str:
+    items = facts.binding.status.aggregated_status if facts.binding else ()
+    return next((item.health for item in items if item.cluster_name == cluster), "")
+
+
+def _sickness(member: MemberFacts) -> tuple[str, list[str]]:
+    """What is wrong in a member, in one phrase, with what was said there."""
+    reasons: list[str] = []
+    for pod in member.pods:
+        status = pod.get("status") or {}
+        for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+            waiting = (container.get("state") or {}).get("waiting") or {}
+            if waiting.get("reason") and waiting["reason"] not in ("ContainerCreating", "PodInitializing"):
+                reasons.append(
+                    f"{waiting['reason']} in container {container.get('name', '')} ({container.get('image', '')})"
+                )
+        reasons += [
+            f"{one.get('reason', 'Unschedulable')}: {one.get('message', '')}"
+            for one in status.get("conditions") or ()
+            if (one.get("type"), one.get("status")) == ("PodScheduled", "False")
+        ]
+    warnings = [str(event.get("message", "")) for event in member.events if event.get("type") == "Warning"]
+    details = list(dict.fromkeys(warnings))[-5:]
+    if reasons:
+        return max(set(reasons), key=reasons.count), details
+    return (details[-1] if details else "its pods are not ready yet"), details
+
+
+def _pod_remedy(reason: str, cluster: str) -> str:
+    if "ImagePull" in reason or "ErrImage" in reason:
+        return f"Correct the image, or let {cluster} pull it (an imageOverrider can name a registry it reaches)."
+    if "CrashLoop" in reason:
+        return f"See what the container says: karmadactl logs POD -C {cluster} --previous."
+    if "nsufficient" in reason or "Unschedulable" in reason or "nodes are available" in reason:
+        return f"Make room in {cluster}, ask for less, or let the policy weigh clusters by what they have left."
+    return f"Look at its pods: karmadactl get pods -s members -C {cluster}."
+
+
+def _status(template: JSONObject) -> Link:
+    spec, status = template.get("spec") or {}, template.get("status") or {}
+    wanted, ready = spec.get("replicas"), status.get("readyReplicas", 0)
+    if wanted is None:
+        return Link("status", "everything arrived")
+    if ready < wanted:
+        said = f"{ready} of {wanted} replicas are reported ready"
+        return broken("status", said, "Wait a moment: the members' status is on its way.")
+    return Link("status", f"{ready} of {wanted} replicas are ready")

@@ -1,0 +1,130 @@
+"""Reads everything that says why: all at once where nothing depends on the answer before."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from karmada.api import names
+from karmada.api.base import Struct
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.policy.v1alpha1 import (
+    ClusterOverridePolicy,
+    ClusterPropagationPolicy,
+    OverridePolicy,
+    PropagationPolicy,
+)
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
+from karmada.cli.access import Access
+from karmada.cli.describe.events import events_of
+from karmada.cli.flags import Values
+from karmada.cli.session import Session
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.resource import Scope
+
+JSONObject = dict[str, Any]
+Binding = ResourceBinding | ClusterResourceBinding
+S = TypeVar("S", bound=Struct)
+
+
+@dataclass(slots=True)
+class MemberFacts:
+    """What one member has."""
+
+    object: JSONObject | None = None
+    error: str = ""
+    """Why the member could not be asked."""
+    events: list[JSONObject] = field(default_factory=list)
+    pods: list[JSONObject] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything about one template."""
+
+    kind: ApiResource
+    namespace: str
+    name: str
+    template: JSONObject | None = None
+    policies: Sequence[PropagationPolicy] = ()
+    cluster_policies: Sequence[ClusterPropagationPolicy] = ()
+    overrides: Sequence[OverridePolicy] = ()
+    cluster_overrides: Sequence[ClusterOverridePolicy] = ()
+    clusters: Sequence[Cluster] = ()
+    binding: Binding | None = None
+    works: dict[str, Work] = field(default_factory=dict)
+    members: dict[str, MemberFacts] = field(default_factory=dict)
+    events: list[JSONObject] = field(default_factory=list)
+
+
+async def read(session: Session, flags: Values, kind: ApiResource, namespace: str, name: str) -> Facts:
+    """All facts about a template; those about members only for clusters it goes to."""
+    hub = session.hub(flags)
+    facts = Facts(kind, namespace, name)
+    facts.template, facts.policies, facts.cluster_policies = await asyncio.gather(
+        _object(hub, kind, namespace, name),
+        _all(hub, PropagationPolicy, namespace),
+        _all(hub, ClusterPropagationPolicy),
+    )
+    facts.overrides, facts.cluster_overrides, facts.clusters, facts.binding = await asyncio.gather(
+        _all(hub, OverridePolicy, namespace),
+        _all(hub, ClusterOverridePolicy),
+        _all(hub, Cluster),
+        _binding(hub, kind, namespace, name),
+    )
+    if facts.template is not None:
+        facts.events = await events_of(hub, facts.template)
+    chosen = [target.name for target in facts.binding.spec.clusters] if facts.binding else []
+    work_name = names.work_name(kind.kind, name, namespace)
+
+    async def one(cluster: str) -> None:
+        with contextlib.suppress(NotFound):
+            facts.works[cluster] = await hub.client.of(Work).get(work_name, names.execution_space(cluster))
+        facts.members[cluster] = await _member(session.member(flags, cluster), kind, namespace, name)
+
+    await asyncio.gather(*(one(cluster) for cluster in chosen))
+    return facts
+
+
+async def _object(access: Access, kind: ApiResource, namespace: str, name: str) -> JSONObject | None:
+    try:
+        return await access.client.resource(kind.type).get(name, namespace if kind.namespaced else "")
+    except NotFound:
+        return None
+
+
+async def _all(hub: Access, type_: type[S], namespace: str = "") -> list[S]:
+    return (await hub.client.of(type_).list(Scope(namespace))).items
+
+
+async def _binding(hub: Access, kind: ApiResource, namespace: str, name: str) -> Binding | None:
+    wanted = names.binding_name(kind.kind, name)
+    try:
+        if kind.namespaced:
+            return await hub.client.of(ResourceBinding).get(wanted, namespace)
+        return await hub.client.of(ClusterResourceBinding).get(wanted)
+    except NotFound:
+        return None
+
+
+async def _member(access: Access, kind: ApiResource, namespace: str, name: str) -> MemberFacts:
+    found = MemberFacts()
+    try:
+        found.object = await _object(access, kind, namespace, name)
+        if found.object is None:
+            return found
+        selector = (found.object.get("spec") or {}).get("selector") or {}
+        labels = selector.get("matchLabels") or {}
+        if labels and kind.namespaced:
+            text = ",".join(f"{key}={value}" for key, value in labels.items())
+            found.pods = (await access.resource("", "v1", "pods").list(Scope(namespace, text))).items
+        about = [found.object, *found.pods[:5]]
+        found.events = [
+            event for one in await asyncio.gather(*(events_of(access, item) for item in about)) for event in one
+        ]
+    except ApiError as error:
+        found.error = str(error)
+    return found

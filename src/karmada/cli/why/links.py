@@ -1,0 +1,24 @@
+"""A link of the chain, whole or broken."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Link:
+    """One step from template to members."""
+
+    name: str
+    said: str
+    """One sentence."""
+    broken: bool = False
+    remedy: str = ""
+    """What to do, where it is broken: one sentence."""
+    details: list[str] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+    """The same for programs."""
+
+
+def broken(name: str, said: str, remedy: str, *details: str, **data: Any) -> Link:
+    """A link at which the chain ends."""
+    return Link(name, said, True, remedy, list(details), data)

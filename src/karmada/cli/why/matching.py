@@ -1,0 +1,107 @@
+"""The link from a template to its policy: which ones choose it, which one wins, and why the others do not."""
+
+from karmada.api import names
+from karmada.api.policy.v1alpha1 import PropagationPolicy, ResourceSelector
+from karmada.cli.why.facts import Facts, JSONObject
+from karmada.cli.why.links import Link, broken
+from karmada.policies.claims import read_claim
+from karmada.policies.election import Policy, elect, explicit_priority
+from karmada.policies.matching import Match, Subject, closest, subject_of
+
+_HOW = {Match.NAME: "by name", Match.LABELS: "by labels", Match.ALL: "with all of its kind"}
+
+
+def policy_link(facts: Facts, template: JSONObject) -> Link:
+    """Who propagates the template."""
+    subject = subject_of(template)
+    about = template["metadata"]
+    claim = read_claim(about.get("labels") or {}, about.get("annotations") or {})
+    winner = elect(facts.policies, subject) or elect(facts.cluster_policies, subject)
+    losers = _losers(facts, subject, winner)
+    if winner is None:
+        near = [text for policy in _all(facts) if (text := _near_miss(policy, subject))]
+        said = f"no policy selects this {subject.kind}"
+        where = f" in namespace {facts.namespace}" if facts.namespace else ""
+        remedy = near[0] if near else f"create a PropagationPolicy{where} whose resourceSelectors name it"
+        if claim is None:
+            return broken("policy", said, _sentence(remedy), *near, matched=None)
+        return broken("policy", f"{said} any more, but {claim.name} holds it still", _sentence(remedy), *near)
+    if claim is None:
+        if winner.spec.activation_preference == "Lazy":
+            said = f"{spell(winner)} selects it, but is lazy"
+            return broken("policy", said, "Change the template (a label is enough): lazy policies wait for that.")
+        said = f"{spell(winner)} selects it, but it has not been taken up yet"
+        remedy = "Wait a moment; if it stays, look at the logs of karmada-controller-manager (resource detector)."
+        return broken("policy", said, remedy, *losers)
+    holder = next((policy for policy in _all(facts) if _is(policy, claim.namespace, claim.name)), winner)
+    how = _HOW.get(closest(holder.spec.resource_selectors, subject), "no longer")
+    details = list(losers)
+    if holder is not winner:
+        details.insert(0, f"{spell(winner)} would win now; it takes over only with preemption: Always")
+    said = f"{spell(holder)} selects it {how}"
+    return Link("policy", said, details=details, data={"matched": spell(holder), "lost": losers})
+
+
+def spell(policy: Policy) -> str:
+    """`PropagationPolicy ns/name`."""
+    return f"{policy.kind} {names.namespaced_key(policy.metadata.namespace, policy.metadata.name)}"
+
+
+def _all(facts: Facts) -> list[Policy]:
+    return [*facts.policies, *facts.cluster_policies]
+
+
+def _is(policy: Policy, namespace: str, name: str) -> bool:
+    return (policy.metadata.namespace, policy.metadata.name) == (namespace, name)
+
+
+def _losers(facts: Facts, subject: Subject, winner: Policy | None) -> list[str]:
+    found: list[str] = []
+    for policy in _all(facts):
+        how = closest(policy.spec.resource_selectors, subject)
+        if winner is None or policy is winner or how is Match.NONE:
+            continue
+        found.append(f"{spell(policy)} selects it too, but {_why_lost(policy, how, winner, subject)}")
+    return found
+
+
+def _why_lost(policy: Policy, how: Match, winner: Policy, subject: Subject) -> str:
+    if policy.metadata.deletion_timestamp is not None:
+        return "is being deleted"
+    if isinstance(winner, PropagationPolicy) and not isinstance(policy, PropagationPolicy):
+        return "policies of the namespace go before cluster-wide ones"
+    mine, theirs = explicit_priority(policy), explicit_priority(winner)
+    if mine < theirs:
+        return f"its priority {mine} is below {theirs}"
+    if how < closest(winner.spec.resource_selectors, subject):
+        return f"selects {_HOW[how]}, which is less specific"
+    return "its name comes later in the alphabet"
+
+
+def _near_miss(policy: Policy, subject: Subject) -> str:
+    """Why a policy that looks as if it were meant does not select a template."""
+    for selector in policy.spec.resource_selectors:
+        if text := _difference(selector, subject):
+            return f"{spell(policy)} {text}"
+    return ""
+
+
+def _difference(selector: ResourceSelector, subject: Subject) -> str:
+    if selector.kind != subject.kind:
+        return ""
+    if selector.api_version != subject.api_version:
+        return f"selects {selector.kind} of {selector.api_version}, not of {subject.api_version}: correct apiVersion"
+    if selector.namespace and selector.namespace != subject.namespace:
+        return f"selects in namespace {selector.namespace}, not in {subject.namespace}: correct namespace"
+    if selector.name and selector.name != subject.name:
+        from difflib import SequenceMatcher
+
+        alike = SequenceMatcher(None, selector.name, subject.name).ratio() > 0.6
+        return f"selects the name {selector.name}, not {subject.name}: correct name" if alike else ""
+    if selector.label_selector is not None:
+        return "selects by labels that the template does not have: correct labelSelector or the template's labels"
+    return ""
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

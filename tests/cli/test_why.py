@@ -1,0 +1,193 @@
+"""`why`, `tree` and `simulate` against a federation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.samples import SHOP, apply, create
+from tests.cli.world import World
+
+from karmada.api import yaml
+from karmada.machinery.transport import GroupVersionResource
+
+DEPLOYMENT, SERVICE, POLICY, OVERRIDE = list(yaml.load_all(SHOP))
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+
+
+@pytest.fixture(scope="module")
+def shop(federation: World) -> str:
+    namespace = federation.namespace()
+    apply(federation, SHOP, namespace)
+    return namespace
+
+
+def named(item: dict[str, Any], name: str, **spec: Any) -> dict[str, Any]:
+    return {**item, "metadata": {**item["metadata"], "name": name}, "spec": {**item["spec"], **spec}}
+
+
+def policy(name: str, **placement: Any) -> dict[str, Any]:
+    selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}]
+    return named(POLICY, name, resourceSelectors=selectors, placement=placement)
+
+
+def test_a_healthy_workload_has_no_broken_link(federation: World, shop: str) -> None:
+    outcome = federation.run("why", "deployment/shop", "-n", shop, "-o", "json")
+    told = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert told["broken"] is None
+    assert [link["name"] for link in told["links"]] == [
+        "template",
+        "policy",
+        "binding",
+        "scheduling",
+        "overrides",
+        "work member1",
+        "work member2",
+        "member member1",
+        "member member2",
+        "status",
+    ]
+    assert told["links"][3]["clusters"] == {"member1": 2, "member2": 1}
+    assert told["links"][4]["applied"] == {"member2": ["shop"]}
+
+
+def test_text_tells_every_cluster_its_verdict(federation: World, shop: str) -> None:
+    outcome = federation.run("why", "deploy", "shop", "-n", shop)
+    assert "✓ scheduling" in outcome.out
+    assert "rejected" in outcome.out
+    assert outcome.out.endswith("Nothing is broken.\n")
+    assert "\033" not in outcome.out
+
+
+def test_a_missing_template_is_the_first_broken_link(federation: World, shop: str) -> None:
+    outcome = federation.run("why", "deployment/ghost", "-n", shop)
+    assert outcome.code == 1
+    assert f"✗ template  there is no Deployment ghost in namespace {shop}" in outcome.out
+    assert "What to do: Create it in the control plane" in outcome.out
+
+
+def test_a_policy_that_nearly_selects_is_named(federation: World, shop: str) -> None:
+    create(federation, named(DEPLOYMENT, "shopp"), shop)
+    outcome = federation.run("why", "deployment/shopp", "-n", shop)
+    assert outcome.code == 1
+    assert f"PropagationPolicy {shop}/shop selects the name shop, not shopp: correct name." in outcome.out
+
+
+def test_a_cluster_that_was_not_chosen_is_explained(federation: World, shop: str) -> None:
+    told = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-C", "member3", "-o", "json").out)
+    assert told["broken"] == "scheduling"
+    assert told["remedy"] == "Let the policy's placement mean member3 (clusterAffinity)."
+
+
+def test_no_cluster_fits_says_what_would_help(federation: World, shop: str) -> None:
+    create(federation, policy("nowhere", clusterAffinity={"clusterNames": ["atlantis"]}), shop)
+    create(federation, named(DEPLOYMENT, "nowhere"), shop)
+
+    def told() -> Any:
+        found = json.loads(federation.run("why", "deployment/nowhere", "-n", shop, "-o", "json").out)
+        return found if found["broken"] == "scheduling" and "0/3" in found["links"][-1]["message"] else None
+
+    found = federation.eventually(told)
+    assert "clusterAffinity" in found["remedy"]
+
+
+def test_a_member_that_refuses_is_the_broken_link(federation: World, shop: str) -> None:
+    existing = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken", "namespace": shop}, "data": {}}
+    federation.call(federation.fleet["member1"].inside.resource(CONFIG_MAPS).create(existing))
+    selector = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "taken"}]
+    create(federation, named(POLICY, "taken", resourceSelectors=selector), shop)
+    create(federation, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken"}}, shop)
+
+    def told() -> Any:
+        found = json.loads(federation.run("why", "cm/taken", "-n", shop, "-o", "json").out)
+        return found if found["broken"] == "work member1" and "not been delivered" not in str(found) else None
+
+    found = federation.eventually(told)
+    assert "conflictResolution: Overwrite" in found["remedy"]
+
+
+def test_an_image_that_cannot_be_pulled_is_found_in_the_member(federation: World, shop: str) -> None:
+    template = named(DEPLOYMENT, "sick")
+    container = {"name": "main", "image": "registry.invalid/missing:bad"}
+    pod = {**template["spec"]["template"], "spec": {"containers": [container]}}
+    labels = {"matchLabels": {"app": "sick"}}
+    template["spec"] |= {"template": {**pod, "metadata": {"labels": {"app": "sick"}}}, "selector": labels}
+    create(federation, policy("sick", clusterAffinity={"clusterNames": ["member3"]}), shop)
+    create(federation, template, shop)
+
+    def told() -> Any:
+        found = json.loads(federation.run("why", "deployment/sick", "-n", shop, "-o", "json").out)
+        return found if found["broken"] == "member member3" and "ImagePull" in str(found["links"][-1]) else None
+
+    try:
+        found = federation.eventually(told)
+    except AssertionError:
+        pytest.fail(federation.run("why", "deployment/sick", "-n", shop).out)
+    assert "image" in found["remedy"]
+
+
+def test_tree_shows_the_chain_down_to_pods(federation: World, shop: str) -> None:
+    outcome = federation.run("tree", "deployment/shop", "-n", shop)
+    kinds = [line.lstrip("│├└─ ").split()[0] for line in outcome.out.splitlines()]
+    member = ["Cluster", "Work", "Deployment", "ReplicaSet"]
+    assert kinds == ["Deployment", "PropagationPolicy", "ResourceBinding", *member, "Pod", "Pod", *member, "Pod"]
+    told = json.loads(federation.run("tree", "deployment/shop", "-n", shop, "-o", "json").out)
+    assert told["health"] == "3/3 ready"
+
+
+@pytest.mark.parametrize(
+    ("words", "after"),
+    [
+        pytest.param(["--without-cluster", "member1"], {"member2": 3}, id="without a cluster"),
+        pytest.param(["--taint", "member2:x=y:NoExecute"], {"member1": 3}, id="evicted by a taint"),
+        pytest.param(["--taint", "member2:x=y:NoSchedule"], {"member1": 2, "member2": 1}, id="kept despite a taint"),
+        pytest.param(["--replicas", "9"], {"member1": 6, "member2": 3}, id="more replicas"),
+    ],
+)
+def test_simulation_of_changes(federation: World, shop: str, words: list[str], after: dict[str, int]) -> None:
+    outcome = federation.run("simulate", "deployment/shop", "-n", shop, "-o", "json", *words)
+    (item,) = json.loads(outcome.out)["items"]
+    assert outcome.code == 0
+    assert item["before"] == {"member1": 2, "member2": 1}
+    assert item["after"] == after
+
+
+def test_simulation_of_files_writes_nothing(federation: World, shop: str, tmp_path: Path) -> None:
+    file = tmp_path / "new.yaml"
+    items = [named(DEPLOYMENT, "new"), policy("new", clusterAffinity={"clusterNames": ["member3"]})]
+    file.write_text(yaml.dump_all(items))
+    outcome = federation.run("simulate", "-n", shop, "-f", str(file))
+    row = outcome.out.splitlines()[1].split()
+    assert row[:4] == ["Deployment", f"{shop}/new", "-", "member3:3"]
+    assert federation.run("get", "deployment", "new", "-n", shop).code == 1
+
+
+def test_a_simulated_cluster_can_be_chosen(federation: World, shop: str, tmp_path: Path) -> None:
+    cluster = json.loads(federation.run("get", "cluster", "member3", "-o", "json").out)
+    cluster["metadata"] = {"name": "member9"}
+    files = (tmp_path / "cluster.yaml", tmp_path / "new.yaml")
+    files[0].write_text(yaml.dump(cluster))
+    items = [named(DEPLOYMENT, "new"), policy("new", clusterAffinity={"clusterNames": ["member9"]})]
+    files[1].write_text(yaml.dump_all(items))
+    outcome = federation.run("simulate", "-n", shop, "-f", str(files[1]), "--cluster-file", str(files[0]), "-o", "diff")
+    assert outcome.out.splitlines()[:2] == [f"Deployment {shop}/new", "+ member9: 3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["simulate", "--without-cluster", "x"], "--without-cluster: there is no cluster x"),
+        (["simulate", "--taint", "member1"], "write CLUSTER:KEY=VALUE:EFFECT"),
+        (["simulate", "-f", "/nope"], 'the path "/nope" does not exist'),
+        (["simulate", "-o", "xml"], 'invalid argument "xml" for "-o, --output" flag'),
+        (["why"], "You must provide one or more resources"),
+        (["why", "deployments"], "name one object: KIND/NAME"),
+        (["why", "deployment/shop", "-C", "x"], "cluster x does not exist"),
+        (["tree", "deployment/ghost"], "there is no Deployment ghost"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(federation: World, words: list[str], message: str) -> None:
+    outcome = federation.run(*words)
+    assert outcome.code == 1
+    assert message in outcome.err
