@@ -8,7 +8,7 @@ from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.delete import Deleted, delete_object
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, WriteOptions
-from karmada.apiserver.requests.update import Change, Door, changed
+from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Served
 from karmada.apiserver.store import Kind
@@ -93,9 +93,9 @@ class Writer:
             edit(current)
             return current
 
-        door = {"status": Door.STATUS, "": Door.MAIN}.get(subresource, Door.OTHER)
+        part = {"status": Part.STATUS, "": Part.MAIN}.get(subresource, Part.OTHER)
         try:
-            return await changed(self._context, Change(call, WriteOptions(), build, door))
+            return await changed(self._context, Change(call, WriteOptions(), build, part))
         except Failure as failure:
             if failure.code == 404:
                 return None

@@ -8,7 +8,7 @@ from karmada.apiserver.requests import bodies, conforming, metadata
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
-from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
 
@@ -24,12 +24,12 @@ async def apply(context: Context, call: Call) -> Answer:
     if not exists and not call.subresource:
         obj = applied(context, call, options, config, None)
         return await create_object(context, call, obj, options, managed=True)
-    door = Door.STATUS if call.subresource == "status" else Door.MAIN
+    part = Part.STATUS if call.subresource == "status" else Part.MAIN
     change = Change(
         call,
         options,
         lambda current: applied(context, call, options, config, current),
-        door,
+        part,
         managed=True,
     )
     return await modify(context, change)

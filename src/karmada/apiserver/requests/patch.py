@@ -9,7 +9,7 @@ from karmada.apiserver.failures import Failure, bad_request, invalid
 from karmada.apiserver.requests import bodies, conforming, metadata
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
-from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.machinery.transport import PatchType
 
@@ -40,8 +40,8 @@ async def patch(context: Context, call: Call) -> Answer:
         metadata.check_namespace(call, meta)
         return new
 
-    door = Door.STATUS if call.subresource == "status" else Door.MAIN
-    return await modify(context, Change(call, options, build, door, tries=_TRIES))
+    part = Part.STATUS if call.subresource == "status" else Part.MAIN
+    return await modify(context, Change(call, options, build, part, tries=_TRIES))
 
 
 def _as_invalid(failure: Failure) -> Failure:

@@ -25,7 +25,7 @@ _MODIFIED = "the object has been modified; please apply your changes to the late
 _TRIES = 100
 
 
-class Door(Enum):
+class Part(Enum):
     """Which part of an object a change goes through."""
 
     MAIN = ""
@@ -42,7 +42,7 @@ class Change:
     options: WriteOptions
     build: Callable[[JSONObject], Awaitable[JSONObject] | JSONObject]
     """The new object from the current one, which it may change."""
-    door: Door = Door.MAIN
+    part: Part = Part.MAIN
     managed: bool = False
     """`build` keeps managedFields itself (apply)."""
     admitted: bool = False
@@ -61,8 +61,8 @@ async def update(context: Context, call: Call) -> Answer:
     meta = metadata.ensure(obj)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
-    door = Door.STATUS if call.subresource == "status" else Door.MAIN
-    if context.store.get(call.served.key, call.namespace, call.name) is None and door is Door.MAIN:
+    part = Part.STATUS if call.subresource == "status" else Part.MAIN
+    if context.store.get(call.served.key, call.namespace, call.name) is None and part is Part.MAIN:
         if not call.served.type.strategy.create_on_update:
             raise not_found(call.served.type.group, call.served.type.plural, call.name)
         return await create_object(context, call, obj, options)
@@ -72,7 +72,7 @@ async def update(context: Context, call: Call) -> Answer:
         raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
     encoded = orjson.dumps(obj)
     first = [obj]
-    change = Change(call, options, lambda current: first.pop() if first else orjson.loads(encoded), door)
+    change = Change(call, options, lambda current: first.pop() if first else orjson.loads(encoded), part)
     return await modify(context, change)
 
 
@@ -152,13 +152,13 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         new = request.object
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
-    if change.door is not Door.OTHER:
-        conforming.validate(call, new, old, errors, change.door is Door.STATUS)
+    if change.part is not Part.OTHER:
+        conforming.validate(call, new, old, errors, change.part is Part.STATUS)
     elif errors:
         raise invalid(served.type.group, served.kind, call.name, errors)
     meta = new["metadata"]
     metadata.tidy(meta)
-    if strategy.generation and change.door is Door.MAIN and not metadata.same_generation(served.type, new, old):
+    if strategy.generation and change.part is Part.MAIN and not metadata.same_generation(served.type, new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     if not change.admitted:
         await context.admission.validate(request)
@@ -187,7 +187,7 @@ def _is_finished(obj: JSONObject) -> bool:
 
 
 def _prepare(change: Change, new: JSONObject, old: JSONObject) -> None:
-    if change.door is Door.STATUS:
+    if change.part is Part.STATUS:
         conforming.prepare_status(change.call.served, new, old)
-    elif change.door is Door.MAIN:
+    elif change.part is Part.MAIN:
         conforming.prepare_update(change.call.served, new, old)

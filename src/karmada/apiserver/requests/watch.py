@@ -93,7 +93,11 @@ async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:
     try:
         async for events in batches(context, watch):
             if plain and (not served.since or all(event.item.revision >= served.since for event in events)):
-                yield b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
+                if len(events) == 1 and events[0].item.name:
+                    # The usual case: the line is shared by all watchers, not copied for each.
+                    yield events[0].line
+                else:
+                    yield b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
                 continue
             parts = []
             for event in events:

@@ -7,7 +7,7 @@ from karmada.apiserver.failures import invalid, not_found
 from karmada.apiserver.requests import conforming, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
-from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
 
@@ -48,7 +48,7 @@ async def approval(context: Context, call: Call) -> Answer:
             raise invalid(csr.GROUP, call.served.kind, call.name, errors)
         return changed
 
-    return await modify(context, Change(call, options, build, Door.OTHER))
+    return await modify(context, Change(call, options, build, Part.OTHER))
 
 
 def _times(context: Context) -> JSONObject:
@@ -78,5 +78,5 @@ class CertificateRules:
         if request.operation is Operation.CREATE:
             csr.check_subject(request.object)
         elif request.old is not None:
-            door = csr.Door(request.subresource)
-            csr.check_permission(self._authorizer, request.user, door, request.object, request.old)
+            part = csr.Door(request.subresource)
+            csr.check_permission(self._authorizer, request.user, part, request.object, request.old)

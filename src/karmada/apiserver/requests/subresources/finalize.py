@@ -1,9 +1,9 @@
-"""`namespaces/finalize`: the only door through which a namespace's own finalizers change."""
+"""`namespaces/finalize`: the only part through which a namespace's own finalizers change."""
 
 from karmada.apiserver.requests import conforming, metadata
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
-from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
 
 
@@ -23,4 +23,4 @@ async def finalize(context: Context, call: Call) -> Answer:
         current["metadata"]["resourceVersion"] = meta.get("resourceVersion") or ""
         return current
 
-    return await modify(context, Change(call, options, build, Door.OTHER))
+    return await modify(context, Change(call, options, build, Part.OTHER))

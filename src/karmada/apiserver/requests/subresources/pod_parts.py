@@ -6,11 +6,11 @@ from karmada.apiserver.failures import invalid, not_found
 from karmada.apiserver.requests import conforming, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
-from karmada.apiserver.requests.update import Change, Door, modify
+from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import FieldError, JSONObject
 
 Take = Callable[[Call, JSONObject, JSONObject], None]
-"""Takes over from the wanted pod (second) into the current one (third) what the door may change."""
+"""Takes over from the wanted pod (second) into the current one (third) what the part may change."""
 
 
 async def ephemeral_containers(context: Context, call: Call) -> Answer:
@@ -53,7 +53,7 @@ async def _part(context: Context, call: Call, take: Take) -> Answer:
         take(call, new, current)
         return current
 
-    return await modify(context, Change(call, options, build, Door.OTHER))
+    return await modify(context, Change(call, options, build, Part.OTHER))
 
 
 def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:

@@ -9,7 +9,7 @@ from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
-from karmada.apiserver.requests.update import Change, Door, changed
+from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Served
 from karmada.apiserver.store import Kind
@@ -52,7 +52,7 @@ async def bind(context: Context, call: Call) -> Answer:
         status["conditions"] = [*conditions, scheduled]
         return pod
 
-    await changed(context, Change(where, options, build, Door.OTHER, managed=True, admitted=True))
+    await changed(context, Change(where, options, build, Part.OTHER, managed=True, admitted=True))
     return _success()
 
 
@@ -141,7 +141,7 @@ async def _take(context: Context, call: Call, name: str, dry_run: bool) -> None:
         return budget
 
     target = Call("update", served, call.user, call.namespace, name, "status", agent=call.agent)
-    await changed(context, Change(target, WriteOptions(dry_run=dry_run), build, Door.STATUS))
+    await changed(context, Change(target, WriteOptions(dry_run=dry_run), build, Part.STATUS))
 
 
 def _refused(message: str, retry: int, causes: list[JSONObject]) -> Failure:

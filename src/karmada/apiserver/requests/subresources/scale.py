@@ -10,7 +10,7 @@ from karmada.apiserver.requests import bodies, metadata, patch, reading
 from karmada.apiserver.requests.apply import applied
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
-from karmada.apiserver.requests.update import Change, Door, changed
+from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import FieldError, JSONObject, ScalePaths
 from karmada.apiserver.served import dig
 from karmada.machinery.transport import PatchType
@@ -50,7 +50,7 @@ async def scale(context: Context, call: Call) -> Answer:
 def _change(
     call: Call, options: WriteOptions, build: Callable[[JSONObject], JSONObject], managed: bool = False
 ) -> Change:
-    return Change(call, options, build, Door.MAIN, managed, view=lambda obj: scale_of(call, obj), view_kind=KIND)
+    return Change(call, options, build, Part.MAIN, managed, view=lambda obj: scale_of(call, obj), view_kind=KIND)
 
 
 async def _apply(context: Context, call: Call) -> Answer:
