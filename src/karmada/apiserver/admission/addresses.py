@@ -134,7 +134,7 @@ class ServiceAddresses:
         start = self._random.randrange(len(_PORTS))
         for number in (*_PORTS[start:], *_PORTS[:start]):
             if number not in self._ports and number not in taken:
-                return number
+                return int(number)
         raise Failure(500, "InternalError", "Internal error occurred: failed to allocate a nodePort: range is full")
 
     def _load(self) -> None:
