@@ -4,18 +4,32 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.scheduler.facts import AGGREGATED, DYNAMIC, STATIC, Tree, binding, bindings, cluster, cluster_trees, fleets
+from tests.scheduler.facts import (
+    AGGREGATED,
+    DYNAMIC,
+    STATIC,
+    Tree,
+    binding,
+    bindings,
+    cluster,
+    cluster_trees,
+    fleets,
+    names,
+)
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import from_tree
 from karmada.api.decision import Decision, Placed
-from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.api.feature_gates import FeatureGates
+from karmada.api.work.v1alpha2 import Component, ResourceBinding
 from karmada.policies import webster
-from karmada.scheduler.core import decide as deciding
-from karmada.scheduler.core.decide import decide
+from karmada.scheduler.core.assumptions import AssumedWorkload
+from karmada.scheduler.core.decide import conclude, decide, requests
+from karmada.scheduler.core.facts import Estimates, one_by_one
+from karmada.scheduler.core.framework import DEFAULT
 from karmada.scheduler.core.grouping import ClusterGroup, choose
-from karmada.scheduler.core.request import DEFAULT_SETTINGS, Strategy, strategy_of
-from karmada.scheduler.core.room import Room, columns_of
+from karmada.scheduler.core.request import DEFAULT_SETTINGS, Settings, Strategy, strategy_of
+from karmada.scheduler.core.room import Question, Room, columns_of
 from karmada.scheduler.core.snapshot import Snapshot
 
 
@@ -44,19 +58,20 @@ def told(decision: Decision) -> Any:
     ]
 
 
-def one_by_one(snapshot: Snapshot, subject: ResourceBinding) -> Decision:
+def by_definition(
+    snapshot: Snapshot, subject: ResourceBinding, estimates: Estimates, chosen: Settings = DEFAULT_SETTINGS
+) -> Decision:
     """The decision without anything kept between decisions."""
     attempts = []
-    for request in deciding.requests(snapshot, subject, DEFAULT_SETTINGS):
-        facts = deciding._one_by_one(snapshot, request, {}, deciding.DEFAULT)
-        attempts.append(deciding._concluded(snapshot, request, facts))
+    for request in requests(snapshot, subject, chosen):
+        attempts.append(conclude(snapshot, request, one_by_one(snapshot, request, estimates, DEFAULT)))
         if isinstance(attempts[-1].outcome, Placed):
             break
     last = attempts[-1] if isinstance(attempts[-1].outcome, Placed) else attempts[0]
     return Decision(attempts=tuple(attempts), outcome=last.outcome)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(fleets, st.lists(bindings(), min_size=1, max_size=4), st.lists(cluster_trees(), max_size=4))
 def test_kept_facts_decide_as_fresh_ones(trees: list[Tree], subjects: list[ResourceBinding], news: list[Tree]) -> None:
     live = Snapshot(clusters_of(trees))
@@ -65,7 +80,22 @@ def test_kept_facts_decide_as_fresh_ones(trees: list[Tree], subjects: list[Resou
             live.put(from_tree(change, Cluster))
         for subject in subjects:
             fresh = Snapshot(live.clusters.values())
-            assert told(decide(live, subject, {})) == told(one_by_one(fresh, subject))
+            assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+
+
+@settings(max_examples=80)
+@given(fleets, bindings(), st.dictionaries(names, st.integers(-1, 30)), st.dictionaries(names, st.integers(1, 9)))
+def test_special_room_decides_as_if_worked_out_for_every_cluster(
+    trees: list[Tree], subject: ResourceBinding, estimates: dict[str, int], assumed: dict[str, int]
+) -> None:
+    chosen = Settings(FeatureGates({"SchedulingOvercommitProtection": True}))
+    placed = {
+        name: (AssumedWorkload("default", (Component(name="", replicas=count),)),) for name, count in assumed.items()
+    }
+    snapshot = Snapshot(clusters_of(trees), assumed=placed)
+    decide(snapshot, subject, {}, DEFAULT_SETTINGS)
+    expected = by_definition(snapshot, subject, estimates, chosen)
+    assert told(decide(snapshot, subject, estimates, chosen)) == told(expected)
 
 
 @given(fleets, bindings())
@@ -185,7 +215,7 @@ def test_the_search_finds_what_looking_at_everything_finds(
 def test_columns_agree_with_one_cluster_at_a_time(trees: list[Tree], needs: dict[str, int] | None) -> None:
     snapshot = Snapshot(clusters_of(trees))
     for by_model in (True, False):
-        expected = Room(snapshot, (), needs, by_model).of
+        expected = Room(snapshot, Question(needs, by_model)).of
         assert columns_of(snapshot).room(needs, by_model) == expected
 
 

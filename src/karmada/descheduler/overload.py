@@ -19,7 +19,8 @@ from karmada.api.work.v1alpha2 import Component, ComponentReplicaRequirements, R
 from karmada.policies import webster
 from karmada.scheduler.core.amounts import amount, requested
 from karmada.scheduler.core.assumptions import AssumedWorkload
-from karmada.scheduler.core.decide import estimate, fits_anywhere
+from karmada.scheduler.core.decide import fits_anywhere
+from karmada.scheduler.core.facts import estimate
 from karmada.scheduler.core.framework import DEFAULT
 from karmada.scheduler.core.request import Settings, Strategy, strategy_of
 from karmada.scheduler.core.snapshot import Snapshot

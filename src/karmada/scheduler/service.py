@@ -24,7 +24,8 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.scheduler.affected import AffinityIndex
 from karmada.scheduler.assumed import AssumedWorkloads
-from karmada.scheduler.core.decide import Estimates, decide, fitting_names, requests
+from karmada.scheduler.core.decide import decide, fitting_names, requests
+from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.need import Need, is_ours, need, versions_to_check
 from karmada.scheduler.core.rendering import event_message

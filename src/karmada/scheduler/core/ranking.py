@@ -156,6 +156,19 @@ class Order:
                     self._insert(name, UNLIMITED if room is None else room[name], snapshot.clusters)
         self._version = snapshot.version
 
+    def adjusted(self, room: Mapping[str, int], snapshot: Snapshot) -> "Order":
+        """A copy in which some clusters have other room."""
+        copy = Order()
+        copy._room = dict(self._room)
+        copy.entries = list(self.entries)
+        for which, groups in self._groups.items():
+            copy._groups[which] = {name: list(members) for name, members in groups.items()}
+            copy._group_of[which] = dict(self._group_of[which])
+        for name, count in room.items():
+            copy._remove(name)
+            copy._insert(name, count, snapshot.clusters)
+        return copy
+
     def groups(self, by: str, label: str, clusters: Mapping[str, Cluster]) -> Mapping[str, list[Entry]]:
         """Entries by group."""
         found = self._groups.get((by, label))

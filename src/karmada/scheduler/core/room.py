@@ -5,11 +5,14 @@ afterwards clusters that change are worked out one by one. The dictionary is nev
 """
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from karmada.api.quantity import QuantityError
 from karmada.api.work.v1alpha2 import ReplicaRequirements
 from karmada.scheduler.core.amounts import UNLIMITED, requested
+from karmada.scheduler.core.estimation import Capacity, demands_of
+from karmada.scheduler.core.request import Request
+from karmada.scheduler.core.simulation import Demand
 from karmada.scheduler.core.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -19,13 +22,48 @@ MANY = 256
 """From so many clusters on columns pay."""
 
 
-class Room:
-    """Replicas that fit into every cluster."""
+class Question(NamedTuple):
+    """What is asked about every cluster."""
 
-    def __init__(self, snapshot: Snapshot, key: Hashable, needs: Mapping[str, int] | None, by_model: bool) -> None:
-        self.key = key
-        self._needs = needs
-        self._by_model = by_model
+    needs: Mapping[str, int] | None
+    """What one replica asks for; None for nothing but a pod."""
+    by_model: bool
+    """Whether grade models are looked at."""
+    sets: tuple[Demand, ...] | None = None
+    """The parts of a set of components, if whole sets are asked about."""
+
+    def answer(self, capacity: Capacity) -> int:
+        """How many fit into a cluster."""
+        if self.sets is not None:
+            return capacity.sets(self.sets, self.by_model)
+        return capacity.replicas(self.needs, self.by_model)
+
+    @property
+    def key(self) -> Hashable:
+        """What makes two questions the same."""
+        if self.sets is not None:
+            return tuple((demand.replicas, _hashable(demand.needs)) for demand in self.sets), self.by_model
+        return _hashable(self.needs), self.by_model
+
+
+def question_of(request: Request) -> Question:
+    """The question a request asks; nobody has room for what is no amount."""
+    by_model = request.settings.gates.enabled("CustomizedClusterResourceModeling")
+    if request.places_sets:
+        return Question(None, by_model, tuple(demands_of(request.spec.components)))
+    return Question(needs_of(request.spec.replica_requirements), by_model)
+
+
+def _hashable(needs: Mapping[str, int] | None) -> Hashable:
+    return None if needs is None else tuple(sorted(needs.items()))
+
+
+class Room:
+    """What fits into every cluster."""
+
+    def __init__(self, snapshot: Snapshot, question: Question) -> None:
+        self.key = question.key
+        self._question = question
         self._version = snapshot.version
         self.of: dict[str, int] = self._all(snapshot)
         self.unlimited = {name for name, count in self.of.items() if count == UNLIMITED}
@@ -38,11 +76,8 @@ class Room:
             self.of = self._all(snapshot)
             self.unlimited = {name for name, count in self.of.items() if count == UNLIMITED}
         elif changed:
-            news = {
-                name: snapshot.capacity(name).replicas(self._needs, self._by_model)
-                for name in changed
-                if name in snapshot.clusters
-            }
+            answer = self._question.answer
+            news = {name: answer(snapshot.capacity(name)) for name in changed if name in snapshot.clusters}
             if any(self.of.get(name) != news.get(name) for name in changed):
                 found = self.of | news
                 for name in changed - news.keys():
@@ -53,9 +88,10 @@ class Room:
         self._version = snapshot.version
 
     def _all(self, snapshot: Snapshot) -> dict[str, int]:
-        if len(snapshot.clusters) >= MANY:
-            return columns_of(snapshot).room(self._needs, self._by_model)
-        return {name: snapshot.capacity(name).replicas(self._needs, self._by_model) for name in snapshot.clusters}
+        question = self._question
+        if len(snapshot.clusters) >= MANY and question.sets is None:
+            return columns_of(snapshot).room(question.needs, question.by_model)
+        return {name: question.answer(snapshot.capacity(name)) for name in snapshot.clusters}
 
 
 def columns_of(snapshot: Snapshot) -> "Columns":
@@ -69,13 +105,12 @@ def columns_of(snapshot: Snapshot) -> "Columns":
     return found
 
 
-def room(snapshot: Snapshot, requirements: ReplicaRequirements | None, by_model: bool) -> Room:
-    """The room for replicas with these requirements, up to date; none anywhere for those that ask for nonsense."""
-    needs = needs_of(requirements)
-    key: Hashable = (None if needs is None else tuple(sorted(needs.items())), by_model)
+def room(snapshot: Snapshot, question: Question) -> Room:
+    """The answers to a question, up to date."""
+    key = question.key
     found: Room | None = snapshot.kept("room", key)
     if found is None:
-        return snapshot.keep("room", key, Room(snapshot, key, needs, by_model))
+        return snapshot.keep("room", key, Room(snapshot, question))
     found.refresh(snapshot)
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from karmada.api.cluster.v1alpha1 import ClusterSyncMode
 from karmada.api.quantity import QuantityError
 from karmada.scheduler.core.amounts import NO_OPINION
-from karmada.scheduler.core.decide import Estimates
+from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.request import Binding
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.estimators.connections import Connections

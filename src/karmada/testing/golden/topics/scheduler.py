@@ -13,7 +13,7 @@ from karmada.scheduler.core.amounts import UNLIMITED
 from karmada.scheduler.core.assumptions import AssumedWorkload
 from karmada.scheduler.core.decide import decide
 from karmada.scheduler.core.request import Settings, Strategy, strategy_of
-from karmada.scheduler.core.room import Room, needs_of
+from karmada.scheduler.core.room import Question, Room, needs_of
 from karmada.scheduler.core.snapshot import PeerGroup, Snapshot
 from karmada.testing.golden.case import Case, Excuse, Record, Topic
 from karmada.testing.golden.compare import first_difference
@@ -184,7 +184,7 @@ def _wraps(case: Case) -> bool:
     if spec.placement is None or strategy_of(spec.placement) not in (Strategy.AGGREGATED, Strategy.DYNAMIC_WEIGHT):
         return False
     by_model = _settings(case.input).gates.enabled("CustomizedClusterResourceModeling")
-    room = Room(snapshot_of(case.input), (), needs_of(spec.replica_requirements), by_model)
+    room = Room(snapshot_of(case.input), Question(needs_of(spec.replica_requirements), by_model))
     return max(room.of.values(), default=0) > UNLIMITED
 
 

@@ -1,0 +1,158 @@
+"""What is known about the clusters for a request: who fits, how they score, how much room they have, in what order.
+
+`one_by_one` works everything out for every cluster: it is the definition. `on_kept_order` gives the same from what is
+kept between requests, for requests of the usual kinds; what makes a request special (own clusters, assumed workloads,
+answers of accurate estimators) changes a few entries of a kept order.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Rejection
+from karmada.policies.cluster_affinity import cluster_matches
+from karmada.scheduler.core.amounts import NO_OPINION, UNLIMITED
+from karmada.scheduler.core.candidates import Candidate, in_order
+from karmada.scheduler.core.estimation import Capacity
+from karmada.scheduler.core.fitting import Estimated, Fit, Fitting, Preferred, Scores, fit
+from karmada.scheduler.core.framework import Framework
+from karmada.scheduler.core.ranking import Kept, Listed, Order, Ranking
+from karmada.scheduler.core.request import Request
+from karmada.scheduler.core.room import Question, Room, question_of, room
+from karmada.scheduler.core.snapshot import Snapshot
+
+Estimates = Mapping[str, int]
+"""What accurate estimators answered, by cluster; -1 or absence is no opinion."""
+
+
+class Facts(NamedTuple):
+    """What is known about the clusters for a request."""
+
+    ranking: Ranking
+    rejections: Mapping[str, tuple[Rejection, ...]]
+    scores: Mapping[str, Mapping[str, int]]
+    estimates: Mapping[str, int]
+
+
+def facts_of(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts:
+    """The facts, from what is kept where that is possible."""
+    return on_kept_order(snapshot, request, accurate, framework) or one_by_one(snapshot, request, accurate, framework)
+
+
+def takes_room(request: Request) -> bool:
+    """Whether the binding takes room in clusters at all."""
+    return request.spec.replicas != 0 or bool(request.spec.components)
+
+
+def one_by_one(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts:
+    """The facts worked out for every cluster."""
+    rejections: dict[str, tuple[Rejection, ...]] = {}
+    fitting: list[Cluster] = []
+    for cluster in snapshot.clusters.values():
+        reasons = framework.rejections(cluster, request)
+        if reasons:
+            rejections[cluster.metadata.name] = reasons
+        else:
+            fitting.append(cluster)
+    scores = {cluster.metadata.name: framework.scores(cluster, request) for cluster in fitting}
+    estimated = estimate(snapshot, request, fitting, accurate)
+    candidates = in_order(
+        _candidate(request, cluster, scores[cluster.metadata.name], estimated.get(cluster.metadata.name))
+        for cluster in fitting
+    )
+    return Facts(Listed(candidates), rejections, scores, estimated)
+
+
+def estimate(snapshot: Snapshot, request: Request, clusters: Iterable[Cluster], accurate: Estimates) -> dict[str, int]:
+    """What fits into each cluster; empty when the binding takes no room."""
+    if not takes_room(request):
+        return {}
+    question = question_of(request)
+    return {
+        cluster.metadata.name: _space(snapshot, request, cluster.metadata.name, question, accurate)
+        for cluster in clusters
+    }
+
+
+def _space(snapshot: Snapshot, request: Request, name: str, question: Question, accurate: Estimates) -> int:
+    assumed = snapshot.assumed.get(name, ()) if _protects(request) else ()
+    capacity = Capacity(snapshot.clusters[name], assumed) if assumed else snapshot.capacity(name)
+    count = question.answer(capacity)
+    opinion = accurate.get(name, NO_OPINION)
+    return count if opinion < 0 else min(count, opinion)
+
+
+def _protects(request: Request) -> bool:
+    return request.settings.gates.enabled("SchedulingOvercommitProtection")
+
+
+def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts | None:
+    """The facts from what is kept between requests; None where the request is not of a usual kind."""
+    if len(request.tiers) > 1 or not framework.scores_by_locality:
+        return None
+    fitting = fit(snapshot, framework, request)
+    if fitting is None:
+        return None
+    rooms = room(snapshot, question_of(request)) if takes_room(request) else None
+    order = _order(snapshot, fitting, rooms)
+    spaces: Mapping[str, int] = {}
+    if rooms is not None:
+        special = _special(snapshot, request, rooms, accurate)
+        spaces = rooms.of | special if special else rooms.of
+        if rooms.unlimited or UNLIMITED in special.values():
+            return None
+        if special:
+            order = order.adjusted({name: special[name] for name in special if name in fitting.names}, snapshot)
+    own: list[Candidate] = []
+    answers: dict[str, tuple[Rejection, ...]] = {}
+    skipped: dict[str, int] = {}
+    scores: dict[str, dict[str, int]] = {}
+    for name in request.targets:
+        cluster = snapshot.clusters.get(name)
+        if cluster is None:
+            continue
+        if name in fitting.names:
+            skipped[name] = spaces.get(name, UNLIMITED)
+        answers[name] = framework.rejections(cluster, request)
+        if not answers[name]:
+            scores[name] = framework.scores(cluster, request)
+            own.append(_candidate(request, cluster, scores[name], spaces.get(name)))
+    names = Fitting(fitting.names, answers)
+    return Facts(
+        Kept(own, order, skipped, snapshot.clusters, lambda first: Preferred(names, first, spaces)),
+        fitting.rejections().overlaid(answers),
+        Scores(names, scores, dict.fromkeys((plugin.name for plugin in framework.scorers), 0)),
+        Estimated(names, spaces) if rooms is not None else {},
+    )
+
+
+def _special(snapshot: Snapshot, request: Request, rooms: Room, accurate: Estimates) -> dict[str, int]:
+    """The clusters whose room is not what they report."""
+    assumed = snapshot.assumed if _protects(request) else {}
+    if not assumed and not accurate:
+        return {}
+    question = question_of(request)
+    concerned = [name for name in {**assumed, **accurate} if name in snapshot.clusters]
+    found = {name: _space(snapshot, request, name, question, accurate) for name in concerned}
+    return {name: count for name, count in found.items() if count != rooms.of[name]}
+
+
+def _order(snapshot: Snapshot, fitting: Fit, rooms: Room | None) -> Order:
+    key = (fitting.signature, None if rooms is None else rooms.key)
+    order: Order | None = snapshot.kept("order", key)
+    if order is None:
+        order = snapshot.keep("order", key, Order())
+    order.refresh(snapshot, fitting.names, None if rooms is None else rooms.of)
+    return order
+
+
+def _candidate(request: Request, cluster: Cluster, scores: Mapping[str, int], estimated: int | None) -> Candidate:
+    name = cluster.metadata.name
+    if estimated is None:
+        space = UNLIMITED
+    else:
+        space = estimated if estimated != UNLIMITED else request.spec.replicas
+    tier = 0
+    if len(request.tiers) > 1:
+        tier = next(i for i, affinity in enumerate(request.tiers) if cluster_matches(affinity, cluster))
+    return Candidate(name, cluster, sum(scores.values()), space, space + request.targets.get(name, 0), tier)
