@@ -1,0 +1,80 @@
+"""The same scenario file on a simulated member, and on API servers without workloads of their own over HTTPS."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.simulator.conftest import ONE_NODE
+
+from karmada.apiserver.server import ApiServer
+from karmada.machinery.client import Client
+from karmada.machinery.http.kubeconfig import from_bytes
+from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.supervisor import Supervisor
+from karmada.simulator.behaviour import Behaviour
+from karmada.simulator.scenario import StepFailed, load, play
+from karmada.simulator.workloads.command import parser, register
+from karmada.simulator.workloads.context import Workloads
+from karmada.simulator.workloads.everything import start
+
+SCENARIO = Path(__file__).parent / "scenarios" / "workloads.yaml"
+
+
+def test_on_a_simulated_member(act):
+    async def scene(actor):
+        await play(actor.client, load(SCENARIO), actor.clock)
+
+    act(scene, ONE_NODE)
+
+
+async def bring_to_life(client: Client) -> None:
+    """What `simulate-workloads --nodes 1 --cpu 4` does, and then the scenario."""
+    await register(client, parser().parse_args(["--nodes", "1", "--cpu", "4"]))
+    async with Supervisor() as supervisor:
+        start(Workloads(client, supervisor, Behaviour(), workers=4))
+        await play(client, load(SCENARIO))
+
+
+async def test_on_an_api_server_over_https():
+    from karmada.api import yaml
+    from karmada.apiserver.auth.kubeconfig import kubeconfig
+
+    async with ApiServer() as server:
+        port = await server.listen()
+        authority = server.identity.authority
+        certificate, key = authority.issue_client("admin", ("system:masters",))
+        url = f"https://127.0.0.1:{port}"
+        config = kubeconfig(url, authority.certificate_pem, certificate=certificate, key=key)
+        client = Client(HttpTransport(from_bytes(yaml.dump(config).encode()).target()), field_manager="test")
+        try:
+            await bring_to_life(client)
+        finally:
+            await client.close()
+
+
+@pytest.mark.skipif(
+    not os.environ.get("KARMADA_TEST_KUBECONFIG"),
+    reason="needs a stock kube-apiserver (built with Go): KARMADA_TEST_KUBECONFIG names its kubeconfig",
+)
+async def test_on_a_stock_kube_apiserver():
+    from karmada.machinery.http.kubeconfig import find_target
+
+    client = Client(HttpTransport(find_target(os.environ["KARMADA_TEST_KUBECONFIG"])), field_manager="test")
+    try:
+        await bring_to_life(client)
+    finally:
+        await client.close()
+
+
+def test_a_step_that_does_not_come_true_is_named(act):
+    async def scene(actor):
+        which = {"apiVersion": "v1", "kind": "Pod", "name": "none"}
+        import msgspec
+
+        from karmada.simulator.scenario import Step
+
+        steps = msgspec.convert([{"say": "wait for ever", "wait": which, "seconds": 3}], list[Step])
+        with pytest.raises(StepFailed, match=r"step 1 \(wait for ever\): Pod none"):
+            await play(actor.client, steps, actor.clock)
+
+    act(scene)
