@@ -1,4 +1,4 @@
-"""Namespaces get a service account `default` where that is wanted, token secrets get their token."""
+"""Namespaces get an account `default`, where that is wanted; secrets of type service-account-token get their token."""
 
 import base64
 from collections.abc import Callable
