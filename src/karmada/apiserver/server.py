@@ -102,7 +102,7 @@ class ApiServerOptions:
     folder: Path | None = None
     """Where keys and certificates are kept; None keeps them in memory."""
     admission: Sequence[AdmissionPlugin] = ()
-    """Plugins beside Kubernetes' own: they change objects before mutating webhooks and judge after validating ones."""
+    """Plugins beside Kubernetes' own; they change and judge objects before webhooks do."""
     backends: Backends = field(default_factory=Backends)
     """Who answers log, exec, attach, portforward and proxy."""
     apis: Sequence[LocalApi] = ()

@@ -58,7 +58,7 @@ class PolicySet:
     def in_force(self, request: AdmissionRequest) -> Iterator[InForce]:
         """The policies that concern a request, in the order of their bindings' names."""
         for binding in self._bindings.get():
-            policy = self._policies.get().get(binding["spec"]["policyName"])
+            policy = self._policies.get().get((binding.get("spec") or {}).get("policyName") or "")
             if policy is not None and self._concerns(policy, binding, request):
                 yield InForce(policy, binding)
 

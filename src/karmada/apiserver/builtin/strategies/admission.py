@@ -228,6 +228,10 @@ def _validate_binding(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
+def _validate_mutating_binding(obj: JSONObject, old: JSONObject | None) -> Errors:
+    return [] if obj["spec"].get("policyName") else [required("spec.policyName")]
+
+
 def _validate_mutating_policy(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     errors = _match(spec.get("matchConstraints"), "spec.matchConstraints")
@@ -246,4 +250,4 @@ MUTATING_WEBHOOKS = strategy(_default_webhooks(True), _validate_webhooks, namesp
 VALIDATING_POLICY = strategy(_default_policy, _validate_policy, namespaced=False, generation=True)
 VALIDATING_BINDING = strategy(_default_binding, _validate_binding, namespaced=False, generation=True)
 MUTATING_POLICY = strategy(_default_mutating_policy, _validate_mutating_policy, namespaced=False, generation=True)
-MUTATING_BINDING = strategy(_default_binding, namespaced=False, generation=True)
+MUTATING_BINDING = strategy(_default_binding, _validate_mutating_binding, namespaced=False, generation=True)
