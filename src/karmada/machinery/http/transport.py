@@ -80,6 +80,19 @@ class HttpTransport:
             await stream.aclose()
             connection.close()
 
+    @contextlib.asynccontextmanager
+    async def stream(self, path: str, timeout: float = RAW_TIMEOUT) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Read a path whose answer may never end (logs); parts come as they arrive. `timeout` is for the start."""
+        try:
+            async with asyncio.timeout(timeout):
+                connection, _ = await self._opened(Wire("GET", path, "", b""), "*/*")
+        except TimeoutError:
+            raise Timeout(f"no answer to GET {_plain(path)} within {timeout:g} s") from None
+        try:
+            yield _parts(connection)
+        finally:
+            connection.close()
+
     async def close(self) -> None:
         """Close all connections that are not in use; those in use close when they are done."""
         self._pool.close()
@@ -167,6 +180,11 @@ class HttpTransport:
         if self._warn is not None:
             for warning in head.warnings:
                 self._warn(warning.decode("utf-8", "replace"))
+
+
+async def _parts(connection: Connection) -> AsyncIterator[bytes]:
+    while data := await connection.read():
+        yield data
 
 
 def _refusal(head: Head, body: bytes) -> _Refused:
