@@ -146,6 +146,28 @@ def test_bounds_of_groups_are_respected(trees: list[Tree], subject: ResourceBind
         assert constraint.min_groups <= count <= constraint.max_groups
 
 
+absurd = st.integers(-(2**31), 2**31 - 1)
+
+
+@given(fleets, absurd, absurd, absurd, absurd, absurd, st.sampled_from([DYNAMIC, AGGREGATED, STATIC, None]))
+def test_absurd_numbers_are_decided_like_any_others(
+    trees: list[Tree], replicas: int, least: int, most: int, held: int, weight: int, strategy: Tree | None
+) -> None:
+    spread = [
+        {"spreadByField": "region", "minGroups": least, "maxGroups": most},
+        {"spreadByField": "cluster", "minGroups": most, "maxGroups": least},
+    ]
+    rules = [{"targetCluster": {}, "weight": weight}]
+    placement: Tree = {"spreadConstraints": spread}
+    if strategy is not None:
+        preference = {"weightPreference": {"staticWeightList": rules}} if strategy is STATIC else {}
+        placement["replicaScheduling"] = {**strategy, **preference}
+    for constraints in (spread, spread[:1], spread[1:], []):
+        subject = binding(replicas, {**placement, "spreadConstraints": constraints}, {"m01": held, "nowhere": held})
+        live, fresh = Snapshot(clusters_of(trees)), Snapshot(clusters_of(trees))
+        assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+
+
 held_replicas = st.dictionaries(st.sampled_from(["m1", "m2", "m3", "m4"]), st.integers(1, 9), min_size=1)
 
 

@@ -1,5 +1,7 @@
 """The scheduler on a control plane: what clients see of its decisions."""
 
+from typing import Any
+
 import pytest
 from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, WIDE_BINDINGS, Plane, on_a_plane
 
@@ -8,6 +10,7 @@ from karmada.machinery.errors import Forbidden
 from karmada.machinery.transport import Request, Verb
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.keys import BindingKey
+from karmada.scheduler.plugins.choice import choose
 from karmada.scheduler.service import SchedulerOptions
 
 SUCCESS = "Binding has been scheduled successfully."
@@ -210,6 +213,35 @@ def test_impossible_constraints_name_the_reason_and_disturb_nobody() -> None:
         assert await plane.result("good") == {"member1": 2}
 
     on_a_plane(scenario)
+
+
+class Broken:
+    """A filter of somebody else with a defect."""
+
+    name = "Broken"
+    spares_targets = False
+
+    def aspect(self, request: Any) -> str:
+        return str(request.spec.resource.name)
+
+    def reject(self, cluster: object, request: Any) -> str | None:
+        if request.spec.resource.name == "bad":
+            raise ZeroDivisionError("somebody else's defect")
+        return None
+
+
+def test_a_plugin_that_fails_concerns_only_its_binding() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("bad")
+        await plane.bind("good")
+        await plane.settle()
+        condition = await plane.condition("bad")
+        assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
+        assert "somebody else's defect" in condition["message"]
+        assert await plane.result("good") == {"member1": 2}
+
+    on_a_plane(scenario, SchedulerOptions(framework=choose("*", [Broken()])))
 
 
 def test_workloads_of_an_anti_affinity_group_avoid_each_other_even_when_they_come_at_once() -> None:

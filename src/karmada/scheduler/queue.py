@@ -109,11 +109,18 @@ class SchedulingQueue(Generic[K]):
             pending[1].cancel()
 
     def close(self) -> None:
-        """Cancel all timers."""
-        for _, timer in self._backing_off.values():
-            timer.cancel()
+        """Cancel all timers; whoever takes over finds everything that was waiting for one ready."""
         if self._flush is not None:
             self._flush.cancel()
+            self._flush = None
+        for key, (priority, timer) in list(self._backing_off.items()):
+            timer.cancel()
+            del self._backing_off[key]
+            self._activate(key, priority)
+        for key, priority in list(self._taken.items()):
+            del self._taken[key]
+            self._activate(key, max(priority, self._again.pop(key, priority)))
+        self.release()
 
     def __len__(self) -> int:
         return len(self._active)

@@ -264,6 +264,11 @@ class Scheduler:
             if not error.transient:
                 await self._refused(binding, error)
             raise
+        except Exception as error:
+            # A plugin of somebody else, or a defect of ours: the binding says so, the others go on.
+            self._retract(key)
+            await self._failed(binding, conditions.REASON_SCHEDULER_ERROR, f"{type(error).__name__}: {error}")
+            raise
         finally:
             self.metrics.attempts[result, kind] += 1
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
@@ -341,8 +346,11 @@ class Scheduler:
         """The API server did not take the result: its word is the reason."""
         quota = isinstance(error, Forbidden) and "FederatedResourceQuota" in error.message
         reason = conditions.REASON_QUOTA_EXCEEDED if quota else conditions.REASON_SCHEDULER_ERROR
-        if await self._writer.status(binding, Verdict(False, reason, error.message), self._clock.now()):
-            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, error.message)
+        await self._failed(binding, reason, error.message)
+
+    async def _failed(self, binding: Binding, reason: str, message: str) -> None:
+        if await self._writer.status(binding, Verdict(False, reason, message), self._clock.now()):
+            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, message)
 
     def _tell(self, binding: Binding, decision: Decision) -> None:
         placed = isinstance(decision.outcome, Placed)
@@ -359,7 +367,8 @@ class Scheduler:
     # What is known.
 
     def _get(self, key: BindingKey) -> Binding | None:
-        return self._namespaced.get(key.name, key.namespace) if key.namespace else self._wide.get(key.name)
+        informer = self._namespaced if key.namespace else self._wide
+        return informer.get(key.name, key.namespace) if informer.has_synced else None
 
     def _is_terminating(self, name: str) -> bool:
         cluster = self._clusters.get(name)

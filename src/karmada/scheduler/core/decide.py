@@ -68,9 +68,7 @@ def fitting_names(
         if not takes_room(request):
             return [], False
         sets = request.places_sets
-        names |= {
-            name: None for name, cluster in snapshot.clusters.items() if not framework.rejections(cluster, request)
-        }
+        names |= dict.fromkeys(facts_of(snapshot, request, {}, framework).ranking.names())
     return list(names), sets
 
 
