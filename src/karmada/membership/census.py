@@ -3,6 +3,7 @@
 Of a node or pod nothing is kept but what counting reads, so that thousands of them stay small.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from karmada.api.native import Node, NodeStatus, Pod, PodSpec, PodStatus
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.transport import GroupVersionResource
-from karmada.membership.summary import Summary, summarize
+from karmada.membership.summary import Summary, counting
 
 NODES = GroupVersionResource("", "v1", "nodes")
 PODS = GroupVersionResource("", "v1", "pods")
@@ -68,6 +69,7 @@ class Census:
         self._nodes.add_handler(self._changed)
         self._pods.add_handler(self._changed)
         self._last: tuple[Sequence[ResourceModel], Summary] | None = None
+        self._dirty = False
 
     async def count(self, models: Sequence[ResourceModel]) -> Summary:
         """The summary now; counted again only after a change."""
@@ -75,10 +77,19 @@ class Census:
         await self._pods.synced()
         if self._last is not None and self._last[0] == models:
             return self._last[1]
-        nodes = [decoder(Node).decode(item.body) for item in self._nodes.all_items()]
+        nodes = (decoder(Node).decode(item.body) for item in self._nodes.all_items())
         pods = (decoder(Pod).decode(item.body) for item in self._pods.all_items())
-        summary = summarize(nodes, pods, models)
-        self._last = (models, summary)
+        self._dirty = False
+        steps = counting(nodes, pods, models)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                summary: Summary = end.value
+                break
+            await asyncio.sleep(0)
+        # What changed while counting is counted the next time.
+        self._last = None if self._dirty else (models, summary)
         return summary
 
     def trouble(self) -> str:
@@ -88,3 +99,4 @@ class Census:
 
     def _changed(self, changes: list[Change[Any]]) -> None:
         self._last = None
+        self._dirty = True
