@@ -99,7 +99,7 @@ def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, fra
     if rooms is not None:
         special = _special(snapshot, request, rooms, accurate)
         spaces = rooms.of | special if special else rooms.of
-        if rooms.unlimited or UNLIMITED in special.values():
+        if rooms.unlimited or any(count >= UNLIMITED for count in special.values()):
             return None
         if special:
             order = order.adjusted({name: special[name] for name in special if name in fitting.names}, snapshot)
@@ -151,7 +151,7 @@ def _candidate(request: Request, cluster: Cluster, scores: Mapping[str, int], es
     if estimated is None:
         space = UNLIMITED
     else:
-        space = estimated if estimated != UNLIMITED else request.spec.replicas
+        space = estimated if estimated < UNLIMITED else request.spec.replicas
     tier = 0
     if len(request.tiers) > 1:
         tier = next(i for i, affinity in enumerate(request.tiers) if cluster_matches(affinity, cluster))

@@ -66,7 +66,7 @@ class Room:
         self._question = question
         self._version = snapshot.version
         self.of: dict[str, int] = self._all(snapshot)
-        self.unlimited = {name for name, count in self.of.items() if count == UNLIMITED}
+        self.unlimited = {name for name, count in self.of.items() if count >= UNLIMITED}
         """Clusters whose room is unknown but ample: they count as having just what is asked for."""
 
     def refresh(self, snapshot: Snapshot) -> None:
@@ -74,7 +74,7 @@ class Room:
         changed = snapshot.changes_since(self._version)
         if changed is None:
             self.of = self._all(snapshot)
-            self.unlimited = {name for name, count in self.of.items() if count == UNLIMITED}
+            self.unlimited = {name for name, count in self.of.items() if count >= UNLIMITED}
         elif changed:
             answer = self._question.answer
             news = {name: answer(snapshot.capacity(name)) for name in changed if name in snapshot.clusters}
@@ -84,7 +84,7 @@ class Room:
                     found.pop(name, None)
                 self.of = found
                 self.unlimited -= changed
-                self.unlimited |= {name for name, count in news.items() if count == UNLIMITED}
+                self.unlimited |= {name for name, count in news.items() if count >= UNLIMITED}
         self._version = snapshot.version
 
     def _all(self, snapshot: Snapshot) -> dict[str, int]:

@@ -178,18 +178,23 @@ def _groups_without_clusters(case: Case) -> bool:
 
 
 def _wraps(case: Case) -> bool:
+    """Only where it matters: room is shared by, clusters are selected by it, or its sum turns negative."""
     if case.operation != "schedule":
         return False
     spec = _binding(case.input).spec
-    if spec.placement is None or strategy_of(spec.placement) not in (Strategy.AGGREGATED, Strategy.DYNAMIC_WEIGHT):
+    placement = spec.placement
+    if placement is None or strategy_of(placement) not in (Strategy.DYNAMIC_WEIGHT, Strategy.AGGREGATED):
         return False
     by_model = _settings(case.input).gates.enabled("CustomizedClusterResourceModeling")
-    room = Room(snapshot_of(case.input), Question(needs_of(spec.replica_requirements), by_model))
-    return max(room.of.values(), default=0) > UNLIMITED
+    room = Room(snapshot_of(case.input), Question(needs_of(spec.replica_requirements), by_model)).of.values()
+    if _as_int32(sum(_as_int32(count) for count in room)) < spec.replicas <= sum(room):
+        return True
+    by_room = strategy_of(placement) is Strategy.DYNAMIC_WEIGHT or bool(placement.spread_constraints)
+    return by_room and max(room, default=0) > UNLIMITED
 
 
 EXCUSES = (
     Excuse("the source documents allow a spread constraint by group without one by cluster", _groups_without_clusters),
-    Excuse("room for more than 2147483647 replicas, shared by room, wraps around in the reference", _wraps),
+    Excuse("room for more than 2147483647 replicas wraps around in the reference, here it is ample", _wraps),
 )
 TOPIC = Topic("scheduler", {"schedule": _schedule, "dispense": _dispense}, EXCUSES, _read, _compare)
