@@ -144,3 +144,22 @@ async def test_identity_cannot_be_patched(api, field, value):
     await api.create("configmaps", configmap("a"))
     with pytest.raises(errors.BadRequest, match="does not match"):
         await api.patch("configmaps", "a", {"metadata": {field: value}})
+
+
+async def test_a_dry_run_answers_in_the_version_that_was_asked_for(api):
+    import orjson
+
+    from karmada.machinery.transport import GroupVersionResource, Request, Verb
+
+    older = GroupVersionResource("autoscaling", "v1", "horizontalpodautoscalers")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 3, "targetCPUUtilizationPercentage": 50}
+    await api.transport.send(Request(Verb.CREATE, older, "default", body={"metadata": {"name": "h"}, "spec": spec}))
+    change = {"spec": {"maxReplicas": 4}}
+    for params in ({"dryRun": "All"}, {}):
+        request = Request(
+            Verb.PATCH, older, "default", "h", params=params, body=dict(change), patch_type=PatchType.MERGE
+        )
+        answer = orjson.loads(await api.transport.send(request))
+        assert (answer["apiVersion"], answer["spec"]["maxReplicas"]) == ("autoscaling/v1", 4)
+        assert answer["spec"]["targetCPUUtilizationPercentage"] == 50

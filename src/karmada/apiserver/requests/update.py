@@ -162,11 +162,11 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     if not change.admitted:
         await context.admission.validate(request)
-    if change.options.dry_run:
-        return orjson.dumps(new)
-    if ownership.unchanged(new, old):
+    if not change.options.dry_run and ownership.unchanged(new, old):
         return item.body
     stored = await conforming.for_storage(context, served, new)
+    if change.options.dry_run:
+        return orjson.dumps(stored.obj)
     value = stored.served.encode(stored.obj)
     if _is_finished(new):
         last = await conforming.for_storage(context, served, old)
