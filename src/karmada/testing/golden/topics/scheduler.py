@@ -187,7 +187,8 @@ def _wraps(case: Case) -> bool:
         return False
     by_model = _settings(case.input).gates.enabled("CustomizedClusterResourceModeling")
     room = Room(snapshot_of(case.input), Question(needs_of(spec.replica_requirements), by_model)).of.values()
-    if _as_int32(sum(_as_int32(count) for count in room)) < spec.replicas <= sum(room):
+    wrapped = [spec.replicas if count == UNLIMITED else _as_int32(count) for count in room]
+    if _as_int32(sum(wrapped)) < spec.replicas <= sum(room):
         return True
     by_room = strategy_of(placement) is Strategy.DYNAMIC_WEIGHT or bool(placement.spread_constraints)
     return by_room and max(room, default=0) > UNLIMITED
