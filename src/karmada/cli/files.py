@@ -41,6 +41,14 @@ def _source(source: str, recursive: bool) -> Iterable[JSONObject]:
         yield from parse(file.read_text(), str(file))
 
 
+def read_text(path: str) -> str:
+    """A file that a flag names."""
+    try:
+        return Path(path).read_text()
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from error
+
+
 def parse(text: str, name: str) -> Iterable[JSONObject]:
     """The objects of a text."""
     from karmada.api import yaml

@@ -1,4 +1,4 @@
-"""Something to look at while waiting: a spinner with the time on a terminal, one line elsewhere.
+"""Something to look at while waiting: a spinner with the time on a terminal, silence elsewhere.
 
     with Waiting(session, "waiting for member1 to leave"):
         await ...
@@ -8,12 +8,21 @@ The line goes to standard error, so that output can be piped, and disappears whe
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 
 from karmada.cli.session import Session
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PAUSE = 0.1
+
+
+async def until(check: Callable[[], Awaitable[bool]]) -> None:
+    """Ask again until it is so."""
+    while True:
+        if await check():
+            return
+        await asyncio.sleep(PAUSE)
 
 
 class Waiting:
@@ -26,16 +35,11 @@ class Waiting:
 
     def say(self, text: str) -> None:
         """What is waited for now."""
-        if text != self._text and self._task is None:
-            self._stream.write(f"{text}\n")
         self._text = text
 
     def __enter__(self) -> "Waiting":
         if self._stream.isatty():
             self._task = asyncio.get_running_loop().create_task(self._draw())
-        else:
-            self._stream.write(f"{self._text}\n")
-            self._stream.flush()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

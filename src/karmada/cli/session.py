@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from karmada.machinery.http.target import Target
 
 NO_CONFIGURATION = """Missing or incomplete configuration info.  Please point to an existing, complete config file:
-
   1. Via the command-line flag --kubeconfig
   2. Via the KUBECONFIG environment variable
   3. In your home directory as ~/.kube/config"""

@@ -1,13 +1,13 @@
 """`karmadactl simulate`: the scheduler's decision without its consequences."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 from karmada.cli import common_flags as common
 from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
+from karmada.cli.files import read_objects, read_text
 from karmada.cli.flags import Flag, Values, one_of
 from karmada.cli.session import Session
 from karmada.machinery.errors import NotFound
@@ -22,7 +22,7 @@ async def run(session: Session, flags: Values) -> int:
     from karmada.scheduler.core.snapshot import Snapshot
 
     hub = session.hub(flags)
-    added = [cluster for name in flags.cluster_file for cluster in world.read_clusters(_text(name), name)]
+    added = [cluster for name in flags.cluster_file for cluster in world.read_clusters(read_text(name), name)]
     clusters = (await hub.client.of(Cluster).list()).items
     clusters = world.changed(clusters, flags.without_cluster, flags.taint, added)
     subjects = await _subjects(hub, flags)
@@ -43,7 +43,6 @@ async def run(session: Session, flags: Values) -> int:
 async def _subjects(hub: Access, flags: Values) -> list[Any]:
     from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
     from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
-    from karmada.cli.files import read_objects
     from karmada.cli.simulate.subjects import POLICY_KINDS, Policies, existing, subject, with_files
     from karmada.machinery.resource import Scope
 
@@ -127,13 +126,6 @@ async def _binding(hub: Access, item: JSONObject) -> Any:
         return await hub.client.of(ClusterResourceBinding).get(name)
     except NotFound:
         return None
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError as error:
-        raise CommandError(f"--cluster-file {path}: {error.strerror}") from error
 
 
 COMMAND = Command(

@@ -1,64 +1,67 @@
 """`karmadactl token`: the tokens with which clusters register."""
 
-from typing import Any
+import time
 
 from karmada.cli import common_flags as common
-from karmada.cli import tokens
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.output.tabs import aligned
 from karmada.cli.session import Session
-from karmada.machinery.errors import NotFound
-from karmada.machinery.resource import Scope
-from karmada.machinery.transport import GroupVersionResource
 
-SECRETS = GroupVersionResource("", "v1", "secrets")
-SPACE = "kube-system"
 GROUP = "system:bootstrappers:karmada:default-cluster-token"
+HEADER = ["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"]
+NONE = "<none>"
 
 
 async def create(session: Session, flags: Values) -> None:
     """Make a token."""
-    import time
+    from karmada.membership import token as tokens
 
     hub = session.hub(flags)
-    token = tokens.Token.random()
-    expires = time.time() + flags.ttl if flags.ttl else None
-    secret = tokens.secret(token, SPACE, flags.usages, flags.groups, flags.description, expires)
-    await hub.client.resource(SECRETS).create(secret)
-    if flags.print_register_command:
-        authority = tokens.key_hash(hub.target.authority.read())
-        address = hub.target.server.partition("://")[2]
-        trust = f"--discovery-token-ca-cert-hash {authority}"
-        session.print(f"karmadactl register {address} --token {token} {trust}")
-    else:
+    token = tokens.new_token()
+    await tokens.create(
+        hub.client, token, ttl=flags.ttl, usages=flags.usages, groups=flags.groups, description=flags.description
+    )
+    if not flags.print_register_command:
         session.print(str(token))
+        return
+    authority = hub.target.authority.read()
+    if not authority:
+        raise CommandError("the kubeconfig names no certificate authority: new members could not trust the server")
+    session.print(tokens.register_command(hub.target.server, token, authority))
 
 
 async def show(session: Session, flags: Values) -> None:
     """List tokens."""
-    import time
+    from karmada.api.duration import human
+    from karmada.machinery.clock import rfc3339
+    from karmada.membership.token import list_tokens
 
-    scope = Scope(SPACE, fields=f"type={tokens.TYPE}")
-    found: list[dict[str, Any]] = (await session.hub(flags).client.resource(SECRETS).list(scope)).items
-    ordered = sorted(found, key=lambda secret: str(secret["metadata"]["name"]))
-    header = ["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"]
-    session.out.write(aligned([header, *(tokens.row(secret, time.time()) for secret in ordered)]))
+    rows = [HEADER]
+    for info in await list_tokens(session.hub(flags).client):
+        left = None if info.expires is None else info.expires - time.time()
+        rows.append(
+            [
+                str(info.token),
+                "<forever>" if left is None else human(left) if left > 0 else "<invalid>",
+                "<never>" if info.expires is None else rfc3339(info.expires),
+                ",".join(info.usages) or NONE,
+                info.description or NONE,
+                ",".join(info.groups) or NONE,
+            ]
+        )
+    session.out.write(aligned(rows))
 
 
 async def delete(session: Session, flags: Values) -> None:
     """Remove tokens."""
+    from karmada.membership.token import delete as forget
+
     if not flags.arguments:
         raise CommandError("missing argument; 'token delete' is missing token of form \"[a-z0-9]{6}\"")
     for word in flags.arguments:
-        identifier = tokens.identifier(word)
-        name = f"bootstrap-token-{identifier}"
-        try:
-            await session.hub(flags).client.resource(SECRETS).delete(name, SPACE)
-        except NotFound as error:
-            raise CommandError(f'failed to delete secret "{name}", err: {error}') from None
-        session.print(f'bootstrap token "{identifier}" deleted')
+        session.print(f'bootstrap token "{await forget(session.hub(flags).client, word)}" deleted')
 
 
 COMMAND = Command(

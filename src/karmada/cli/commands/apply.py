@@ -1,0 +1,83 @@
+"""`karmadactl apply`."""
+
+from karmada.cli import common_flags as common
+from karmada.cli.command import Command
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.reading import cluster_names
+from karmada.cli.session import Session
+from karmada.cli.writing import Named, from_files, in_place, tell
+
+
+async def run(session: Session, flags: Values) -> None:
+    """Apply files; with clusters, propagate what is in them."""
+    if flags.prune:
+        raise CommandError("--prune is not supported: delete what is no longer wanted by name or by -l")
+    from karmada.cli.applying import apply, policy_for
+
+    hub = session.hub(flags)
+    clusters: list[str] = []
+    if flags.cluster or flags.all_clusters:
+        known = await cluster_names(hub)
+        for name in flags.cluster:
+            if name not in known:
+                raise CommandError(f"cluster {name} does not exist")
+        clusters = known if flags.all_clusters else list(flags.cluster)
+    wanted = await from_files(hub, flags)
+    if flags.selector:
+        wanted = [one for one in wanted if _selected(one, flags.selector)]
+    for one in wanted:
+        done, word = await apply(hub, flags, one)
+        tell(session, flags, one, word, done)
+        if clusters:
+            assert one.given is not None
+            policy = await in_place(hub, flags, policy_for(one.given, clusters))
+            done, word = await apply(hub, flags, policy)
+            tell(session, flags, policy, word, done)
+
+
+def _selected(one: Named, selector: str) -> bool:
+    from karmada.api.label_selector import parse
+
+    assert one.given is not None
+    return parse(selector).matches(one.given["metadata"].get("labels") or {})
+
+
+COMMAND = Command(
+    "apply",
+    "(-f FILENAME | -k DIRECTORY)",
+    "Apply files to the control plane; objects are created or brought to the state given.\n\n"
+    "With -C or --all-clusters everything in the files is also propagated: each object gets a policy of its own that\n"
+    "names the clusters.",
+    run,
+    (
+        *common.CONNECTION,
+        common.NAMESPACE,
+        *common.FILES,
+        *common.PRINTING,
+        common.DRY_RUN,
+        common.SELECTOR,
+        common.VALIDATE,
+        Flag("all", False, "With --prune: consider all objects."),
+        Flag("all-clusters", False, "Propagate to all clusters."),
+        Flag("cluster", [], "Clusters to propagate to.", "C"),
+        Flag("cascade", "background", "With --force: what becomes of dependents.", bare="background"),
+        Flag("field-manager", "kubectl-client-side-apply", common.FIELD_MANAGER_HELP),
+        Flag("force", False, "Delete and create again what cannot be changed."),
+        Flag("force-conflicts", False, "With --server-side: take fields over from other managers."),
+        Flag("grace-period", -1, "With --force: seconds that pods get to end."),
+        Flag("openapi-patch", True, "Merge lists as the server's schema says."),
+        Flag("overwrite", True, "Resolve conflicts between the live and the given object in favour of the given one."),
+        Flag("prune", False, "Not supported."),
+        Flag("prune-allowlist", [], "With --prune: kinds to consider.", repeated=True),
+        Flag("server-side", False, "Let the server merge (server-side apply)."),
+        Flag("subresource", "", "Apply to a subresource."),
+        common.waiting("timeout", 0.0, "How long to wait."),
+        Flag("wait", False, "Kept for scripts: nothing is deleted, so there is nothing to wait for."),
+    ),
+    examples="""
+karmadactl apply -f deployment.yaml
+karmadactl apply -f deployment.yaml --all-clusters
+karmadactl apply -f deployment.yaml -C member1,member2
+""",
+)

@@ -1,0 +1,144 @@
+"""`karmadactl delete`."""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from karmada.cli import common_flags as common
+from karmada.cli.command import Command
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.output.tables import spelled_kind
+from karmada.cli.progress import Waiting, until
+from karmada.cli.session import Session
+from karmada.cli.writing import Named, chosen, dry_run
+from karmada.machinery.errors import ApiError, NotFound
+
+_CASCADES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+
+
+async def run(session: Session, flags: Values) -> int:
+    """Delete what was named, and wait until it is gone."""
+    hub = session.hub(flags)
+    if flags.raw:
+        session.out.write((await hub.transport.raw("DELETE", flags.raw)).decode())
+        return 0
+    if flags.all_namespaces and len(flags.arguments) > 1:
+        raise CommandError("a resource cannot be retrieved by name across all namespaces")
+    wanted = await chosen(hub, flags, flags.arguments)
+    if not wanted:
+        session.warn("No resources found")
+        return 0
+    if flags.interactive and not _agreed(session, wanted):
+        session.print("deletion is cancelled")
+        return 0
+    failures: list[ApiError] = []
+    deleted: list[tuple[Named, str]] = []
+    for one in wanted:
+        try:
+            deleted.append((one, await _delete(session, flags, one)))
+        except NotFound as error:
+            if not flags.ignore_not_found:
+                failures.append(error)
+    if flags.wait and not dry_run(flags).suffix:
+        await _until_gone(session, flags, deleted)
+    if failures:
+        from karmada.cli.errors import api_error
+
+        for failure in failures:
+            session.warn(api_error(failure))
+        return 1
+    return 0
+
+
+async def _delete(session: Session, flags: Values, one: Named) -> str:
+    """Delete one object; its uid."""
+    from karmada.machinery.resource import Propagation
+
+    resource = one.resource(session.hub(flags), flags)
+    dry = dry_run(flags)
+    if flags.cascade not in _CASCADES:
+        raise CommandError(f"invalid cascade value ({flags.cascade}). Must be background, foreground, or orphan")
+    grace = 0 if flags.force and flags.grace_period < 0 else 1 if flags.now else flags.grace_period
+    live: dict[str, Any] = await resource.get(one.name, one.namespace)
+    if not dry.client:
+        await resource.delete(
+            one.name,
+            one.namespace,
+            propagation=Propagation(_CASCADES[flags.cascade]),
+            grace_seconds=grace if grace >= 0 else None,
+            dry_run=dry.server,
+        )
+    if flags.output == "name":
+        session.print(one.spelled)
+    else:
+        where = f" from {one.namespace} namespace" if one.namespace else ""
+        word = "force deleted" if flags.force else "deleted"
+        session.print(f'{spelled_kind(one.kind)} "{one.name}" {word}{where}{dry.suffix}')
+    return str(live["metadata"].get("uid", ""))
+
+
+async def _until_gone(session: Session, flags: Values, deleted: list[tuple[Named, str]]) -> None:
+    hub = session.hub(flags)
+
+    async def gone(one: Named, uid: str) -> bool:
+        try:
+            found = await one.resource(hub, flags).get(one.name, one.namespace)
+        except NotFound:
+            return True
+        return bool(found["metadata"].get("uid") != uid)
+
+    left = [entry for entry in deleted if not await gone(*entry)]
+    if not left:
+        return
+    limit = flags.timeout or None
+    try:
+        async with asyncio.timeout(limit):
+            with Waiting(session, f"waiting until {left[0][0].spelled} is gone") as waiting:
+                for one, uid in left:
+                    waiting.say(f"waiting until {one.spelled} is gone")
+                    await until(partial(gone, one, uid))
+    except TimeoutError:
+        names = ", ".join(one.spelled for one, _ in left)
+        raise CommandError(f"timed out waiting for the condition on {names}") from None
+
+
+def _agreed(session: Session, wanted: list[Named]) -> bool:
+    session.print("You are about to delete the following resource(s):")
+    for one in wanted:
+        session.print(one.spelled)
+    session.out.write("Do you want to continue? (y/N): ")
+    session.out.flush()
+    return session.stdin.readline().strip().lower() in ("y", "yes")
+
+
+COMMAND = Command(
+    "delete",
+    "([-f FILENAME] | [-k DIRECTORY] | TYPE [(NAME | -l label | --all)])",
+    "Delete objects of the control plane by file, name or selector. What was propagated goes with its template.",
+    run,
+    (
+        *common.CONNECTION,
+        common.NAMESPACE,
+        common.ALL_NAMESPACES,
+        *common.FILES,
+        common.SELECTOR,
+        common.FIELD_SELECTOR,
+        common.DRY_RUN,
+        Flag("all", False, "Delete all objects of the kind in the namespace."),
+        Flag("cascade", "background", "background, foreground or orphan.", bare="background"),
+        Flag("force", False, "Do not wait for a graceful end."),
+        Flag("grace-period", -1, "Seconds that objects get to end; negative: as they say themselves."),
+        Flag("ignore-not-found", False, "Take objects that do not exist as no failure."),
+        Flag("interactive", False, "Ask first.", "i"),
+        Flag("now", False, "The same as --grace-period=1."),
+        Flag("output", "", "name prints names only.", "o"),
+        Flag("raw", "", "A path to delete on the server, as it is."),
+        common.waiting("timeout", 0.0, "How long to wait; 0 waits as long as it takes."),
+        Flag("wait", True, "Wait until the objects are gone."),
+    ),
+    examples="""
+karmadactl delete deployment nginx
+karmadactl delete -f deployment.yaml
+""",
+)

@@ -1,0 +1,5 @@
+"""`karmadactl label`."""
+
+from karmada.cli.marking import command
+
+COMMAND = command("label", "labels", "labeled")

@@ -1,0 +1,83 @@
+"""`karmadactl register`: run against the cluster that is to become a member."""
+
+from karmada.cli import common_flags as common
+from karmada.cli.command import Command
+from karmada.cli.commands.join import DESCRIPTION_FLAGS
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.session import Session
+
+IMAGE = "docker.io/karmada/karmada-agent:latest"
+
+
+async def run(session: Session, flags: Values) -> None:
+    """Register the cluster of the kubeconfig."""
+    target = session.target(flags.kubeconfig, flags.context)
+    if not flags.arguments:
+        raise CommandError("the endpoint of the control plane is required: karmadactl register HOST:PORT --token …")
+    from karmada.membership.register import Registration, register
+
+    member = session.outside("member", flags.kubeconfig, flags.context)
+    asked = Registration(
+        flags.arguments[0],
+        flags.token,
+        flags.cluster_name or _context(session, flags),
+        api_endpoint=target.server,
+        pins=flags.discovery_token_ca_cert_hash,
+        skip_verification=flags.discovery_token_unsafe_skip_ca_verification,
+        space=flags.namespace,
+        cluster_space=flags.cluster_namespace,
+        provider=flags.cluster_provider,
+        region=flags.cluster_region,
+        zones=flags.cluster_zones,
+        proxy=flags.proxy_server_address,
+        image=flags.karmada_agent_image,
+        replicas=flags.karmada_agent_replicas,
+        rotation=flags.enable_cert_rotation,
+        certificate_seconds=flags.cert_expiration_seconds,
+        discovery_seconds=flags.discovery_timeout,
+    )
+    if flags.dry_run:
+        from karmada.membership.register import check, preflight
+
+        check(asked)
+        await preflight(member.client, asked, session.print)
+        return
+    await register(member.client, asked, session.print)
+
+
+def _context(session: Session, flags: Values) -> str:
+    """Clusters are called like the context that leads to them."""
+    from karmada.machinery.http.kubeconfig import default_paths, load
+
+    return str(flags.context or load(default_paths(flags.kubeconfig, session.environment)).current_context)
+
+
+COMMAND = Command(
+    "register",
+    "[karmada-apiserver-endpoint]",
+    "Make a cluster a member that connects by itself (Pull mode).\n\n"
+    "Run it against the cluster, with a token of the control plane (karmadactl token create\n"
+    "--print-register-command prints the whole line). An agent is installed that connects to the control plane.",
+    run,
+    (
+        Flag("kubeconfig", "", "Path of the kubeconfig of the cluster."),
+        Flag("context", "", "Context of the cluster in the kubeconfig."),
+        Flag("namespace", "karmada-system", "Namespace of the agent.", "n"),
+        Flag("cluster-name", "", "Name of the cluster; that of the context if left out."),
+        Flag("cluster-namespace", "karmada-cluster", "Namespace of Karmada's own objects about the cluster."),
+        *DESCRIPTION_FLAGS,
+        Flag("cert-expiration-seconds", 31536000, "How long the agent's certificate is good."),
+        common.waiting("discovery-timeout", 300.0, "How long to try to reach the control plane."),
+        Flag("discovery-token-ca-cert-hash", [], "Hash of the control plane's authority: sha256:…."),
+        Flag("discovery-token-unsafe-skip-ca-verification", False, "Trust the control plane without its hash."),
+        common.SWITCH_DRY_RUN,
+        Flag("enable-cert-rotation", False, "Let the agent renew its certificate."),
+        Flag("karmada-agent-image", IMAGE, "Image of the agent."),
+        Flag("karmada-agent-replicas", 1, "How many agents."),
+        Flag("proxy-server-address", "", "Proxy by which the agent reaches the control plane."),
+        Flag("token", "", "Token of the control plane."),
+    ),
+    examples="karmadactl register 10.0.0.1:5443 --token abcdef.0123456789abcdef "
+    "--discovery-token-ca-cert-hash sha256:…",
+)

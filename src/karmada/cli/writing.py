@@ -1,0 +1,123 @@
+"""Writes that several commands do: which objects, whether for real, and how it is told."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from karmada.cli.access import Access
+from karmada.cli.failures import CommandError
+from karmada.cli.files import read_objects
+from karmada.cli.flags import Values
+from karmada.cli.kinds import Wanted
+from karmada.cli.output.objects import renderer
+from karmada.cli.output.tables import spelled_kind
+from karmada.cli.reading import Look, namespace_of, objects
+from karmada.cli.session import Session
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.resource import Resource
+from karmada.machinery.transport import GroupVersionResource
+
+JSONObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One object of a kind."""
+
+    kind: ApiResource
+    namespace: str
+    name: str
+    given: JSONObject | None = None
+    """As a file has it."""
+
+    @property
+    def spelled(self) -> str:
+        """`deployment.apps/shop`."""
+        return f"{spelled_kind(self.kind)}/{self.name}"
+
+    def resource(self, access: Access, flags: Values) -> Resource[JSONObject]:
+        """The collection it is in."""
+        return writer(access, self.kind.type, flags)
+
+
+def writer(access: Access, type_: GroupVersionResource, flags: Values) -> Resource[JSONObject]:
+    """A collection, written to under the field manager of the flags."""
+    import dataclasses
+
+    manager = getattr(flags, "field_manager", "")
+    found = access.client.resource(type_)
+    return dataclasses.replace(found, field_manager=manager) if manager else found
+
+
+async def from_files(access: Access, flags: Values) -> list[Named]:
+    """The objects of `-f`, in the namespaces they belong to."""
+    return [await in_place(access, flags, item) for item in read_objects(flags)]
+
+
+async def in_place(access: Access, flags: Values, item: JSONObject) -> Named:
+    """An object in its own namespace, or in the one of the flags."""
+    kind = await access.kinds.of(item["apiVersion"], item["kind"])
+    about = item.get("metadata") or {}
+    if not about.get("name") and not about.get("generateName"):
+        raise CommandError(f"a {item['kind']} has no name: set metadata.name")
+    if not kind.namespaced:
+        return Named(kind, "", str(about.get("name", "")), item)
+    said = about.get("namespace")
+    if said and flags.namespace and said != flags.namespace:
+        raise CommandError(
+            f'the namespace from the provided object "{said}" does not match the namespace "{flags.namespace}". '
+            f"You must pass '--namespace={said}' to perform this operation."
+        )
+    namespace = str(said or flags.namespace or access.target.namespace)
+    return Named(kind, namespace, str(about.get("name", "")), {**item, "metadata": {**about, "namespace": namespace}})
+
+
+async def from_arguments(access: Access, flags: Values, words: list[str]) -> list[Named]:
+    """The objects that arguments name; a kind without names means those of a selector, or all where that is asked."""
+    found: list[Named] = []
+    for wanted in await access.kinds.wanted(words):
+        if wanted.name:
+            found.append(Named(wanted.kind, namespace_of(access, flags, wanted.kind), wanted.name))
+            continue
+        labels, fields = getattr(flags, "selector", ""), getattr(flags, "field_selector", "")
+        if not labels and not fields and not getattr(flags, "all", False):
+            raise CommandError("resource(s) were provided, but no name was specified")
+        look = Look(namespace_of(access, flags, wanted.kind), labels, fields)
+        for item in await objects(access, Wanted(wanted.kind), look):
+            about = item["metadata"]
+            found.append(Named(wanted.kind, about.get("namespace", ""), about["name"]))
+    return found
+
+
+async def chosen(access: Access, flags: Values, words: list[str]) -> list[Named]:
+    """From files or from arguments."""
+    if flags.filename or flags.kustomize:
+        return await from_files(access, flags)
+    return await from_arguments(access, flags, words)
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """Whether something is written, and the words that say so."""
+
+    client: bool = False
+    server: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What follows a line."""
+        return " (dry run)" if self.client else " (server dry run)" if self.server else ""
+
+
+def dry_run(flags: Values) -> DryRun:
+    """What `--dry-run` asks for."""
+    return DryRun(flags.dry_run in ("client", "unchanged"), flags.dry_run == "server")
+
+
+def tell(session: Session, flags: Values, named: Named, word: str, item: JSONObject) -> None:
+    """Say what happened to an object, or print it."""
+    render = renderer(flags)
+    if render is None or flags.output == "name":
+        suffix = dry_run(flags).suffix if hasattr(flags, "dry_run") and isinstance(flags.dry_run, str) else ""
+        session.print(named.spelled if flags.output == "name" else f"{named.spelled} {word}{suffix}")
+    else:
+        session.out.write(render([item], False))
