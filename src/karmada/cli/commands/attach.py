@@ -1,0 +1,24 @@
+"""`karmadactl attach`."""
+
+from karmada.cli.command import Command
+from karmada.cli.commands.exec import STREAM_FLAGS, stream
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Values
+from karmada.cli.session import Session
+
+
+async def run(session: Session, flags: Values) -> int:
+    """Attach to the process of a container."""
+    if not flags.arguments:
+        raise CommandError("at least 1 argument is required for attach")
+    return await stream(session, flags, "attach", [])
+
+
+COMMAND = Command(
+    "attach",
+    "(POD | TYPE/NAME) -c CONTAINER",
+    "Attach to the process that runs in a container of a member.",
+    run,
+    STREAM_FLAGS,
+    examples="karmadactl attach nginx-abc --cluster=member1",
+)

@@ -1,0 +1,99 @@
+"""`karmadactl explain`: what a server says about the fields of its kinds."""
+
+import textwrap
+from collections.abc import Iterator
+
+from karmada.cli import common_flags as common
+from karmada.cli.command import Command
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.openapi import Schema, schema_of
+from karmada.cli.reading import scoped
+from karmada.cli.session import Session
+
+WIDTH = 80
+
+
+async def run(session: Session, flags: Values) -> None:
+    """Explain a kind, or a field of it."""
+    if len(flags.arguments) != 1:
+        raise CommandError(
+            'You must specify the type of resource to explain. Use "karmadactl api-resources" for a list'
+        )
+    access = await scoped(session, flags)
+    word, *fields = flags.arguments[0].split(".")
+    wanted = f"{word}.{flags.api_version}" if flags.api_version else word
+    kind = await access.kinds.find(_spelled(wanted, word, flags.api_version))
+    schema = await schema_of(access.transport, kind)
+    if schema is None:
+        raise CommandError(f'the server tells nothing about "{kind.type.resource}"')
+    field, name = schema, ""
+    for name in fields:
+        below = field.inner.fields.get(name)
+        if below is None:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, list(field.inner.fields), 1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise CommandError(f'field "{name}" does not exist{hint}')
+        field = below
+    group, version, _ = kind.type
+    lines = [*([f"GROUP:      {group}"] if group else []), f"KIND:       {kind.kind}", f"VERSION:    {version}", ""]
+    if name:
+        lines += [f"FIELD: {name} <{field.type_name}>", *_values(field, ""), ""]
+    lines += ["DESCRIPTION:", *_wrapped(field.description or "<empty>", "    ")]
+    if field.inner.fields:
+        lines += ["", "FIELDS:", *_fields(field.inner, "  ", flags.recursive)]
+    session.print("\n".join(lines))
+
+
+def _spelled(wanted: str, word: str, api_version: str) -> str:
+    """A kind in a version, as kinds are looked up."""
+    if not api_version:
+        return wanted
+    group, _, version = api_version.rpartition("/")
+    return f"{word}.{version}.{group}" if group else word
+
+
+def _fields(schema: Schema, indent: str, recursive: bool, depth: int = 0) -> Iterator[str]:
+    for name, field in sorted(schema.fields.items()):
+        needed = " -required-" if name in schema.required else ""
+        yield f"{indent}{name}\t<{field.type_name}>{needed}"
+        yield from _values(field, indent)
+        if recursive:
+            # Some kinds contain themselves (schemas of custom resources).
+            if field.inner.fields and depth < 16:
+                yield from _fields(field.inner, indent + "  ", recursive, depth + 1)
+            continue
+        yield from _wrapped(field.description or "<no description>", indent + "  ")
+        yield ""
+
+
+def _values(field: Schema, indent: str) -> Iterator[str]:
+    if field.enum:
+        yield f"{indent}ENUM: {', '.join(map(str, field.enum))}"
+
+
+def _wrapped(text: str, indent: str) -> Iterator[str]:
+    for paragraph in text.split("\n"):
+        yield from textwrap.wrap(paragraph, WIDTH, initial_indent=indent, subsequent_indent=indent) or [""]
+
+
+COMMAND = Command(
+    "explain",
+    "TYPE[.FIELD...]",
+    "Show the fields of a kind and what they mean, as the server tells it.",
+    run,
+    (
+        *common.CONNECTION,
+        common.operation_scope("karmada", "members"),
+        common.cluster_flag(),
+        Flag("api-version", "", "The API version to explain."),
+        Flag("output", "plaintext", "plaintext.", "o"),
+        Flag("recursive", False, "Show the fields of fields too."),
+    ),
+    examples="""
+karmadactl explain propagationpolicy.spec.placement
+karmadactl explain deployment.spec --recursive
+""",
+)

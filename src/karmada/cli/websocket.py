@@ -1,0 +1,116 @@
+"""The client's side of exec and attach: one WebSocket with a channel per stream (v5.channel.k8s.io).
+
+Channels: 0 stdin, 1 stdout, 2 stderr, 3 how it ended (a Status), 4 the size of the terminal, 255 closes a channel.
+"""
+
+import asyncio
+import base64
+import os
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
+
+import orjson
+from wsproto.connection import Connection, ConnectionType
+from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
+
+from karmada.machinery.errors import Unavailable, from_status
+from karmada.machinery.http.credentials import CredentialSource
+from karmada.machinery.http.target import NOTHING, Target
+from karmada.machinery.http.tls import TLSSettings
+
+STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+PROTOCOL = "v5.channel.k8s.io"
+LONGEST_HEAD = 64 * 1024
+
+
+class Channels:
+    """An open exec or attach."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rest: bytes) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._rest = rest
+        self._frames = Connection(ConnectionType.CLIENT)
+
+    async def send(self, channel: int, data: bytes) -> None:
+        """Write to a channel."""
+        self._writer.write(self._frames.send(BytesMessage(bytes([channel]) + data)))
+        await self._writer.drain()
+
+    async def end(self, channel: int) -> None:
+        """Say that nothing more comes on a channel."""
+        await self.send(CLOSE, bytes([channel]))
+
+    async def messages(self) -> AsyncIterator[tuple[int, bytes]]:
+        """What comes, by channel, until the other side ends it."""
+        part = b""
+        data = self._rest or await self._reader.read(65536)
+        while data:
+            self._frames.receive_data(data)
+            for event in self._frames.events():
+                match event:
+                    case BytesMessage():
+                        part += bytes(event.data)
+                        if event.message_finished:
+                            if part:
+                                yield part[0], part[1:]
+                            part = b""
+                    case TextMessage() if event.data:
+                        yield ord(event.data[0]), event.data[1:].encode()
+                    case Ping():
+                        self._writer.write(self._frames.send(event.response()))
+                    case CloseConnection():
+                        return
+            data = await self._reader.read(65536)
+
+    async def close(self) -> None:
+        """Drop the connection."""
+        self._writer.close()
+
+
+async def connect(target: Target, path: str) -> Channels:
+    """Open a path for exec or attach; raises the server's refusal."""
+    parts = urlsplit(target.server)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    credentials = await CredentialSource(target).current()
+    context = None
+    if parts.scheme == "https":
+        context = TLSSettings(target).context(credentials.certificate or NOTHING, credentials.key)
+    try:
+        reader, writer = await asyncio.open_connection(
+            host, port, ssl=context, server_hostname=(target.server_name or host) if context else None
+        )
+    except OSError as error:
+        raise Unavailable(f"no connection to {target.server}: {error}") from error
+    key = base64.b64encode(os.urandom(16)).decode()
+    head = (
+        f"GET {parts.path}{path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: {PROTOCOL}\r\n"
+    )
+    writer.write(head.encode() + credentials.headers + b"\r\n")
+    answer = await _head(reader)
+    status = int(answer.split(b" ", 2)[1])
+    if status != 101:
+        body = await _body(reader, answer)
+        writer.close()
+        raise from_status(status, body)
+    return Channels(reader, writer, b"")
+
+
+async def _head(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        raise Unavailable("the connection broke before the server answered") from error
+
+
+async def _body(reader: asyncio.StreamReader, head: bytes) -> dict[str, object]:
+    length = next(
+        (int(line.partition(b":")[2]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
+    )
+    data = await reader.readexactly(length) if length else await reader.read(LONGEST_HEAD)
+    try:
+        found = orjson.loads(data[data.find(b"{") : data.rfind(b"}") + 1])
+    except orjson.JSONDecodeError:
+        return {"message": data.decode("utf-8", "replace").strip()}
+    return found if isinstance(found, dict) else {}
