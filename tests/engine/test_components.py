@@ -1,7 +1,5 @@
 """Components as processes of their own, beside an API server they reach over HTTPS."""
 
-import asyncio
-import re
 import signal
 from typing import Any
 
@@ -61,19 +59,8 @@ async def test_health_is_served_while_waiting_for_the_lease(engine: Engine) -> N
     await eventually(lambda: engine.holder("karmada-controller-manager"))
     second = await engine.start("controller_manager", *SHORT_LEASE)
     for program in (first, second):
-
-        async def port(program: Any = program) -> str | None:
-            found = re.search(r"http://127\.0\.0\.1:(\d+)", program.said)
-            return found[1] if found else None
-
-        number = int(await eventually(port))
         for path in ("/healthz", "/readyz", "/metrics"):
-            reader, writer = await asyncio.open_connection("127.0.0.1", number)
-            writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            assert (await reader.readline()).startswith(b"HTTP/1.1 200"), path
-            await reader.read()
-            writer.close()
-            await writer.wait_closed()
+            await program.page(path)
 
 
 async def test_a_leader_that_is_asked_to_end_hands_over_at_once(engine: Engine) -> None:
@@ -109,4 +96,4 @@ async def test_another_takes_over_from_a_killed_leader_and_repeats_nothing(engin
         for name in names:
             await eventually(lambda name=name: arrived(engine, name))
         assert await engine.holder("karmada-controller-manager") != before
-        assert counting.seen == {("ADDED", name): 1 for name in names}
+        assert counting.seen == {("ADDED", f"default/{name}"): 1 for name in names}

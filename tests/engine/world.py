@@ -1,6 +1,7 @@
 """A control plane as in production, on loopback: API servers behind HTTPS here, every component its own process."""
 
 import asyncio
+import re
 import signal
 import sys
 from collections import Counter
@@ -52,6 +53,27 @@ class Program:
         """What it logged."""
         return self._log.read_text()
 
+    async def page(self, path: str) -> str:
+        """A page of its side door."""
+
+        async def port() -> str | None:
+            found = re.search(r"http://127\.0\.0\.1:(\d+)", self.said)
+            return found[1] if found else None
+
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(await eventually(port)))
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        status, _, body = (await reader.read()).decode().partition("\r\n")
+        writer.close()
+        await writer.wait_closed()
+        assert status == "HTTP/1.1 200 OK", body
+        return body
+
+    async def idle(self) -> bool:
+        """Whether every controller has worked its queue off."""
+        page = await self.page("/metrics")
+        waiting = re.findall(r"^(?:workqueue_depth|controller_runtime_active_workers)\{.*\} (\S+)$", page, re.MULTILINE)
+        return bool(waiting) and not any(map(float, waiting))
+
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and wait for the end; the exit code."""
         if self.process.returncode is None:
@@ -75,6 +97,7 @@ class Engine:
         self.hub = lookup.client = Client(self.server.direct(ADMIN))
         clusters.connect(self.hub)
         self.members: dict[str, Client] = {}
+        self.servers: dict[str, ApiServer] = {}
         self.kubeconfig = folder / "karmada.kubeconfig"
 
     async def __aenter__(self) -> "Engine":
@@ -97,6 +120,7 @@ class Engine:
     async def add_member(self, name: str) -> Client:
         """A member API server behind HTTPS, joined."""
         server = await self._stack.enter_async_context(ApiServer())
+        self.servers[name] = server
         port = await server.listen()
         member = self.members[name] = Client(server.direct(ADMIN))
         await join(member, self.hub, Description(name, f"https://127.0.0.1:{port}"))
@@ -154,7 +178,8 @@ class Counting:
         async with self._resource.watch(resource_version=version) as stream:
             async for batch in stream:
                 for change in batch:
-                    self.seen[change.type, change.object["metadata"]["name"]] += 1
+                    metadata = change.object["metadata"]
+                    self.seen[change.type, f"{metadata.get('namespace', '')}/{metadata['name']}"] += 1
 
 
 async def eventually(check: Callable[[], Awaitable[Any]], patience: float = 60.0) -> Any:

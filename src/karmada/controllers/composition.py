@@ -5,6 +5,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.controllers.cluster_monitor import MonitorOptions
@@ -16,6 +17,7 @@ from karmada.controllers.manager import ControllerManager, Selection
 from karmada.controllers.members import Members
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
+from karmada.machinery.controller import Controller
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
@@ -61,14 +63,15 @@ async def controllers(
     members: Members,
     options: ControllerOptions,
     clock: Clock,
-) -> AsyncIterator[None]:
-    """Run the controllers on the supervisor, which is stopped at the end."""
+) -> AsyncIterator[list[Controller[Any]]]:
+    """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at."""
     async with interpretation(informers, supervisor, recorders(COMPONENT), options.gates, clock) as interpreter:
         scope = PropagationScope(SkippedApis(options.skipped_apis), options.skipped_namespaces)
         context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency)
-        ControllerManager(context, members, options.selection, options.status, options.monitor).start(supervisor)
+        manager = ControllerManager(context, members, options.selection, options.status, options.monitor)
+        started = manager.start(supervisor)
         try:
-            yield
+            yield started
         finally:
             # Who asks the interpreter ends before it does: otherwise kinds would lose their customisations at the end.
             await supervisor.stop()

@@ -2,19 +2,39 @@
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.composition import Recorders, controllers
 from karmada.controllers.flags import PROGRAM, options_of, parser, without_effect
 from karmada.machinery.clock import REAL
 from karmada.machinery.component import Process, run_component
+from karmada.machinery.controller import Controller
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.metrics import MachineryCollector
 from karmada.machinery.transport import Transport
 from karmada.membership.access import SecretAccess
 from karmada.membership.connections import PushMembers
 
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
 log = logging.getLogger(__name__)
+
+
+class Figures:
+    """The figures of all controllers and of the informers there are when somebody asks."""
+
+    def __init__(self, controllers: Sequence[Controller[Any]], informers: InformerFactory) -> None:
+        self._collector = MachineryCollector()
+        self._collector.controllers.extend(controllers)
+        self._informers = informers
+
+    def collect(self) -> Iterator["Metric"]:
+        """All figures now."""
+        self._collector.informers = list(self._informers)
+        return self._collector.collect()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             informers = InformerFactory(client, supervisor)
             recorders = Recorders(client, supervisor, REAL)
-            async with controllers(client, informers, supervisor, recorders, members, options, REAL):
+            async with controllers(client, informers, supervisor, recorders, members, options, REAL) as started:
+                process.registry.register(Figures(started, informers))
                 for sentence in without_effect(flags, supervisor.running):
                     log.warning("%s", sentence)
                 await supervisor.wait()

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.agent_csr import AgentRequestController
@@ -20,6 +21,7 @@ from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.templates import Templates
 from karmada.controllers.unified_auth import UnifiedAuthController
 from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.controller import Controller
 from karmada.machinery.supervisor import Supervisor
 
 DISABLED_BY_DEFAULT = frozenset({"hpaScaleTargetMarker", "deploymentReplicasSyncer"})
@@ -52,39 +54,45 @@ class ControllerManager:
     status: StatusOptions = field(default_factory=StatusOptions)
     monitor: MonitorOptions = field(default_factory=MonitorOptions)
 
-    def start(self, supervisor: Supervisor) -> None:
-        """Start every selected controller; each is restarted on its own when it dies."""
-        for name, loop in self._loops():
-            supervisor.start(name, loop)
+    def start(self, supervisor: Supervisor) -> list[Controller[Any]]:
+        """Start every selected controller, each restarted on its own when it dies; those with queues to look at."""
+        started = []
+        for name, part in self._parts():
+            if isinstance(part, Controller):
+                supervisor.start(name, part.run)
+                started.append(part)
+            else:
+                supervisor.start(name, part)
+        return started
 
-    def _loops(self) -> Iterable[tuple[str, Loop]]:
+    def _parts(self) -> Iterable[tuple[str, Controller[Any] | Loop]]:
         templates = Templates(self.context)
         detector = Detector(self.context, templates)
         yield "templates", templates.run
-        yield "resource-detector", detector.templates.run
-        yield "resource-detector policies", detector.policies.run
+        yield "resource-detector", detector.templates
+        yield "resource-detector policies", detector.policies
         if self.context.gates.enabled("PropagateDeps"):
-            yield "dependencies-distributor", DependenciesDistributor(self.context, templates).controller.run
+            yield "dependencies-distributor", DependenciesDistributor(self.context, templates).controller
         if self.selection.enabled("binding"):
-            yield "binding", BindingController(self.context, templates).controller.run
+            yield "binding", BindingController(self.context, templates).controller
         if self.selection.enabled("bindingStatus"):
-            yield "bindingStatus", BindingStatusController(self.context, templates).controller.run
+            yield "bindingStatus", BindingStatusController(self.context, templates).controller
         works = self.context.informers.of(Work)
         if self.selection.enabled("execution"):
-            yield "execution", ExecutionController(self.context, self.members, works).controller.run
+            yield "execution", ExecutionController(self.context, self.members, works).controller
         if self.selection.enabled("workStatus"):
-            yield "workStatus", WorkStatusController(self.context, self.members, works).controller.run
+            yield "workStatus", WorkStatusController(self.context, self.members, works).controller
         if self.selection.enabled("cluster"):
-            yield "cluster", ClusterController(self.context).controller.run
-            yield "cluster monitor", ClusterMonitor(self.context, self.monitor).controller.run
+            yield "cluster", ClusterController(self.context).controller
+            yield "cluster monitor", ClusterMonitor(self.context, self.monitor).controller
         if self.selection.enabled("clusterStatus"):
             status = ClusterStatusController(self.context, self.members, self.status)
-            yield "clusterStatus", status.controller.run
+            yield "clusterStatus", status.controller
         if self.selection.enabled("namespace"):
-            yield "namespace", NamespaceController(self.context).controller.run
+            yield "namespace", NamespaceController(self.context).controller
         if self.selection.enabled("unifiedAuth"):
-            yield "unifiedAuth", UnifiedAuthController(self.context).controller.run
+            yield "unifiedAuth", UnifiedAuthController(self.context).controller
         if self.selection.enabled("agentcsrapproving"):
-            yield "agentcsrapproving", AgentRequestController(self.context).controller.run
+            yield "agentcsrapproving", AgentRequestController(self.context).controller
         if self.selection.enabled("clustertaintpolicy") and self.context.gates.enabled("Failover"):
-            yield "clustertaintpolicy", ClusterTaintPolicyController(self.context).controller.run
+            yield "clustertaintpolicy", ClusterTaintPolicyController(self.context).controller

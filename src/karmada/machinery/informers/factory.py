@@ -6,7 +6,7 @@ other.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 from typing import Any, TypeVar, cast
 
@@ -55,6 +55,10 @@ class InformerFactory:
         """The informer of any collection, kept as bytes and read as trees; `project` drops what nobody reads."""
         codec = self._client.resource(type_).codec
         return cast(Informer[JSONObject], self._shared(type_, None, codec, scope, project))
+
+    def __iter__(self) -> Iterator[Informer[Any]]:
+        """The informers there are now."""
+        return iter(list(self._informers.values()))
 
     async def synced(self, informers: Iterable[Informer[Any]] | None = None) -> None:
         """Wait for the first load of the informers given, or of all there are now."""
