@@ -51,6 +51,32 @@ async def test_the_patch_holds_the_difference_and_its_guard_and_nothing_else(ser
     }
 
 
+async def test_a_cache_that_has_not_seen_our_last_write_does_not_make_a_decision_look_done(server):
+    stale = server.put(CONFIG_MAPS, config_map("a", x="1"))
+    writer = committer(server)
+    await writer.commit(stale, with_data(x="2"))
+    outcome = await writer.commit(stale, with_data(x="1"))
+    assert isinstance(outcome, Written)
+    assert outcome.value["data"] == {"x": "1"}
+
+
+async def test_nothing_is_read_when_the_cache_has_caught_up(server):
+    writer = committer(server)
+    fresh = (await writer.commit(server.put(CONFIG_MAPS, config_map("a", x="1")), with_data(x="2"))).value
+    server.requests.clear()
+    assert await writer.commit(fresh, with_data(x="2")) == Unchanged(fresh)
+    assert server.requests == []
+
+
+async def test_an_object_is_not_kept_because_a_cache_shows_it_as_it_was(server):
+    stale = server.put(CONFIG_MAPS, config_map("a", x="1"))
+    writer = committer(server)
+    await writer.commit(stale, with_data(x="2"))
+    outcome = await writer.remove(stale, lambda tree: tree["data"]["x"] == "2")
+    assert isinstance(outcome, Absent)
+    assert server.requests[-1].verb is Verb.DELETE
+
+
 async def test_a_conflict_is_decided_again_on_the_present_state(server):
     seen = server.put(CONFIG_MAPS, config_map("a", counter="1"))
     server.put(CONFIG_MAPS, config_map("a", counter="10", other="kept"))

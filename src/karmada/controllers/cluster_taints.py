@@ -5,12 +5,16 @@ Runs with the gate Failover. Deleting a policy leaves its taints; what others pu
 
 import msgspec
 
+from karmada.api import events
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import ClusterTaintPolicy
+from karmada.controllers.cluster import told
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
-from karmada.machinery.committer import Committer
+from karmada.machinery.committer import Committer, Written
 from karmada.machinery.controller import DONE, Controller, Result
+from karmada.machinery.errors import ApiError
+from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.membership.taint_policies import apply_taint_policies
@@ -25,6 +29,7 @@ class ClusterTaintPolicyController:
         self._clock = context.clock
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._policies: Informer[ClusterTaintPolicy] = context.informers.of(ClusterTaintPolicy)
+        self._recorder = context.recorder(COMPONENT)
         self._commit = Committer(context.client.of(Cluster))
         self.controller: Controller[str] = Controller(
             COMPONENT,
@@ -50,7 +55,15 @@ class ClusterTaintPolicyController:
                 return current
             return msgspec.structs.replace(current, spec=msgspec.structs.replace(current.spec, taints=taints))
 
-        await self._commit.commit(cluster, decide)
+        try:
+            outcome = await self._commit.commit(cluster, decide)
+        except ApiError as error:
+            text = f"Update Cluster({name}) with taints failed: {error}"
+            self._recorder.event(ObjectReference.to(cluster), events.WARNING, events.TAINT_CLUSTER.failed, text)
+            raise
+        if isinstance(outcome, Written):
+            text = f"Update Cluster({name}) with taints(cluster now {told(outcome.value.spec.taints)}) succeed"
+            self._recorder.event(ObjectReference.to(cluster), events.NORMAL, events.TAINT_CLUSTER.succeeded, text)
         return DONE
 
     def _policy_changed(self, change: Change[ClusterTaintPolicy]) -> list[str]:

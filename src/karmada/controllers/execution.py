@@ -22,7 +22,7 @@ from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.codec import TREE
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
@@ -40,6 +40,8 @@ from karmada.works.member import (
 )
 
 COMPONENT = "execution-controller"
+ATTEMPTS = 4
+"""Looks at a member's object that others keep changing, before the Work counts as not applied."""
 LANE_LIMIT = 32
 """Works of one member that are handled at the same time."""
 
@@ -103,7 +105,7 @@ class ExecutionController:
         about = _template_reference(desired)
         where = _where(desired)
         try:
-            await self._put(desired, member)
+            await self._put(work, ordinal, member)
         except (ApiError, NotOurs, InterpretError) as error:
             text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
@@ -112,22 +114,30 @@ class ExecutionController:
         self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
         return None
 
-    async def _put(self, desired: JSONObject, member: Member) -> None:
-        """Create the object, or bring the one that is there in line."""
+    async def _put(self, work: Work, ordinal: int, member: Member) -> None:
+        """Create the object, or bring the one that is there in line. What the cache shows may be out of date: then the
+        member is asked, and decided on what it says."""
+        desired = manifest_of(work, ordinal)
         collection, informer = await self._collection(member, desired)
         metadata = desired["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
         item = informer.item(key)
-        if item is not None:
-            await self._update(desired, orjson.loads(item.body), collection, member)
-            return
-        try:
-            answer = await collection.create(orjson.dumps(desired), key.namespace)
-        except AlreadyExists:
-            observed = orjson.loads(await collection.get(key.name, key.namespace))
-            await self._update(desired, observed, collection, member)
-        else:
-            self._versions.record(ObjectKey(member.name, collection.type, key), answer)
+        body = item.body if item is not None else None
+        for _ in range(ATTEMPTS):
+            try:
+                if body is not None:
+                    await self._update(desired, orjson.loads(body), collection, member)
+                else:
+                    answer = await collection.create(orjson.dumps(desired), key.namespace)
+                    self._versions.record(ObjectKey(member.name, collection.type, key), answer)
+                return
+            except (AlreadyExists, Conflict, NotFound) as error:
+                if isinstance(error, NotFound) and body is None:
+                    raise
+                conflict = error
+            body = await _read(collection, key)
+            desired = manifest_of(work, ordinal)
+        raise conflict
 
     async def _update(
         self, desired: JSONObject, observed: JSONObject, collection: Resource[bytes], member: Member
@@ -196,11 +206,8 @@ class ExecutionController:
     async def _observed(self, manifest: JSONObject, member: Member) -> tuple[JSONObject | None, Resource[bytes]]:
         collection, _ = await self._collection(member, manifest)
         metadata = manifest["metadata"]
-        try:
-            body = await collection.get(metadata["name"], metadata.get("namespace", ""))
-        except NotFound:
-            return None, collection
-        return orjson.loads(body), collection
+        body = await _read(collection, Key(metadata.get("namespace", ""), metadata["name"]))
+        return orjson.loads(body) if body is not None else None, collection
 
     async def _collection(self, member: Member, manifest: JSONObject) -> tuple[Resource[bytes], Informer[JSONObject]]:
         """The member's collection of the manifest's kind and the informer of what Karmada manages in it."""
@@ -283,6 +290,14 @@ class ExecutionController:
         before = any(condition.type == conditions.DISPATCHING for condition in work.status.conditions)
         await self._commit.commit(work, decide)
         return not before
+
+
+async def _read(collection: Resource[bytes], key: Key) -> bytes | None:
+    """An object as the member has it now."""
+    try:
+        return await collection.get(key.name, key.namespace)
+    except NotFound:
+        return None
 
 
 def _changed(change: Change[Work]) -> list[Key]:

@@ -2,7 +2,8 @@
 
 The caller gives what it saw and a pure function from an object to the object as it should be. Then:
 
-- Nothing differs: nothing is written.
+- Nothing differs: nothing is written. If what the caller saw is older than this committer's own last write, the object
+  is read again first: a cache that has not caught up must not make a decision look done.
 - Something differs: one merge patch with exactly the differences and the resourceVersion they were decided on, to the
   object or to its status, never to both (`MixedChange`): a status reporter must not be able to undo a spec, nor the
   reverse.
@@ -29,6 +30,8 @@ from karmada.machinery.transport import JSONObject
 
 T = TypeVar("T")
 
+RECENT = 4096
+"""Own writes that are remembered, until the caller is seen to know them."""
 ATTEMPTS = 5
 """Decisions per commit; after that the conflict is raised and the key is retried with a pause."""
 
@@ -69,6 +72,8 @@ class Committer(Generic[T]):
     def __init__(self, resource: Resource[T], *, status_subresource: bool = True) -> None:
         self._resource = resource
         self._status_apart = status_subresource
+        self._recent: dict[str, str] = {}
+        """The resourceVersion of the last write by uid, oldest first."""
 
     async def commit(self, seen: T, decide: Callable[[T], T]) -> Unchanged[T] | Written[T] | Absent:
         """Make an object what `decide` says it should be."""
@@ -77,10 +82,11 @@ class Committer(Generic[T]):
         for attempt in range(1, ATTEMPTS + 1):
             decided = decide(current)
             patch = self._difference(current, decided)
-            if not patch:
+            if not patch and not (current is seen and self._is_outdated(which)):
                 return Unchanged(current)
             try:
-                return Written(await self._write(self._resource.codec.identity(current), patch))
+                if patch:
+                    return Written(await self._write(self._resource.codec.identity(current), patch))
             except NotFound:
                 return Absent()
             except Conflict:
@@ -126,7 +132,10 @@ class Committer(Generic[T]):
             if current is None:
                 return Absent()
             if not unwanted(current):
-                return Unchanged(current)
+                if current is not seen or not self._is_outdated(which):
+                    return Unchanged(current)
+                current = await self._present(which)
+                continue
             state = self._resource.codec.identity(current)
             try:
                 await self._resource.delete(which.name, which.namespace, only_if=state, propagation=propagation)
@@ -156,7 +165,22 @@ class Committer(Generic[T]):
         subresource = "status" if self._status_apart and "status" in patch else ""
         guard = {"uid": state.uid, "resourceVersion": state.resource_version}
         patch["metadata"] = patch.get("metadata", {}) | guard
-        return await self._resource.patch(state.name, patch, state.namespace, subresource=subresource)
+        written = await self._resource.patch(state.name, patch, state.namespace, subresource=subresource)
+        self._recent.pop(state.uid, None)
+        if len(self._recent) >= RECENT:
+            del self._recent[next(iter(self._recent))]
+        self._recent[state.uid] = self._resource.codec.identity(written).resource_version
+        return written
+
+    def _is_outdated(self, seen: Identity) -> bool:
+        """Whether a state is older than what was written here."""
+        written = self._recent.get(seen.uid)
+        if written is None:
+            return False
+        if _revision(seen.resource_version) >= _revision(written):
+            del self._recent[seen.uid]
+            return False
+        return True
 
     async def _present(self, which: Identity) -> T | None:
         """The object as it is now, if it still is the same one."""
@@ -170,6 +194,11 @@ class Committer(Generic[T]):
             return await self._resource.get(name, namespace)
         except NotFound:
             return None
+
+
+def _revision(version: str) -> int:
+    """Versions grow with every write; one that is no number is older than any."""
+    return int(version) if version.isdecimal() else 0
 
 
 def _or_same(decided: T | None, current: T) -> T:

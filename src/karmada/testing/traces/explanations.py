@@ -17,4 +17,13 @@ EXPLANATIONS: list[Explanation] = [
         expected=r"^<absent>$",
         found=r"^(false|0|\"\")$",
     ),
+    Explanation(
+        "which of two equally good nodes a pod gets is chance",
+        r"(Pod|lone-pod).*/(status/hostIP|spec/nodeName)$",
+    ),
+    Explanation(
+        "while this was recorded, member3 had no running workload controllers: its Deployment never got pods",
+        r"^preemption-gate-on: .*(Deployment|aggregatedStatus/.clusterName=member3.).*/(health|terminatingReplicas"
+        r"|(available|ready|updated)?[rR]eplicas|conditions/.type=(Available|Progressing).*)$",
+    ),
 ]
