@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from karmada.api.codec import decoder
-from karmada.api.native import Container, Node, Pod, PodStatus, ResourceQuota
+from karmada.api.native import Container, Node, Pod, PodStatus, ResourceQuota, Resources
 from karmada.estimator.estimate import Member
 from karmada.estimator.workloads import Workload
 from karmada.machinery.informers.cache import Change, Item, Key
@@ -38,6 +38,7 @@ class _PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defau
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     overhead: dict[str, int | str] = msgspec.field(default_factory=dict)
+    resources: Resources = Resources()
 
 
 class _TrimmedPod(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):

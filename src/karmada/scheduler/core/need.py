@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from karmada.api import annotations
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.codec import DecodeError, decode
+from karmada.api.codec import DecodeError, decode, encode
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
 from karmada.policies.cluster_affinity import cluster_matches
@@ -49,6 +49,8 @@ def need(binding: Binding, gates: FeatureGates, is_terminating: Callable[[str], 
 
 
 def _placement_changed(applied: str, placement: Placement, observed: str) -> bool:
+    if applied == encode(placement).decode():
+        return False
     try:
         before = decode(applied, Placement)
     except DecodeError:
