@@ -29,9 +29,12 @@ class Template:
     def __init__(self, nodes: "list[_Node]") -> None:
         self._nodes = nodes
 
-    def render(self, data: Any, allow_missing: bool = True) -> str:
-        """The text for some data."""
-        return "".join(_Run(allow_missing).nodes(self._nodes, data, {"$": data}))
+    def render(
+        self, data: Any, allow_missing: bool = True, functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> str:
+        """The text for some data; `functions` are those a program knows beside Go's own."""
+        run = _Run(allow_missing, {**_FUNCTIONS, **(functions or {})})
+        return "".join(run.nodes(self._nodes, data, {"$": data}))
 
 
 def compile(text: str) -> Template:
@@ -120,8 +123,9 @@ def _tokens(text: str) -> list[str]:
 
 
 class _Run:
-    def __init__(self, allow_missing: bool) -> None:
+    def __init__(self, allow_missing: bool, functions: Mapping[str, Callable[..., Any]]) -> None:
         self._allow_missing = allow_missing
+        self._functions = functions
 
     def nodes(self, nodes: list[_Node], dot: Any, names: dict[str, Any]) -> Iterable[str]:
         for node in nodes:
@@ -221,9 +225,9 @@ class _Run:
             return float(token) if "." in token else int(token)
         if token in _WORDS:
             return _WORDS[token]
-        if token not in _FUNCTIONS:
+        if token not in self._functions:
             raise TemplateError(f'function "{token}" not defined')
-        return _FUNCTIONS[token]
+        return self._functions[token]
 
     def _field(self, value: Any, path: str) -> Any:
         for name in path.split("."):
