@@ -5,6 +5,7 @@ and keeps a tunnel open where asked to. A restart in the middle of anything begi
 """
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 from karmada.agent.enrolment import enrol
 from karmada.agent.hub import HubTransport
@@ -16,14 +17,14 @@ from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.cluster_status import ClusterStatusController
+from karmada.controllers.composition import Recorders
 from karmada.controllers.context import Context
 from karmada.controllers.execution import ExecutionController
+from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.members import Member
 from karmada.controllers.work_status import WorkStatusController
-from karmada.interpreter.facade import native_interpreter
 from karmada.machinery.client import Client, type_of
 from karmada.machinery.clock import REAL, Clock
-from karmada.machinery.events import EventRecorder
 from karmada.machinery.http.target import Target
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.resource import Scope
@@ -68,15 +69,13 @@ class Agent:
         self._clock = clock
         self.client = Client(fence(hub), field_manager="karmada-agent")
         self._connection = connection_of(options.cluster, member, clock)
-        self._recorders: dict[str, EventRecorder] = {}
-        self._supervisor: Supervisor | None = None
+        self._stack = AsyncExitStack()
 
     async def start(self, supervisor: Supervisor, member_target: Target | None = None) -> JSONObject:
         """Enrol, then start everything; the agent's Cluster. `member_target` is where the tunnel leads."""
         options, clock = self.options, self._clock
-        self._supervisor = supervisor
         cluster = await enrol(self.client, self._connection.client, options, clock)
-        context = self._context(supervisor)
+        context = await self._context(supervisor)
         members = OwnCluster(self._connection)
         works = context.informers.of(Work)
         keeper = LeaseKeeper(self.client, cluster, options.space, options.lease, clock)
@@ -97,30 +96,22 @@ class Agent:
         return cluster
 
     async def close(self) -> None:
-        """Stop following the member."""
+        """Stop following the member; after the supervisor has stopped, as what runs on it asks the interpreter."""
+        await self._stack.aclose()
         await self._connection.close()
 
-    def _context(self, supervisor: Supervisor) -> Context:
+    async def _context(self, supervisor: Supervisor) -> Context:
         name = self.options.cluster
         scopes = {
             type_of(Cluster): Scope(fields=f"metadata.name={name}"),
             type_of(Work): Scope(names.execution_space(name)),
         }
         informers = InformerFactory(self.client, supervisor, clock=self._clock, scopes=scopes)
-        return Context(
-            self.client,
-            informers,
-            self._recorder,
-            self.options.gates,
-            native_interpreter(self.options.gates),
-            self._clock,
-            concurrency=self.options.concurrency,
+        recorders = Recorders(self.client, supervisor, self._clock)
+        gates = self.options.gates
+        interpreter = await self._stack.enter_async_context(
+            interpretation(informers, supervisor, recorders(COMPONENT), gates, self._clock)
         )
-
-    def _recorder(self, component: str) -> EventRecorder:
-        recorder = self._recorders.get(component)
-        if recorder is None:
-            assert self._supervisor is not None
-            recorder = self._recorders[component] = EventRecorder(self.client, component, clock=self._clock)
-            self._supervisor.start(f"events of {component}", recorder.run)
-        return recorder
+        return Context(
+            self.client, informers, recorders, gates, interpreter, self._clock, concurrency=self.options.concurrency
+        )

@@ -13,9 +13,13 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from karmada.agent.agent import Agent
+from karmada.agent.options import AgentOptions
 from karmada.aggregated.api import ClusterApi
 from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.api.names import AGENT_GROUP, agent_user
+from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
@@ -28,10 +32,12 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership import installation
 from karmada.membership.access import SecretAccess
+from karmada.membership.agent_roles import agent_objects
 from karmada.membership.connections import OpenTransport, PushMembers
+from karmada.membership.credentials import ensure
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.lookup import ClientLookup
@@ -118,6 +124,16 @@ class ControlPlane:
         address = endpoint or f"https://{host}:{bound}"
         await installation.install(self.client, address, self.server.identity.authority.certificate_pem)
         return address
+
+    async def pull(self, member: Transport, options: AgentOptions) -> None:
+        """Make a cluster a member in pull mode, its agent in this process: with an agent's rights and no more."""
+        name, clock = options.cluster, self.options.clock
+        for wanted in agent_objects(name, options.space):
+            await ensure(self.client, wanted.type, wanted.tree)
+        user = UserInfo(agent_user(name), (AGENT_GROUP, "system:authenticated"))
+        agent = Agent(self.server.direct(user, "karmada-agent"), member, options, clock=clock)
+        self._stack.push_async_callback(agent.close)
+        await agent.start(await self._stack.enter_async_context(Supervisor(clock)))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
