@@ -1,0 +1,163 @@
+"""exec, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and through a tunnel."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.membership.world import QUICK, Member, World, eventually
+
+from karmada.agent.agent import Agent
+from karmada.agent.hub import HubTransport
+from karmada.agent.options import AgentOptions
+from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.http.backends import ExecRequest, ExitStatus, LogRequest
+from karmada.apiserver.requests.subresources.connect import Backends
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership import objects
+from karmada.membership.agent_roles import agent_objects
+from karmada.membership.credentials import ensure
+from karmada.membership.join import join
+
+pytestmark = pytest.mark.tools
+KUBECTL = shutil.which("kubectl")
+PODS = GroupVersionResource("", "v1", "pods")
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "default"},
+    "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "busybox"}]},
+}
+
+
+class Workloads:
+    """Runs `cat` and `exit`, has a log that goes on, and echoes on port 80."""
+
+    async def execute(self, request: ExecRequest, streams: Any) -> ExitStatus:
+        if request.command[0] == "exit":
+            return ExitStatus(int(request.command[1]))
+        while data := await streams.read():
+            await streams.write(data.upper())
+        return ExitStatus()
+
+    async def forward(self, namespace: str, pod: str, port: int, stream: Any) -> None:
+        while data := await stream.read():
+            await stream.write(b"echo:" + data)
+
+    async def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
+        yield b"line 0\n"
+        if request.follow:
+            await asyncio.sleep(0.05)
+            yield b"line 1\n"
+
+
+class Kubectl:
+    """kubectl with the member's proxy as its server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._environment = {"KUBECONFIG": str(folder / "kubeconfig"), "HOME": str(folder), "PATH": os.environ["PATH"]}
+
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
+        assert KUBECTL is not None
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            KUBECTL, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=self._environment
+        )
+
+    async def __call__(self, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
+        process = await self.start(*arguments)
+        out, err = await asyncio.wait_for(process.communicate(stdin), 60)
+        return process.returncode or 0, out.decode(), err.decode()
+
+
+@pytest.fixture(params=["push", "tunnel"])
+async def kubectl(world: World, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Kubectl]:
+    if KUBECTL is None:
+        pytest.skip("kubectl is not on PATH")
+    async with AsyncExitStack() as stack:
+        work = Workloads()
+        server = await stack.enter_async_context(ApiServer(ApiServerOptions(backends=Backends(work, work, work))))
+        member = Member("member1", server, f"https://127.0.0.1:{await server.listen()}")
+        await member.client.resource(PODS).create(POD)
+        await member.client.resource(PODS).patch("p", {"status": {"phase": "Running"}}, "default", subresource="status")
+        endpoint = await world.plane.listen()
+        if request.param == "push":
+            await join(member.client, world.hub, member.describe())
+            await world.ready("member1")
+            roles = member.client.resource(objects.CLUSTER_ROLES)
+            await eventually(lambda: roles.get("karmada-impersonator"))
+        else:
+            await _pull(stack, world, member, endpoint)
+        authority = world.plane.server.identity.authority
+        certificate, key = authority.issue_client("system:admin", ["system:masters"])
+        proxy = f"{endpoint}/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy"
+        config = kubeconfig(proxy, authority.certificate_pem, certificate=certificate, key=key)
+        write_kubeconfig(tmp_path / "kubeconfig", config)
+        yield Kubectl(tmp_path)
+
+
+async def _pull(stack: AsyncExitStack, world: World, member: Member, endpoint: str) -> None:
+    """An agent that reports no credentials and opens a tunnel."""
+    for wanted in agent_objects("member1"):
+        await ensure(world.hub, wanted.type, wanted.tree)
+    authority = world.plane.server.identity.authority
+    agent_certificate = authority.issue_client("system:karmada:agent:member1", ["system:karmada:agents"])
+    hub = HubTransport(_target(endpoint, authority.certificate_pem, agent_certificate))
+    own = member.server.identity.authority
+    there = _target(member.endpoint, own.certificate_pem, own.issue_client("admin", ["system:masters"]))
+    options = AgentOptions("member1", report_secrets=frozenset(), tunnel=True, status=QUICK)
+    agent = Agent(hub, HttpTransport(there), options)
+    stack.push_async_callback(agent.close)
+    await agent.start(await stack.enter_async_context(Supervisor()), there)
+
+    async def open_() -> bool:
+        return world.plane.clusters.tunnels.has("member1")
+
+    await eventually(open_)
+
+
+def _target(server: str, authority: bytes, credentials: tuple[bytes, bytes]) -> Target:
+    certificate, key = credentials
+    return Target(server, Material(authority), identity=Identity(Material(certificate), Material(key)))
+
+
+async def test_commands_run_in_the_member_and_their_exit_code_comes_back(kubectl: Kubectl) -> None:
+    code, out, err = await kubectl("exec", "-i", "p", "--", "cat", stdin=b"some input\n")
+    assert (code, out, err) == (0, "SOME INPUT\n", "")
+    assert (await kubectl("exec", "p", "--", "exit", "3"))[0] == 3
+
+
+async def test_logs_are_followed(kubectl: Kubectl) -> None:
+    assert await kubectl("logs", "p") == (0, "line 0\n", "")
+    assert await kubectl("logs", "-f", "p") == (0, "line 0\nline 1\n", "")
+
+
+async def test_ports_are_forwarded(kubectl: Kubectl) -> None:
+    process = await kubectl.start("port-forward", "pod/p", ":80", "--address=127.0.0.1")
+    try:
+        assert process.stdout is not None
+        line = await asyncio.wait_for(process.stdout.readline(), 30)
+        port = int(line.split(b":")[1].split()[0])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"hello")
+        assert await asyncio.wait_for(reader.readexactly(10), 30) == b"echo:hello"
+        writer.close()
+    finally:
+        process.kill()
+        await process.communicate()
+
+
+async def test_get_and_an_unknown_pod_read_as_from_the_member_itself(kubectl: Kubectl) -> None:
+    code, out, _ = await kubectl("get", "pods", "-o", "name")
+    assert (code, out) == (0, "pod/p\n")
+    code, _, err = await kubectl("exec", "nosuch", "--", "cat")
+    assert code == 1
+    assert 'pods "nosuch" not found' in err
