@@ -90,4 +90,6 @@ def search() -> int:
 
 def webhook() -> int:
     """karmada-webhook."""
-    return _missing("karmada-webhook")
+    from karmada.webhook.main import main
+
+    return main()

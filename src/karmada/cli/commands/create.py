@@ -1,0 +1,254 @@
+"""`karmadactl create`: from files, or from arguments for common kinds."""
+
+from typing import Any
+
+from karmada.cli import common_flags as common
+from karmada.cli import generators as make
+from karmada.cli.command import Command, Run
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.kinds import NOTHING_NAMED
+from karmada.cli.session import Session
+from karmada.cli.writing import Named, dry_run, from_files, in_place, tell
+
+JSONObject = dict[str, Any]
+
+
+async def run(session: Session, flags: Values) -> None:
+    """Create what is in files."""
+    if flags.raw:
+        from karmada.cli.files import read_text
+
+        text = session.stdin.read() if flags.filename == ["-"] else read_text(flags.filename[0])
+        session.out.write((await session.hub(flags).transport.raw("POST", flags.raw, text.encode())).decode())
+        return
+    if flags.arguments:
+        raise CommandError(f'unknown kind "{flags.arguments[0]}": see karmadactl create --help, or use -f FILE')
+    if not flags.filename and not flags.kustomize:
+        raise CommandError(NOTHING_NAMED)
+    if flags.edit:
+        raise CommandError("--edit is not supported: edit the file first")
+    for one in await from_files(session.hub(flags), flags):
+        await _create(session, flags, one)
+
+
+async def _create(session: Session, flags: Values, one: Named) -> None:
+    dry = dry_run(flags)
+    item = one.given or {}
+    if getattr(flags, "save_config", False):
+        from karmada.api.client_apply import remember
+
+        item = remember(item)
+    if not dry.client:
+        item = await one.resource(session.hub(flags), flags).create(item, one.namespace, dry_run=dry.server)
+        one = Named(one.kind, one.namespace, item["metadata"]["name"], item)
+    tell(session, flags, one, "created", item)
+
+
+def _made(maker: Any, words: int = 1) -> Run:
+    """A command that makes one object from its arguments."""
+
+    async def run(session: Session, flags: Values) -> None:
+        if len(flags.arguments) != words:
+            raise CommandError(f"exactly one NAME is required, got {len(flags.arguments)}")
+        item = maker(flags.arguments[0], flags)
+        await _create(session, flags, await in_place(session.hub(flags), flags, item))
+
+    return run
+
+
+async def token(session: Session, flags: Values) -> None:
+    """Ask for a token of a service account."""
+    if len(flags.arguments) != 1:
+        raise CommandError("exactly one service account is required")
+    hub = session.hub(flags)
+    spec: JSONObject = {}
+    if flags.audience:
+        spec["audiences"] = flags.audience
+    if flags.duration:
+        spec["expirationSeconds"] = int(flags.duration)
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    namespace = flags.namespace or hub.target.namespace
+    answer = await hub.resource("", "v1", "serviceaccounts").submit(flags.arguments[0], "token", body, namespace)
+    session.print(answer["status"]["token"])
+
+
+_SHARED = (
+    *common.CONNECTION,
+    common.NAMESPACE,
+    *common.PRINTING,
+    common.DRY_RUN,
+    Flag("field-manager", "kubectl-create", common.FIELD_MANAGER_HELP),
+    Flag("save-config", False, "Keep the object in its annotation for apply."),
+    common.VALIDATE,
+)
+_DATA = (
+    Flag("from-literal", [], "KEY=VALUE.", repeated=True),
+    Flag("from-file", [], "[KEY=]FILE or a directory.", repeated=True),
+    Flag("from-env-file", [], "A file with KEY=VALUE lines.", repeated=True),
+)
+_RULES = (
+    Flag("verb", [], "Verbs: get,list,watch."),
+    Flag("resource", [], "Resources: pods,deployments.apps."),
+    Flag("resource-name", [], "Names of objects.", repeated=True),
+)
+_SUBJECTS = (
+    Flag("clusterrole", "", "The ClusterRole."),
+    Flag("user", [], "Users.", repeated=True),
+    Flag("group", [], "Groups.", repeated=True),
+    Flag("serviceaccount", [], "Service accounts, as NAMESPACE:NAME.", repeated=True),
+)
+_TCP = Flag("tcp", [], "Ports: PORT or PORT:TARGET.")
+
+
+def _sub(name: str, about: str, maker: Any, *flags: Flag, aliases: tuple[str, ...] = ()) -> Command:
+    return Command(f"create {name}", "NAME", about, _made(maker), (*_SHARED, *flags), aliases=aliases)
+
+
+_SECRETS = (
+    _sub(
+        "secret generic", "Make a Secret from literals and files.", make.secret, *_DATA, Flag("type", "", "Its type.")
+    ),
+    _sub(
+        "secret tls",
+        "Make a Secret from a certificate and its key.",
+        make.tls_secret,
+        Flag("cert", "", "File with the certificate."),
+        Flag("key", "", "File with the key."),
+    ),
+    _sub(
+        "secret docker-registry",
+        "Make a Secret for a registry of images.",
+        make.registry_secret,
+        Flag("docker-server", "https://index.docker.io/v1/", "Address of the registry."),
+        Flag("docker-username", "", "User."),
+        Flag("docker-password", "", "Password."),
+        Flag("docker-email", "", "E-mail address."),
+    ),
+)
+_SERVICES = (
+    _sub(
+        "service clusterip",
+        "Make a Service inside the cluster.",
+        make.service("ClusterIP"),
+        _TCP,
+        Flag("clusterip", "", "Its address, or None."),
+    ),
+    _sub(
+        "service nodeport",
+        "Make a Service on a port of every node.",
+        make.service("NodePort"),
+        _TCP,
+        Flag("node-port", 0, "The port."),
+    ),
+    _sub("service loadbalancer", "Make a Service with a load balancer.", make.service("LoadBalancer"), _TCP),
+    _sub(
+        "service externalname",
+        "Make a Service that is another name.",
+        make.service("ExternalName"),
+        _TCP,
+        Flag("external-name", "", "The name."),
+    ),
+)
+
+COMMAND = Command(
+    "create",
+    "-f FILENAME",
+    "Create objects in the control plane, from files or from arguments.",
+    run,
+    (
+        *_SHARED,
+        *common.FILES,
+        common.SELECTOR,
+        Flag("edit", False, "Not supported."),
+        Flag("raw", "", "A path to post to, as it is."),
+        Flag("windows-line-endings", False, "Use the line endings of Windows."),
+    ),
+    subcommands=(
+        _sub("clusterrole", "Make a ClusterRole.", make.cluster_role, *_RULES, Flag("non-resource-url", [], "Paths.")),
+        _sub("clusterrolebinding", "Make a ClusterRoleBinding.", make.cluster_role_binding, *_SUBJECTS),
+        _sub("configmap", "Make a ConfigMap from literals and files.", make.config_map, *_DATA, aliases=("cm",)),
+        _sub(
+            "cronjob",
+            "Make a CronJob.",
+            make.cron_job,
+            Flag("image", "", "Image to run."),
+            Flag("schedule", "", "When, as cron spells it."),
+            Flag("restart", "OnFailure", "OnFailure or Never."),
+            aliases=("cj",),
+        ),
+        _sub(
+            "deployment",
+            "Make a Deployment.",
+            make.deployment,
+            Flag("image", [], "Images to run.", repeated=True),
+            Flag("port", 0, "Port of the containers."),
+            Flag("replicas", 1, "How many.", "r"),
+            aliases=("deploy",),
+        ),
+        _sub(
+            "ingress",
+            "Make an Ingress.",
+            make.ingress,
+            Flag("class", "", "Its class."),
+            Flag("rule", [], "host/path=service:port[,tls[=secret]].", repeated=True),
+            aliases=("ing",),
+        ),
+        _sub(
+            "job",
+            "Make a Job.",
+            make.job,
+            Flag("image", "", "Image to run."),
+            Flag("restart", "Never", "OnFailure or Never."),
+        ),
+        _sub("namespace", "Make a Namespace.", make.namespace, aliases=("ns",)),
+        _sub(
+            "poddisruptionbudget",
+            "Make a PodDisruptionBudget.",
+            make.disruption_budget,
+            Flag("selector", "", "Labels of the pods."),
+            Flag("min-available", "", "How many must stay, or a percentage."),
+            Flag("max-unavailable", "", "How many may be missing, or a percentage."),
+            aliases=("pdb",),
+        ),
+        _sub(
+            "priorityclass",
+            "Make a PriorityClass.",
+            make.priority_class,
+            Flag("value", 0, "The priority."),
+            Flag("global-default", False, "Whether pods without a class get it."),
+            Flag("description", "", "What it is for."),
+            Flag("preemption-policy", "PreemptLowerPriority", "PreemptLowerPriority or Never."),
+            aliases=("pc",),
+        ),
+        _sub(
+            "quota",
+            "Make a ResourceQuota.",
+            make.quota,
+            Flag("hard", [], "NAME=AMOUNT."),
+            Flag("scopes", [], "Scopes."),
+        ),
+        _sub("role", "Make a Role.", make.role, *_RULES),
+        _sub("rolebinding", "Make a RoleBinding.", make.role_binding, *_SUBJECTS, Flag("role", "", "The Role.")),
+        Command("create secret", "", "Make a Secret.", subcommands=_SECRETS),
+        Command("create service", "", "Make a Service.", subcommands=_SERVICES, aliases=("svc",)),
+        _sub("serviceaccount", "Make a ServiceAccount.", make.service_account, aliases=("sa",)),
+        Command(
+            "create token",
+            "SERVICE_ACCOUNT_NAME",
+            "Ask for a token of a service account.",
+            token,
+            (
+                *common.CONNECTION,
+                common.NAMESPACE,
+                Flag("audience", [], "For whom the token is.", repeated=True),
+                common.waiting("duration", 0.0, "How long it is good; 0: as long as the server likes."),
+            ),
+        ),
+    ),
+    examples="""
+karmadactl create -f deployment.yaml
+karmadactl create deployment nginx --image=nginx --replicas=3
+karmadactl create configmap settings --from-literal=a=1
+""",
+)

@@ -1,0 +1,164 @@
+"""`karmadactl rollout`: how far the change of a workload has come, in every cluster."""
+
+import asyncio
+from typing import Any
+
+from karmada.cli import common_flags as common
+from karmada.cli.access import Access
+from karmada.cli.command import Command
+from karmada.cli.commands.why import one_wanted
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values
+from karmada.cli.kinds import Wanted
+from karmada.cli.output.tabs import aligned
+from karmada.cli.progress import PAUSE, Waiting
+from karmada.cli.reading import namespace_of
+from karmada.cli.session import Session
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.resource import Scope
+
+JSONObject = dict[str, Any]
+REVISION = "deployment.kubernetes.io/revision"
+
+
+async def status(session: Session, flags: Values) -> int:
+    """Wait until every cluster runs what the template says."""
+    wanted = await one_wanted(session, flags)
+    namespace = namespace_of(session.hub(flags), flags, wanted.kind)
+    last = ""
+    try:
+        async with asyncio.timeout(flags.timeout or None):
+            with Waiting(session, f"waiting for {wanted.kind.kind} {wanted.name}") as waiting:
+                while True:
+                    rows, done = await _progress(session, flags, wanted, namespace)
+                    text = "; ".join(f"{row[0]}: {row[-1]}" for row in rows)
+                    waiting.say(text)
+                    if text != last and not session.out.isatty():
+                        session.print(text)
+                        last = text
+                    if done or not flags.watch:
+                        break
+                    await asyncio.sleep(PAUSE)
+    except TimeoutError:
+        raise CommandError(
+            f"timed out waiting for the rollout of {wanted.name}: {last or 'nothing was seen'}"
+        ) from None
+    session.out.write(aligned([["CLUSTER", "REPLICAS", "UPDATED", "READY", "AVAILABLE", "STATUS"], *rows]))
+    if done:
+        session.print(f'{wanted.kind.kind.lower()} "{wanted.name}" successfully rolled out in {len(rows)} clusters')
+    return 0 if done else 1
+
+
+async def _progress(session: Session, flags: Values, wanted: Wanted, namespace: str) -> tuple[list[list[str]], bool]:
+    template, targets = await _targets(session.hub(flags), wanted, namespace)
+    rows = await asyncio.gather(
+        *(_row(session.member(flags, name), wanted, namespace, template, share) for name, share in targets)
+    )
+    return [row for row, _ in rows], all(done for _, done in rows)
+
+
+async def _targets(hub: Access, wanted: Wanted, namespace: str) -> tuple[JSONObject, list[tuple[str, int]]]:
+    """The template and the clusters it goes to."""
+    from karmada.api import names
+
+    template = await hub.client.resource(wanted.kind.type).get(wanted.name, namespace)
+    plural = "resourcebindings" if namespace else "clusterresourcebindings"
+    try:
+        binding = await hub.resource("work.karmada.io", "v1alpha2", plural).get(
+            names.binding_name(wanted.kind.kind, wanted.name), namespace
+        )
+    except NotFound:
+        raise CommandError(f"{wanted.name} is not propagated: ask {_ask(wanted)}") from None
+    chosen = (binding.get("spec") or {}).get("clusters") or ()
+    if not chosen:
+        raise CommandError(f"{wanted.name} goes to no cluster: ask {_ask(wanted)}")
+    return template, sorted((target["name"], target.get("replicas", 0)) for target in chosen)
+
+
+def _ask(wanted: Wanted) -> str:
+    return f"karmadactl why {wanted.kind.kind.lower()}/{wanted.name}"
+
+
+async def _row(
+    access: Access, wanted: Wanted, namespace: str, template: JSONObject, share: int
+) -> tuple[list[str], bool]:
+    from karmada.api.annotations import TEMPLATE_GENERATION
+
+    try:
+        copy = await access.client.resource(wanted.kind.type).get(wanted.name, namespace)
+    except NotFound:
+        return [access.name, "-", "-", "-", "-", "not there yet"], False
+    except ApiError as error:
+        return [access.name, "-", "-", "-", "-", str(error)], False
+    about, spec, found = copy["metadata"], copy.get("spec") or {}, copy.get("status") or {}
+    replicas = spec.get("replicas", share)
+    counts = [found.get(name, 0) for name in ("updatedReplicas", "readyReplicas", "availableReplicas")]
+    seen = int((about.get("annotations") or {}).get(TEMPLATE_GENERATION) or 0)
+    if seen < int(template["metadata"].get("generation") or 0):
+        said = "the change has not arrived yet"
+    elif found.get("observedGeneration", 0) < about.get("generation", 0):
+        said = "the change has not been seen yet"
+    elif counts[0] < replicas:
+        said = f"{counts[0]} of {replicas} new replicas have been updated"
+    elif found.get("replicas", 0) > counts[0]:
+        said = f"{found.get('replicas', 0) - counts[0]} old replicas are pending termination"
+    elif counts[2] < counts[0]:
+        said = f"{counts[2]} of {counts[0]} updated replicas are available"
+    else:
+        said = "done"
+    return [access.name, str(replicas), *map(str, counts), said], said == "done"
+
+
+async def history(session: Session, flags: Values) -> None:
+    """Show the revisions every cluster has kept."""
+    wanted = await one_wanted(session, flags)
+    if wanted.kind.kind != "Deployment":
+        raise CommandError(f"no history viewer has been implemented for {wanted.kind.kind}: only Deployments have one")
+    namespace = namespace_of(session.hub(flags), flags, wanted.kind)
+    _, targets = await _targets(session.hub(flags), wanted, namespace)
+    rows = [["CLUSTER", "REVISION", "REPLICAS", "IMAGES", "CHANGE-CAUSE"]]
+    for name, _ in targets:
+        access = session.member(flags, name)
+        found = (await access.resource("apps", "v1", "replicasets").list(Scope(namespace))).items
+        owned = [item for item in found if _owner(item) == wanted.name]
+        for item in sorted(owned, key=_revision):
+            spec = item.get("spec") or {}
+            images = [
+                one.get("image", "") for one in ((spec.get("template") or {}).get("spec") or {}).get("containers") or ()
+            ]
+            cause = (item["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause", "<none>")
+            rows.append([name, str(_revision(item)), str(spec.get("replicas", 0)), ",".join(images), cause])
+    session.out.write(aligned(rows))
+
+
+def _owner(item: JSONObject) -> str:
+    owners = item["metadata"].get("ownerReferences") or ()
+    return next((str(owner["name"]) for owner in owners if owner.get("controller")), "")
+
+
+def _revision(item: JSONObject) -> int:
+    return int((item["metadata"].get("annotations") or {}).get(REVISION) or 0)
+
+
+_SHARED = (*common.CONNECTION, common.NAMESPACE)
+
+COMMAND = Command(
+    "rollout",
+    "",
+    "Follow the rollout of a workload in all clusters it goes to.",
+    subcommands=(
+        Command(
+            "rollout status",
+            "KIND/NAME",
+            "Wait until every cluster runs what the template says.",
+            status,
+            (
+                *_SHARED,
+                Flag("watch", True, "Wait until it is done.", "w"),
+                common.waiting("timeout", 0.0, "How long to wait; 0 waits as long as it takes."),
+            ),
+            examples="karmadactl rollout status deployment/nginx",
+        ),
+        Command("rollout history", "KIND/NAME", "Show the revisions every cluster has kept.", history, _SHARED),
+    ),
+)

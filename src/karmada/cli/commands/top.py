@@ -1,0 +1,182 @@
+"""`karmadactl top`: CPU and memory in use, over all members."""
+
+import asyncio
+from typing import Any
+
+import orjson
+
+from karmada.cli import common_flags as common
+from karmada.cli.access import Access
+from karmada.cli.command import Command
+from karmada.cli.failures import CommandError, SeveralErrors
+from karmada.cli.flags import Flag, Values, one_of
+from karmada.cli.output.tabs import aligned
+from karmada.cli.reading import chosen_clusters
+from karmada.cli.session import Session
+from karmada.machinery.errors import ApiError, NotFound, Unavailable
+from karmada.machinery.transport import GroupVersionResource, Request, Verb
+
+JSONObject = dict[str, Any]
+PODS = GroupVersionResource("metrics.k8s.io", "v1beta1", "pods")
+NODES = GroupVersionResource("metrics.k8s.io", "v1beta1", "nodes")
+CORE_NODES = GroupVersionResource("", "v1", "nodes")
+MEBI = 1024 * 1024
+Row = tuple[list[str], int, int, list[str]]
+"""(cells before, CPU in thousandths, memory in bytes, cells after)."""
+
+
+async def pods(session: Session, flags: Values) -> None:
+    """Show pods."""
+    if flags.all_namespaces and flags.arguments:
+        raise CommandError("a resource cannot be retrieved by name across all namespaces")
+    rows, failures = await _collect(session, flags, _pods)
+    before = ["NAMESPACE"] * flags.all_namespaces + ["POD"] * flags.containers + ["NAME", "CLUSTER"]
+    _print(session, flags, before, [], rows)
+    _finish(rows, failures, flags)
+
+
+async def nodes(session: Session, flags: Values) -> None:
+    """Show nodes."""
+    rows, failures = await _collect(session, flags, _nodes)
+    _print(session, flags, ["NAME", "CLUSTER"], ["CPU%", "MEMORY%"], rows)
+    _finish(rows, failures, flags)
+
+
+async def _collect(session: Session, flags: Values, look: Any) -> tuple[list[Row], list[str]]:
+    names = await chosen_clusters(session.hub(flags), flags.clusters)
+    members = [session.member(flags, name) for name in names]
+    results = await asyncio.gather(*(look(member, flags) for member in members), return_exceptions=True)
+    rows: list[Row] = []
+    failures: list[str] = []
+    for member, result in zip(members, results, strict=True):
+        if isinstance(result, NotFound | Unavailable) and "not found" not in str(result).replace(
+            "could not find the requested resource", ""
+        ):
+            failures.append(f"cluster({member.name}): metrics API not available")
+        elif isinstance(result, ApiError):
+            failures.append(f"cluster({member.name}): {result}")
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            rows += result
+    if flags.sort_by:
+        rows.sort(key=lambda row: row[1 if flags.sort_by == "cpu" else 2], reverse=True)
+    return rows, failures
+
+
+async def _read(access: Access, type_: GroupVersionResource, namespace: str, flags: Values) -> list[JSONObject]:
+    params = {"labelSelector": flags.selector} if flags.selector else {}
+    if flags.arguments:
+        return [
+            orjson.loads(await access.transport.send(Request(Verb.GET, type_, namespace, name)))
+            for name in flags.arguments
+        ]
+    answer = orjson.loads(await access.transport.send(Request(Verb.LIST, type_, namespace, params=params)))
+    return list(answer.get("items") or ())
+
+
+async def _pods(access: Access, flags: Values) -> list[Row]:
+    namespace = "" if flags.all_namespaces else flags.namespace or access.target.namespace
+    rows: list[Row] = []
+    for item in await _read(access, PODS, namespace, flags):
+        about = item["metadata"]
+        front = [about.get("namespace", "")] * flags.all_namespaces
+        containers = item.get("containers") or ()
+        if flags.containers:
+            for one in containers:
+                cpu, memory = _usage(one)
+                rows.append(([*front, about["name"], one["name"], access.name], cpu, memory, []))
+            continue
+        usages = [_usage(one) for one in containers]
+        cpu, memory = sum(one[0] for one in usages), sum(one[1] for one in usages)
+        rows.append(([*front, about["name"], access.name], cpu, memory, []))
+    return rows
+
+
+async def _nodes(access: Access, flags: Values) -> list[Row]:
+    used = await _read(access, NODES, "", flags)
+    answer = orjson.loads(await access.transport.send(Request(Verb.LIST, CORE_NODES)))
+    part = "capacity" if flags.show_capacity else "allocatable"
+    have = {node["metadata"]["name"]: (node.get("status") or {}).get(part) or {} for node in answer.get("items") or ()}
+    rows: list[Row] = []
+    for item in used:
+        name = item["metadata"]["name"]
+        cpu, memory = _usage(item)
+        total = _usage({"usage": have.get(name) or {}})
+        shares = [
+            f"{100 * mine // all_}%" if all_ else "<unknown>" for mine, all_ in zip((cpu, memory), total, strict=True)
+        ]
+        rows.append(([name, access.name], cpu, memory, shares))
+    return rows
+
+
+def _usage(item: JSONObject) -> tuple[int, int]:
+    from karmada.api.quantity import Quantity
+
+    usage = item.get("usage") or {}
+    return Quantity.parse(usage.get("cpu", "0")).milli_value(), Quantity.parse(usage.get("memory", "0")).value()
+
+
+def _print(session: Session, flags: Values, before: list[str], after: list[str], rows: list[Row]) -> None:
+    if not rows:
+        return
+    lines = [] if flags.no_headers else [[*before, "CPU(cores)", *after[:1], "MEMORY(bytes)", *after[1:]]]
+    for front, cpu, memory, shares in rows:
+        lines.append([*front, f"{cpu}m", *shares[:1], f"{memory // MEBI}Mi", *shares[1:]])
+    session.out.write(aligned(lines))
+    if getattr(flags, "sum", False):
+        total = [f"{sum(row[1] for row in rows)}m", f"{sum(row[2] for row in rows) // MEBI}Mi"]
+        session.out.write(aligned([["", "________", "________"], ["", *total]]))
+
+
+def _finish(rows: list[Row], failures: list[str], flags: Values) -> None:
+    if failures:
+        raise SeveralErrors(failures)
+    if not rows:
+        raise CommandError(
+            "No resources found"
+            if getattr(flags, "all_namespaces", True)
+            else f"No resources found in {flags.namespace or 'default'} namespace."
+        )
+
+
+_SHARED = (
+    *common.CONNECTION,
+    common.SELECTOR,
+    Flag("clusters", [], "Names of the members to ask; all if left out.", "C"),
+    Flag("no-headers", False, "Leave out the line of headers."),
+    Flag("sort-by", "", "cpu or memory.", check=one_of("", "cpu", "memory")),
+    Flag("use-protocol-buffers", True, "Kept for scripts."),
+)
+
+COMMAND = Command(
+    "top",
+    "",
+    "Show the use of CPU and memory in the members, as their metrics servers report it.",
+    subcommands=(
+        Command(
+            "top pod",
+            "[NAME | -l label]",
+            "Show what pods use.",
+            pods,
+            (
+                *_SHARED,
+                common.NAMESPACE,
+                common.ALL_NAMESPACES,
+                common.FIELD_SELECTOR,
+                Flag("containers", False, "Show containers."),
+                Flag("sum", False, "Show the sum."),
+            ),
+            examples="karmadactl top pods -A --sort-by=memory",
+            aliases=("pods", "po"),
+        ),
+        Command(
+            "top node",
+            "[NAME | -l label]",
+            "Show what nodes use.",
+            nodes,
+            (*_SHARED, Flag("show-capacity", False, "Percentages of the capacity, not of what can be allocated.")),
+            aliases=("nodes", "no"),
+        ),
+    ),
+)

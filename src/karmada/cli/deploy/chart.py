@@ -1,0 +1,82 @@
+"""The chart rendered without Helm, for `karmadactl init` and the plain manifests: same values, same objects.
+
+Templates keep to what this renderer knows: Go's own actions and the functions `quote` and `toJson`. A value that a
+template names and nobody gave is an error here, so a misspelt one cannot go unnoticed.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from karmada.cli.output.go_template import TemplateError, compile
+
+CHART = files("karmada.cli.deploy") / "chart"
+NAMESPACE = "karmada-system"
+
+
+class ChartError(ValueError):
+    """Values that the chart cannot be rendered with."""
+
+
+def default_values(*overlays: str) -> dict[str, Any]:
+    """The chart's values, with files of the chart such as `values-ha.yaml` laid over them."""
+    merged: dict[str, Any] = {}
+    for name in ("values.yaml", *overlays):
+        merged = merge(merged, yaml.safe_load((CHART / name).read_text()))
+    return merged
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with others laid over them, as Helm does: maps are merged, everything else is replaced."""
+    made = dict(base)
+    for key, value in over.items():
+        mine = made.get(key)
+        made[key] = merge(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
+    return made
+
+
+def render(values: Mapping[str, Any], namespace: str = NAMESPACE, release: str = "karmada") -> list[dict[str, Any]]:
+    """The objects for the host cluster, in the order of the chart's files."""
+    unknown = sorted(_unknown(values, default_values()))
+    if unknown:
+        raise ChartError(f"the chart has no value {unknown[0]}")
+    data = {"Values": dict(values), "Release": {"Name": release, "Namespace": namespace}}
+    objects: list[dict[str, Any]] = []
+    for name in template_names():
+        text = (CHART / "templates" / name).read_text()
+        try:
+            rendered = compile(text).render(data, allow_missing=False, functions=_FUNCTIONS)
+        except TemplateError as error:
+            raise ChartError(f"{name}: {error}") from error
+        objects += [document for document in yaml.safe_load_all(rendered) if document]
+    return objects
+
+
+def template_names() -> Sequence[str]:
+    """The names of the chart's templates."""
+    return sorted(entry.name for entry in (CHART / "templates").iterdir() if entry.name.endswith(".yaml"))
+
+
+def _unknown(values: Mapping[str, Any], known: Mapping[str, Any], path: str = "") -> list[str]:
+    found = []
+    for key, value in values.items():
+        where = f"{path}.{key}" if path else key
+        if key not in known:
+            found.append(where)
+        elif isinstance(value, dict) and isinstance(known[key], dict) and known[key]:
+            found += _unknown(value, known[key], where)
+    return found
+
+
+def _quote(value: object) -> str:
+    return json.dumps(str(value))
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+_FUNCTIONS = {"quote": _quote, "toJson": _to_json}
