@@ -10,9 +10,10 @@ from typing import NamedTuple
 from karmada.api.decision import ConstraintUnmet, Division, NotEnoughRoom
 from karmada.api.work.v1alpha2 import TargetCluster, TargetComponent
 from karmada.policies import webster
-from karmada.policies.cluster_affinity import cluster_matches
 from karmada.scheduler.core.ranking import Listed, Members
 from karmada.scheduler.core.request import Request, Strategy
+from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.weights import rules_of, static_weights
 
 
 class Assignment(NamedTuple):
@@ -30,13 +31,13 @@ class _Shares(NamedTuple):
 _Failure = ConstraintUnmet | NotEnoughRoom
 
 
-def assign(request: Request, candidates: Members) -> Assignment | _Failure:
+def assign(snapshot: Snapshot, request: Request, candidates: Members) -> Assignment | _Failure:
     """Share the replicas among the selected candidates; clusters that get none are left out."""
     if not len(candidates):
         return ConstraintUnmet(message="failed to assign replicas: no clusters available to schedule")
     if not request.is_workload:
         return Assignment(tuple([_whole(request, name) for name in candidates.names()]))
-    shares = _share(request, candidates)
+    shares = _share(snapshot, request, candidates)
     if not isinstance(shares, _Shares):
         return shares
     found = [TargetCluster(name=name, replicas=count) for name, count in shares.replicas.items() if count > 0]
@@ -54,19 +55,20 @@ def _whole(request: Request, name: str) -> TargetCluster:
     return TargetCluster(name=name)
 
 
-def _share(request: Request, candidates: Members) -> _Shares | _Failure:
+def _share(snapshot: Snapshot, request: Request, candidates: Members) -> _Shares | _Failure:
     if len(request.tiers) > 1:
-        return _by_tiers(request, candidates)
-    return _by_strategy(request, candidates, request.spec.replicas)
+        return _by_tiers(snapshot, request, candidates)
+    return _by_strategy(snapshot, request, candidates, request.spec.replicas)
 
 
-def _by_strategy(request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
+def _by_strategy(snapshot: Snapshot, request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
     match request.strategy:
         case Strategy.DUPLICATED:
             shares = dict.fromkeys(candidates.names(), replicas)
             return _Shares(shares, (Division(strategy="Duplicated", mode="whole", replicas=replicas),))
         case Strategy.STATIC_WEIGHT:
-            return _by_static_weight(request, candidates, replicas)
+            weights = static_weights(snapshot, rules_of(request.placement), candidates)
+            return _by_static_weight(request, weights, replicas)
         case Strategy.DYNAMIC_WEIGHT | Strategy.AGGREGATED:
             return _dynamically(request, candidates, replicas)
         case Strategy.UNKNOWN:
@@ -79,32 +81,10 @@ def _by_strategy(request: Request, candidates: Members, replicas: int) -> _Share
             )
 
 
-def _by_static_weight(request: Request, candidates: Members, replicas: int) -> _Shares:
-    weights = static_weights(request, candidates)
+def _by_static_weight(request: Request, weights: Mapping[str, int], replicas: int) -> _Shares:
     shares = webster.divide(replicas, weights.items(), ascending=webster.ties_ascend(request.spec.resource.uid))
     division = Division(strategy="StaticWeight", mode="whole", replicas=replicas, weights=weights)
     return _Shares({share.name: share.seats for share in shares}, (division,))
-
-
-def static_weights(request: Request, candidates: Members) -> dict[str, int]:
-    """The weight of each cluster that takes part: the largest of the rules that mean it.
-
-    A weight of 0 marks a standby: standbys take part only when no cluster with a greater weight is left. When no rule
-    means any cluster all weigh the same.
-    """
-    scheduling = request.placement.replica_scheduling
-    preference = scheduling.weight_preference if scheduling is not None else None
-    rules = preference.static_weight_list if preference is not None else ()
-    weights: dict[str, int] = {}
-    for candidate in candidates:
-        matching = [rule.weight for rule in rules if cluster_matches(rule.target_cluster, candidate.cluster)]
-        if matching:
-            weights[candidate.name] = max(matching)
-    active = {name: weight for name, weight in weights.items() if weight > 0}
-    if active:
-        return active
-    standby = weights or {candidate.name: 1 for candidate in candidates}
-    return dict.fromkeys(standby, 1)
 
 
 def _dynamically(request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
@@ -156,7 +136,7 @@ def _fewest(room: Sequence[tuple[str, int]], replicas: int, held: Mapping[str, i
     return order
 
 
-def _by_tiers(request: Request, candidates: Members) -> _Shares | _Failure:
+def _by_tiers(snapshot: Snapshot, request: Request, candidates: Members) -> _Shares | _Failure:
     left = request.spec.replicas
     shares: dict[str, int] = {}
     divisions: list[Division] = []
@@ -165,7 +145,7 @@ def _by_tiers(request: Request, candidates: Members) -> _Shares | _Failure:
         if not members:
             continue
         part = min(left, sum(candidate.available for candidate in members))
-        found = _by_strategy(request, Listed(members), part)
+        found = _by_strategy(snapshot, request, Listed(members), part)
         if not isinstance(found, _Shares):
             return found
         shares.update(found.replicas)

@@ -127,7 +127,7 @@ def conclude(snapshot: Snapshot, request: Request, facts: Facts) -> Attempt:
             scores=facts.scores,
             estimates=facts.estimates,
         )
-    assigned = assign(request, chosen.candidates)
+    assigned = assign(snapshot, request, chosen.candidates)
     return Attempt(
         affinity=name,
         outcome=Placed(clusters=assigned.clusters) if isinstance(assigned, Assignment) else assigned,
@@ -136,7 +136,7 @@ def conclude(snapshot: Snapshot, request: Request, facts: Facts) -> Attempt:
         estimates=facts.estimates,
         groups=chosen.groups,
         combinations=chosen.combinations,
-        selected=chosen.candidates.names(),
+        selected=chosen.candidates.told(),
         divisions=assigned.divisions if isinstance(assigned, Assignment) else (),
     )
 

@@ -119,7 +119,7 @@ def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, fra
             own.append(_candidate(request, cluster, scores[name], spaces.get(name)))
     names = Fitting(fitting.names, answers)
     return Facts(
-        Kept(own, order, skipped, snapshot.clusters, lambda first: Preferred(names, first, spaces)),
+        Kept(own, order, skipped, snapshot.clusters, names, lambda first: Preferred(names, first, spaces)),
         fitting.rejections().overlaid(answers),
         Scores(names, scores, dict.fromkeys((plugin.name for plugin in framework.scorers), 0)),
         Estimated(names, spaces) if rooms is not None else {},

@@ -6,7 +6,7 @@ already goes to come before it. Both give the same answers.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
@@ -48,12 +48,16 @@ class Members(Protocol):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Candidate]: ...
-    def names(self) -> Sequence[str]:
+    def names(self) -> list[str]:
         """The names, best first."""
         ...
 
-    def holds(self, target: str) -> bool:
-        """Whether a cluster the binding already goes to is among them."""
+    def told(self) -> Sequence[str]:
+        """The same in a form that can be kept."""
+        ...
+
+    def holds(self, name: str) -> bool:
+        """Whether a cluster is among them."""
         ...
 
     def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
@@ -85,6 +89,7 @@ class Listed:
 
     def __init__(self, candidates: list[Candidate]) -> None:
         self._candidates = candidates
+        self._names: frozenset[str] | None = None
 
     def __len__(self) -> int:
         return len(self._candidates)
@@ -92,13 +97,19 @@ class Listed:
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._candidates)
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> list[str]:
         """See `Members`."""
-        return tuple([candidate.name for candidate in self._candidates])
+        return [candidate.name for candidate in self._candidates]
 
-    def holds(self, target: str) -> bool:
+    def told(self) -> Sequence[str]:
         """See `Members`."""
-        return any(candidate.name == target for candidate in self._candidates)
+        return tuple(self.names())
+
+    def holds(self, name: str) -> bool:
+        """See `Members`."""
+        if self._names is None:
+            self._names = frozenset(self.names())
+        return name in self._names
 
     def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
         """See `Members`."""
@@ -228,17 +239,19 @@ class _Mixed:
             if name not in skipped:
                 yield Candidate(name, clusters[name], 0, -negative, -negative)
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> list[str]:
         """See `Members`."""
         skipped = self._skipped
-        return [
-            *(candidate.name for candidate in self._own),
-            *[name for _, name in self._entries if name not in skipped],
-        ]
+        others = [name for _, name in self._entries if name not in skipped]
+        return [candidate.name for candidate in self._own] + others
 
-    def holds(self, target: str) -> bool:
+    def told(self) -> Sequence[str]:
         """See `Members`."""
-        return any(candidate.name == target for candidate in self._own)
+        return tuple(self.names())
+
+    def holds(self, name: str) -> bool:
+        """See `Members`."""
+        return name in self.names()
 
     def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
         """See `Members`. A replica goes to the roomiest of those that have none yet, or to one that has some."""
@@ -277,7 +290,7 @@ class _Mixed:
                 continue
             if not negative:
                 # The rest has no room: only the number of clusters can still be reached.
-                return Reach(room, score, min(len(self), max(walked, fewest)) if room >= share else len(self))
+                return Reach(room, score, min(len(self), max(walked + 1, fewest)) if room >= share else len(self))
             room -= negative
             walked += 1
             if walked >= fewest and room >= share:
@@ -294,17 +307,23 @@ class Kept(_Mixed):
         order: Order,
         skipped: Mapping[str, int],
         clusters: Mapping[str, Cluster],
-        names: Callable[[list[str]], Sequence[str]],
+        fitting: Container[str],
+        told: Callable[[list[str]], Sequence[str]],
     ) -> None:
         ordered = in_order(own)
         super().__init__(ordered, order.entries, skipped, clusters)
         self._order = order
-        self._name = names
-        """Makes the names of all candidates from those of the own ones."""
+        self._fitting = fitting
+        self._told = told
+        """Makes the names of all candidates from those of the own ones, without a list of its own."""
 
-    def names(self) -> Sequence[str]:
-        """See `Members`. Decisions keep them: they share facts instead of holding a list each."""
-        return self._name([candidate.name for candidate in self._own])
+    def told(self) -> Sequence[str]:
+        """See `Members`."""
+        return self._told([candidate.name for candidate in self._own])
+
+    def holds(self, name: str) -> bool:
+        """See `Members`."""
+        return name in self._fitting
 
     def grouped(self, by: str, label: str = "") -> Mapping[str, Members]:
         """See `Ranking`."""
