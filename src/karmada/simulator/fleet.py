@@ -10,7 +10,7 @@ started again is the same fleet.
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 from types import TracebackType
 from typing import Any
 
@@ -34,7 +34,7 @@ class Fleet(Mapping[str, Member]):
     ) -> None:
         self._folder = folder
         self._memory = memory or folder is None
-        random = random or SystemRandom()
+        random = random or clock.random()
         self._members = {one.name: self._member(one, clock, random) for one in spec.each()}
         self._stack = AsyncExitStack()
 
@@ -93,8 +93,8 @@ class Fleet(Mapping[str, Member]):
         if self._folder is not None:
             folder = self._folder / spec.name / "pki"
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        seeded = random if isinstance(random, SystemRandom) else Random(random.getrandbits(64))
-        return Member(spec, clock=clock, random=seeded, folder=folder, storage=self._storage(spec))
+        own = Random(random.getrandbits(64))
+        return Member(spec, clock=clock, random=own, folder=folder, storage=self._storage(spec))
 
     def _storage(self, spec: MemberSpec) -> Storage | None:
         if self._memory or self._folder is None:

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 from types import TracebackType
 
 import msgspec
@@ -73,7 +73,7 @@ class Member:
         self.spec = spec
         self.gate = Gate(clock, spec.faults)
         self.clock: Clock = SkewedClock(clock, lambda: self.gate.faults.clock_skew_seconds)
-        self.random = random or SystemRandom()
+        self.random = random or clock.random()
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
         self.usage = Usage()

@@ -253,7 +253,8 @@ class World:
 
 def plain_server() -> ApiServer:
     """An API server in memory on virtual time."""
-    return ApiServer(ApiServerOptions(now=VirtualClock().now))
+    clock = VirtualClock()
+    return ApiServer(ApiServerOptions(now=clock.now, random=clock.random()))
 
 
 ONE_SERVER: Mapping[str, Callable[[], ApiServer]] = {HUB: plain_server}

@@ -148,6 +148,8 @@ class NodeController:
             await self._leases.create(lease)
         except AlreadyExists:
             pass
+        except Conflict:
+            return
         except NotFound:
             self._leased.discard(name)
             return

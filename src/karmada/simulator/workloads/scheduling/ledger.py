@@ -91,6 +91,11 @@ class Ledger:
             self.membership += 1
             self._forget_if_empty(name, state)
 
+    def node_of(self, uid: str) -> str | None:
+        """Where a pod is, or is meant to be."""
+        entry = self._placed.get(uid)
+        return entry.node if entry is not None else None
+
     def place(self, pod: Pod, node: str) -> None:
         """A pod is on a node; saying so again changes nothing."""
         known = self._placed.get(pod.metadata.uid)

@@ -6,7 +6,7 @@ after one has failed the others are told the same until something was freed.
 
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Result
-from karmada.machinery.errors import AlreadyExists, Conflict, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject, Request, Verb
 from karmada.simulator.workloads.conditions import with_condition
@@ -75,7 +75,9 @@ class PodScheduler:
         pod = item.value
         if pod.spec.node_name or not pod.is_active or pod.spec.scheduler_name != COMPONENT or pod.spec.scheduling_gates:
             return DONE
-        outcome = self._choose(pod)
+        # After a binding whose outcome is unknown, the same node is tried again: the pod may be there already.
+        assumed = self.ledger.node_of(item.uid)
+        outcome = self._choose(pod) if assumed is None else Chosen(assumed)
         if isinstance(outcome, Chosen):
             self._waiting.pop(key, None)
             await self._bind(pod, outcome.node)
@@ -111,11 +113,11 @@ class PodScheduler:
         try:
             await self._context.client.transport.send(request)
         except (NotFound, Conflict, AlreadyExists):
-            # Gone, or somebody else was faster: the cache will tell.
-            self.ledger.remove(meta.uid)
+            # Gone, or bound already: the cache tells which, and until then nobody else gets the room.
             return
-        except BaseException:
-            self.ledger.remove(meta.uid)
+        except ApiError as error:
+            if not error.transient:
+                self.ledger.remove(meta.uid)
             raise
         text = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
         self._context.event(COMPONENT, pod_reference(pod), "Normal", "Scheduled", text)
