@@ -203,8 +203,9 @@ def ingress(name: str, flags: Values) -> JSONObject:
             named = option.partition("=")[2]
             secure.append({**({"secretName": named} if named else {}), **({"hosts": [host]} if host else {})})
     spec: JSONObject = {}
-    if getattr(flags, "class"):
-        spec["ingressClassName"] = getattr(flags, "class")name
+    chosen = getattr(flags, "class")
+    if chosen:
+        spec["ingressClassName"] = chosen
     spec["rules"] = [{**({"host": host} if host else {}), "http": {"paths": paths}} for host, paths in rules.items()]
     if secure:
         spec["tls"] = secure
