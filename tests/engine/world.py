@@ -16,6 +16,7 @@ from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.cli.deploy.rights import rights, user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound
@@ -24,7 +25,7 @@ from karmada.membership import installation
 from karmada.membership.join import join
 from karmada.membership.registration import Description
 from karmada.standalone.admission import KarmadaAdmission
-from karmada.standalone.lookup import ClientLookup
+from karmada.webhook.lookup import ClientLookup
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -98,7 +99,7 @@ class Engine:
         clusters.connect(self.hub)
         self.members: dict[str, Client] = {}
         self.servers: dict[str, ApiServer] = {}
-        self.kubeconfig = folder / "karmada.kubeconfig"
+        self._endpoint = ""
 
     async def __aenter__(self) -> "Engine":
         await self._stack.enter_async_context(self.server)
@@ -107,11 +108,10 @@ class Engine:
         for name in ("karmada-system", "karmada-cluster"):
             await self.hub.resource(NAMESPACES).create(namespace(name))
         await installation.install(self.hub)
-        port = await self.server.listen()
-        authority = self.server.identity.authority
-        certificate, key = authority.issue_client("system:admin", ["system:masters"])
-        config = kubeconfig(f"https://127.0.0.1:{port}", authority.certificate_pem, certificate=certificate, key=key)
-        write_kubeconfig(self.kubeconfig, config)
+        for right in rights():
+            served = await self.hub.mapper.of_kind(right["apiVersion"], right["kind"])
+            await self.hub.resource(served.type).create(right)
+        self._endpoint = f"https://127.0.0.1:{await self.server.listen()}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -126,11 +126,20 @@ class Engine:
         await join(member, self.hub, Description(name, f"https://127.0.0.1:{port}"))
         return member
 
+    def _kubeconfig(self, component: str) -> Path:
+        """How a component reaches the control plane: as itself, with no more rights than it is shipped with."""
+        authority = self.server.identity.authority
+        certificate, key = authority.issue_client(user_of(component))
+        path = self._folder / f"{component}-{self._started}.config"
+        write_kubeconfig(path, kubeconfig(self._endpoint, authority.certificate_pem, certificate=certificate, key=key))
+        return path
+
     async def start(self, script: str, *flags: str) -> Program:
         """Start a component; it is ended with the world."""
         self._started += 1
+        config = self._kubeconfig(f"karmada-{script.replace('_', '-')}")
         log = self._folder / f"{script}-{self._started}.log"
-        arguments = [f"--kubeconfig={self.kubeconfig}", "--health-probe-bind-address=127.0.0.1:0", *flags]
+        arguments = [f"--kubeconfig={config}", "--health-probe-bind-address=127.0.0.1:0", *flags]
         arguments.insert(1, "--metrics-bind-address=0")
         code = f"import sys; from karmada.cli.entry import {script}; sys.exit({script}())"
         with log.open("wb") as file:

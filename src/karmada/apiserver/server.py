@@ -8,7 +8,7 @@ In memory it starts in milliseconds: schemas, keys and certificates are made whe
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -107,10 +107,14 @@ class ApiServerOptions:
     """Who answers log, exec, attach, portforward and proxy."""
     apis: Sequence[LocalApi] = ()
     """Further API groups that this process serves."""
+    converters: Mapping[str, Converter] = field(default_factory=dict)
+    """Who converts the objects of CRDs, by the CRD's name, in place of a conversion webhook."""
     controllers: bool = True
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
     default_accounts: bool = True
     """Whether every namespace gets a service account `default`; of use only where pods run."""
+    storage_protection: bool = True
+    """Whether volumes and claims are kept while in use; of use only where something can tell when they no longer are."""
     service_range: str = DEFAULT_RANGE
     """Where cluster IPs come from."""
     audit: Path | None = None
@@ -274,7 +278,7 @@ class ApiServer:
             PodPriority(store),
             PodTolerations(store),
             DefaultStorageClass(store),
-            StorageInUse(),
+            *([StorageInUse()] if self.options.storage_protection else []),
             CertificateRules(self.identity.rbac),
             DefaultIngressClass(store),
             NodeTaint(store),
@@ -297,6 +301,9 @@ class ApiServer:
 
     def _converter(self, crd: JSONObject) -> Converter | None:
         """How the objects of a CRD are converted; None when versions differ in name only."""
+        own = self.options.converters.get(crd["metadata"]["name"])
+        if own is not None:
+            return own
         if (crd["spec"].get("conversion") or {}).get("strategy") != "Webhook":
             return None
         return WebhookConverter(crd, self._caller, partial(address_of, self.store), self._uid)

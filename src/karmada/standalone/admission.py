@@ -5,11 +5,12 @@ import uuid
 from collections.abc import Callable
 
 from karmada.api.feature_gates import FeatureGates
+from karmada.api.work.conversion import convert
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.model import Operation as ServerOperation
 from karmada.apiserver.failures import Failure
 from karmada.webhook.handlers import HANDLERS
-from karmada.webhook.model import Denied, Handler, Lookup, Operation, Review
+from karmada.webhook.model import Denied, Handler, JSONObject, Lookup, Operation, Review
 
 
 class KarmadaAdmission:
@@ -44,34 +45,37 @@ class KarmadaAdmission:
         handler = self._handlers.get((request.type.group, request.type.plural))
         if handler is None:
             return
-        review = self._review(request)
+        review = self._review(request, handler)
         if handler.mutate is None or review.operation not in handler.mutate_on or request.object is None:
             return
         try:
             handler.mutate(review)
         except Denied as denial:
             raise _failure(handler, denial) from denial
-        request.object = review.object
+        request.object = in_version(review.object, request.type.api_version)
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Judge the object: by what is said of all kinds, then by what is said of its own."""
-        review = self._review(request)
+        operation = Operation(request.operation.value)
         for name in (("*", "*"), (request.type.group, request.type.plural)):
             handler = self._handlers.get(name)
-            if handler is None or handler.validate is None or review.operation not in handler.validate_on:
+            if handler is None or handler.validate is None or operation not in handler.validate_on:
                 continue
+            review = self._review(request, handler)
             try:
                 await handler.validate(review)
             except Denied as denial:
                 raise _failure(handler, denial) from denial
 
-    def _review(self, request: AdmissionRequest) -> Review:
+    def _review(self, request: AdmissionRequest, handler: Handler) -> Review:
+        """The request as the handler knows the kind: in its version."""
+        known = request.type.api_version if handler.version == "*" else f"{handler.group}/{handler.version}"
         return Review(
             Operation(request.operation.value),
             request.namespace,
             request.name,
-            request.object or {},
-            request.old,
+            in_version(request.object, known) if request.object else {},
+            in_version(request.old, known) if request.old else None,
             self._new_id,
             self._now,
             self._gates,
@@ -80,6 +84,11 @@ class KarmadaAdmission:
             self._allow_no_execute,
             request.warnings,
         )
+
+
+def in_version(tree: JSONObject, api_version: str) -> JSONObject:
+    """An object in a version; only bindings have several."""
+    return tree if tree.get("apiVersion", api_version) == api_version else convert(tree, api_version)
 
 
 def _failure(handler: Handler, denial: Denied) -> Failure:

@@ -40,7 +40,8 @@ from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
-from karmada.standalone.lookup import ClientLookup
+from karmada.standalone.conversion import CONVERTED, BindingConverter
+from karmada.webhook.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
@@ -83,6 +84,8 @@ class ControlPlane:
                     KarmadaAdmission(self._lookup, options.gates, allow_no_execute=options.allow_no_execute),
                 ],
                 apis=[self.clusters.local],
+                storage_protection=False,
+                converters=dict.fromkeys(CONVERTED, BindingConverter()),
                 default_accounts=False,
                 now=options.clock.now,
             )
@@ -90,6 +93,8 @@ class ControlPlane:
         self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
         self.supervisor = Supervisor(options.clock)
         self.members = PushMembers(open_member or SecretAccess(self.client, clock=options.clock), options.clock)
+        self.agents: dict[str, Supervisor] = {}
+        """What runs for each cluster whose agent is in this process."""
         self._lookup.client = self.client
         self.clusters.connect(self.client)
 
@@ -125,15 +130,16 @@ class ControlPlane:
         await installation.install(self.client, address, self.server.identity.authority.certificate_pem)
         return address
 
-    async def pull(self, member: Transport, options: AgentOptions) -> None:
+    async def pull(self, member: Transport, options: AgentOptions, clock: Clock | None = None) -> None:
         """Make a cluster a member in pull mode, its agent in this process: with an agent's rights and no more."""
-        name, clock = options.cluster, self.options.clock
+        name, clock = options.cluster, clock or self.options.clock
         for wanted in agent_objects(name, options.space):
             await ensure(self.client, wanted.type, wanted.tree)
         user = UserInfo(agent_user(name), (AGENT_GROUP, "system:authenticated"))
         agent = Agent(self.server.direct(user, "karmada-agent"), member, options, clock=clock)
         self._stack.push_async_callback(agent.close)
-        await agent.start(await self._stack.enter_async_context(Supervisor(clock)))
+        self.agents[name] = await self._stack.enter_async_context(Supervisor(clock))
+        await agent.start(self.agents[name])
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None

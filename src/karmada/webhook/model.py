@@ -83,6 +83,21 @@ class Handler(NamedTuple):
     validate: Validate | None = None
     validate_on: frozenset[Operation] = frozenset({Operation.CREATE, Operation.UPDATE})
 
+    @property
+    def mutate_path(self) -> str:
+        """Where a webhook server completes objects."""
+        return f"/mutate-{self._word}"
+
+    @property
+    def validate_path(self) -> str:
+        """Where a webhook server judges objects."""
+        return f"/validate-{self._word}"
+
+    @property
+    def _word(self) -> str:
+        word = self.name.removesuffix(".karmada.io")
+        return "resourceinterpreterwebhookconfiguration" if word == "config" else word
+
 
 def refuse_if_any(errors: list[FieldError]) -> None:
     """Raise `Denied` with all field errors in one message."""

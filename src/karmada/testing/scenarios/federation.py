@@ -29,10 +29,10 @@ from karmada.machinery.transport import EventType, GroupVersionResource, JSONObj
 from karmada.membership.connections import PushMembers
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
-from karmada.standalone.lookup import ClientLookup
 from karmada.testing.faults import Faults
 from karmada.testing.loop import VirtualClock
 from karmada.testing.world import HUB, Component, Step, Surroundings, World, plain_server
+from karmada.webhook.lookup import ClientLookup
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
