@@ -213,3 +213,16 @@ def test_a_cron_job_starts_a_job_every_minute_and_keeps_three(act):
         assert "lastSuccessfulTime" in await actor.status(CRON_JOBS, "tick")
 
     act(scene, MemberSpec("m", node_pools=(NodePool(count=1),)))
+
+
+def test_a_suspended_job_waits_and_a_resumed_one_runs(act):
+    async def scene(actor):
+        await actor.create(JOBS, job(suspend=True))
+        await actor.clock.sleep(5)
+        status = await actor.status(JOBS, "job")
+        assert [(c["type"], c["status"]) for c in status["conditions"]] == [("Suspended", "True")]
+        assert await actor.pods() == []
+        await actor.patch(JOBS, "job", {"spec": {"suspend": False}})
+        assert (await actor.until(lambda: ended(actor)))["type"] == "Complete"
+
+    act(scene)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.simulator.conftest import ONE_NODE
 
-from karmada.apiserver.server import ApiServer
+from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.transport import HttpTransport
@@ -16,6 +16,7 @@ from karmada.simulator.scenario import StepFailed, load, play
 from karmada.simulator.workloads.command import parser, register
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
+from karmada.simulator.workloads.housekeeping import Collector, NamespaceKeeper
 
 SCENARIO = Path(__file__).parent / "scenarios" / "workloads.yaml"
 
@@ -31,15 +32,18 @@ async def bring_to_life(client: Client) -> None:
     """What `simulate-workloads --nodes 1 --cpu 4` does, and then the scenario."""
     await register(client, parser().parse_args(["--nodes", "1", "--cpu", "4"]))
     async with Supervisor() as supervisor:
-        start(Workloads(client, supervisor, Behaviour(), workers=4))
+        workloads = Workloads(client, supervisor, Behaviour(), workers=4)
+        start(workloads)
+        NamespaceKeeper(workloads)
+        Collector(workloads)
         await play(client, load(SCENARIO))
 
 
-async def test_on_an_api_server_over_https():
+async def test_on_an_api_server_without_any_controllers_over_https():
     from karmada.api import yaml
     from karmada.apiserver.auth.kubeconfig import kubeconfig
 
-    async with ApiServer() as server:
+    async with ApiServer(ApiServerOptions(controllers=False)) as server:
         port = await server.listen()
         authority = server.identity.authority
         certificate, key = authority.issue_client("admin", ("system:masters",))

@@ -76,31 +76,31 @@ async def play(client: Client, steps: Sequence[Step], clock: Clock = REAL) -> No
 
 async def _step(client: Client, step: Step, clock: Clock) -> None:
     for obj in step.apply:
-        resource = await _resource(client, obj["apiVersion"], obj["kind"])
-        namespace = obj["metadata"].get("namespace", "default")
+        metadata = obj["metadata"]
+        which = Which(obj["apiVersion"], obj["kind"], metadata["name"], metadata.get("namespace", "default"))
+        resource, namespace = await _collection(client, which)
         try:
             await resource.create(obj, namespace)
         except AlreadyExists:
-            await resource.patch(obj["metadata"]["name"], obj, namespace)
+            await resource.patch(which.name, obj, namespace)
     if step.patch is not None:
-        one = step.patch
-        await (await _resource(client, one.api_version, one.kind)).patch(one.name, one.body, one.namespace)
+        resource, namespace = await _collection(client, step.patch)
+        await resource.patch(step.patch.name, step.patch.body, namespace)
     if step.delete is not None:
-        one = step.delete
-        resource = await _resource(client, one.api_version, one.kind)
-        name = one.name or (await _first(resource, one))["metadata"]["name"]
-        await resource.delete(name, one.namespace, propagation=Propagation.BACKGROUND)
-    for which, wanted in ((step.wait, True), (step.absent, False)):
-        if which is not None:
-            await _await(client, which, wanted, step.seconds, clock)
+        resource, namespace = await _collection(client, step.delete)
+        name = step.delete.name or (await _first(resource, step.delete, namespace))["metadata"]["name"]
+        await resource.delete(name, namespace, propagation=Propagation.BACKGROUND)
+    for awaited, wanted in ((step.wait, True), (step.absent, False)):
+        if awaited is not None:
+            await _await(client, awaited, wanted, step.seconds, clock)
 
 
 async def _await(client: Client, which: Which, wanted: bool, seconds: float, clock: Clock) -> None:
     end = clock.monotonic() + seconds
-    resource = await _resource(client, which.api_version, which.kind)
+    resource, namespace = await _collection(client, which)
     while True:
         try:
-            found = await _first(resource, which)
+            found = await _first(resource, which, namespace)
         except NotFound:
             shown = None
         else:
@@ -119,17 +119,19 @@ def _holds(which: Which, shown: str) -> bool:
     return which.equals is None or shown == which.equals
 
 
-async def _first(resource: Resource[JSONObject], which: Which) -> JSONObject:
+async def _first(resource: Resource[JSONObject], which: Which, namespace: str) -> JSONObject:
     if which.name:
-        return await resource.get(which.name, which.namespace)
-    items = (await resource.list(Scope(which.namespace, which.labels, which.fields))).items
+        return await resource.get(which.name, namespace)
+    items = (await resource.list(Scope(namespace, which.labels, which.fields))).items
     if not items:
         raise NotFound(f"no {which.kind} matches {which.labels} {which.fields}")
     return items[0]
 
 
-async def _resource(client: Client, api_version: str, kind: str) -> Resource[JSONObject]:
-    return client.resource((await client.mapper.of_kind(api_version, kind)).type)
+async def _collection(client: Client, which: Which) -> tuple[Resource[JSONObject], str]:
+    """The collection of a kind, and the namespace to use there."""
+    known = await client.mapper.of_kind(which.api_version, which.kind)
+    return client.resource(known.type), which.namespace if known.namespaced else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from karmada.machinery.supervisor import Supervisor
 from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
+from karmada.simulator.workloads.housekeeping import Collector, NamespaceKeeper
 from karmada.simulator.workloads.kinds import NODES
 
 WORKERS = 8
@@ -31,6 +32,12 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--memory", default="32Gi")
     flags.add_argument("--pods", type=int, default=110)
     flags.add_argument("--ready-seconds", type=float, default=0.0, help="how long containers take to become ready")
+    flags.add_argument(
+        "--housekeeping",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="also do what a controller manager does besides workloads: accounts, garbage, namespaces",
+    )
     return flags
 
 
@@ -52,7 +59,11 @@ def simulate_workloads(argv: Sequence[str] | None = None) -> int:
         try:
             await register(client, flags)
             async with Supervisor() as supervisor:
-                start(Workloads(client, supervisor, Behaviour(ready_seconds=flags.ready_seconds), workers=WORKERS))
+                workloads = Workloads(client, supervisor, Behaviour(ready_seconds=flags.ready_seconds), workers=WORKERS)
+                start(workloads)
+                if flags.housekeeping:
+                    NamespaceKeeper(workloads)
+                    Collector(workloads)
                 sys.stdout.write("ready\n")
                 sys.stdout.flush()
                 await supervisor.wait()

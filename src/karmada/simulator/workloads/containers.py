@@ -108,9 +108,8 @@ class Life:
     def _step(self, course: Course, policy: str, now: float) -> bool:
         if self.state == "waiting":
             if course.missing:
-                changed = self.reason != "ImagePullBackOff"
                 self.reason, self.since = "ImagePullBackOff", now
-                return changed and False
+                return False
             if self.reason == "CrashLoopBackOff" and now < self.since + self.pause:
                 return False
             if self.reason == "CrashLoopBackOff":

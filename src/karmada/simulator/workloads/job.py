@@ -6,6 +6,7 @@ from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_key
 from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.resource import Propagation
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.conditions import find, with_condition
 from karmada.simulator.workloads.context import Workloads
@@ -118,8 +119,6 @@ class JobController:
         left = parse_rfc3339(ended["lastTransitionTime"]) + seconds - now
         if left > 0:
             return RequeueAfter(left)
-        from karmada.machinery.resource import Propagation
-
         await self._commit.remove(job, lambda seen: True, propagation=Propagation.FOREGROUND)
         return DONE
 
@@ -131,7 +130,7 @@ def reported(job: JSONObject, judged: Verdict, active: list[Pod], now: float) ->
     conditions = old.get("conditions") or []
     status: JSONObject = {"uncountedTerminatedPods": {}}
     counts = {
-        "active": len(active) if judged.ended or spec.get("suspend") else max(len(active), 0),
+        "active": len(active),
         "ready": sum(pod.is_ready for pod in active),
         "succeeded": judged.succeeded,
         "failed": judged.failed,
@@ -143,18 +142,9 @@ def reported(job: JSONObject, judged: Verdict, active: list[Pod], now: float) ->
     suspended = bool(spec.get("suspend"))
     if old.get("startTime") or not suspended:
         status["startTime"] = old.get("startTime") or stamp
-    known = find(conditions, "Suspended")
     if suspended:
         status.pop("startTime", None)
-        conditions = (
-            with_condition(conditions, "Suspended", "True", "JobSuspended", "Job suspended", stamp, lastProbeTime=stamp)
-            if known is None or known["status"] != "True"
-            else conditions
-        )
-    elif known is not None and known["status"] == "True":
-        conditions = with_condition(
-            conditions, "Suspended", "False", "JobResumed", "Job resumed", stamp, lastProbeTime=stamp
-        )
+    conditions = _suspension(conditions, suspended, stamp)
     if judged.ended:
         before = "SuccessCriteriaMet" if judged.ended == "Complete" else "FailureTarget"
         for type_ in (before, judged.ended):
@@ -166,6 +156,17 @@ def reported(job: JSONObject, judged: Verdict, active: list[Pod], now: float) ->
     if conditions:
         status["conditions"] = conditions
     return status
+
+
+def _suspension(conditions: list[JSONObject], suspended: bool, stamp: str) -> list[JSONObject]:
+    known = (find(conditions, "Suspended") or {}).get("status")
+    if suspended and known != "True":
+        told = ("True", "JobSuspended", "Job suspended")
+    elif not suspended and known == "True":
+        told = ("False", "JobResumed", "Job resumed")
+    else:
+        return conditions
+    return with_condition(conditions, "Suspended", *told, stamp, lastProbeTime=stamp)
 
 
 def _finished(pod: Pod) -> float:
