@@ -94,6 +94,13 @@ def key_of(binding: Binding) -> BindingKey:
     return BindingKey(binding.metadata.namespace, binding.metadata.name)
 
 
+def with_finalizer(metadata: ObjectMeta, finalizer: str) -> ObjectMeta:
+    """The metadata with a finalizer."""
+    if finalizer in metadata.finalizers:
+        return metadata
+    return msgspec.structs.replace(metadata, finalizers=(*metadata.finalizers, finalizer))
+
+
 def without_finalizer(metadata: ObjectMeta, finalizer: str) -> ObjectMeta:
     """Metadata that no longer holds the object back."""
     return msgspec.structs.replace(metadata, finalizers=tuple(f for f in metadata.finalizers if f != finalizer))

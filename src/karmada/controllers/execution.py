@@ -12,7 +12,7 @@ import orjson
 from karmada.api import annotations, conditions, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import with_condition, without_finalizer
+from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
@@ -87,7 +87,15 @@ class ExecutionController:
             return DONE
         if not is_ready(cluster):
             return Retry(f"cluster {cluster.metadata.name} is not ready")
+        if finalizers.WORK not in work.metadata.finalizers:
+            await self._hold(work)
         return await self._dispatch(work, cluster)
+
+    async def _hold(self, work: Work) -> None:
+        """A Work that was written by hand must not go before its objects are removed."""
+        await self._commit.commit(
+            work, lambda w: msgspec.structs.replace(w, metadata=with_finalizer(w.metadata, finalizers.WORK))
+        )
 
     async def _dispatch(self, work: Work, cluster: Cluster) -> Result:
         try:
