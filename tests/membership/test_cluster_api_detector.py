@@ -5,15 +5,10 @@ import pytest
 import yaml
 from tests.membership.world import eventually, is_gone
 
-from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.auth.kubeconfig import kubeconfig
 from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.controllers.cluster_api import PROVISIONED, ClusterApiDetector
-from karmada.controllers.composition import Recorders
-from karmada.controllers.context import Context
-from karmada.interpreter.facade import native_interpreter
 from karmada.machinery.client import Client
-from karmada.machinery.clock import REAL
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
@@ -54,11 +49,7 @@ async def management(world: Any) -> AsyncIterator[Client]:
     async with ApiServer() as server, Supervisor() as supervisor:
         client = Client(server.direct(ADMIN))
         await client.resource(CRDS).create(CRD)
-        recorders = Recorders(world.hub, supervisor, REAL)
-        informers = InformerFactory(client, supervisor)
-        own = InformerFactory(world.hub, supervisor)
-        context = Context(world.hub, own, recorders, DEFAULTS, native_interpreter(DEFAULTS), REAL)
-        detector = ClusterApiDetector(context, client, informers)
+        detector = ClusterApiDetector(world.hub, client, InformerFactory(client, supervisor))
         supervisor.start("detector", detector.controller.run)
         yield client
 

@@ -4,7 +4,7 @@ Authorisation is the server's: the role of an agent names its own cluster only. 
 `clusters/tunnel`, because whoever holds a cluster's tunnel answers in the cluster's place.
 """
 
-from karmada.apiserver.failures import Failure, bad_request, not_found
+from karmada.apiserver.failures import bad_request, not_found
 from karmada.apiserver.http.model import ByteStream
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context, Upgraded
 from karmada.membership.tunnel.frames import PROTOCOL
@@ -14,14 +14,11 @@ from karmada.membership.tunnel.tunnels import Tunnels
 class TunnelDoor:
     """The handler of `clusters/<name>/tunnel`."""
 
-    def __init__(self, tunnels: Tunnels, enabled: bool = True) -> None:
+    def __init__(self, tunnels: Tunnels) -> None:
         self._tunnels = tunnels
-        self._enabled = enabled
 
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
         """Switch to the tunnel's protocol."""
-        if not self._enabled:
-            raise Failure(501, "NotImplemented", "this control plane takes no tunnels")
         if context.store.get(call.served.key, "", call.name) is None:
             raise not_found(call.served.type.group, call.served.type.plural, call.name)
         if call.http is None or call.http.headers.get("upgrade") != PROTOCOL:

@@ -6,8 +6,8 @@ somebody else joined under the same name is left alone.
 
 from collections.abc import Awaitable, Callable
 
-from karmada.controllers.context import Context
 from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import NotFound
 from karmada.machinery.http.kubeconfig import KubeconfigError, from_bytes
@@ -32,13 +32,19 @@ async def _over_http(target: Target) -> Transport:
 
 
 class ClusterApiDetector:
-    """See the module; `management` is where Cluster API runs."""
+    """See the module; `management` is where Cluster API runs, `informers` are its own."""
 
     def __init__(
-        self, context: Context, management: Client, informers: InformerFactory, reach: Reach = _over_http
+        self,
+        hub: Client,
+        management: Client,
+        informers: InformerFactory,
+        *,
+        clock: Clock = REAL,
+        reach: Reach = _over_http,
     ) -> None:
-        self._hub = context.client
-        self._clock = context.clock
+        self._hub = hub
+        self._clock = clock
         self._management = management
         self._reach = reach
         self._provisioned = informers.resource(PROVISIONED)
@@ -48,7 +54,7 @@ class ClusterApiDetector:
             workers=3,
             needs=(self._provisioned,),
             deadline=180.0,
-            clock=context.clock,
+            clock=clock,
         )
         self.controller.watch(self._provisioned, _changed)
 

@@ -2,17 +2,23 @@
 
 import logging
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.controllers.cluster_api import ClusterApiDetector
 from karmada.controllers.composition import Recorders, controllers
 from karmada.controllers.flags import PROGRAM, options_of, parser, without_effect
+from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.component import Process, run_component
 from karmada.machinery.controller import Controller
+from karmada.machinery.http.kubeconfig import find_target
+from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.metrics import MachineryCollector
+from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import Transport
 from karmada.membership.access import SecretAccess
 from karmada.membership.connections import PushMembers
@@ -56,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             recorders = Recorders(client, supervisor, REAL)
             async with controllers(client, informers, supervisor, recorders, members, options, REAL) as started:
                 process.registry.register(Figures(started, informers))
+                if flags.cluster_api_kubeconfig:
+                    supervisor.start("clusterApi", _detector(flags, client, supervisor).controller.run)
                 for sentence in without_effect(flags, supervisor.running):
                     log.warning("%s", sentence)
                 await supervisor.wait()
@@ -63,6 +71,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             await members.close()
 
     return run_component(flags, PROGRAM, body)
+
+
+def _detector(flags: Namespace, hub: Client, supervisor: Supervisor) -> ClusterApiDetector:
+    target = find_target(flags.cluster_api_kubeconfig, flags.cluster_api_context)
+    management = Client(HttpTransport(target, agent=PROGRAM))
+    return ClusterApiDetector(hub, management, InformerFactory(management, supervisor))
 
 
 if __name__ == "__main__":

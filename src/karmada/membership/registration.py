@@ -49,18 +49,6 @@ async def check_new(hub: Client, name: str, identity: str) -> None:
             raise Refused(f"the cluster ID {identity} or the cluster name {name} has been registered")
 
 
-async def check_own(hub: Client, name: str, identity: str) -> None:
-    """As `check_new`, for one that may be a member already: it must be this cluster, and under this name only."""
-    for cluster in (await hub.resource(objects.CLUSTERS).list()).items:
-        known, its_id = cluster["metadata"]["name"], (cluster.get("spec") or {}).get("id", "")
-        if known == name and its_id and its_id != identity:
-            raise Refused(
-                f"the cluster name {name} belongs to another cluster (ID {its_id}): register under another name"
-            )
-        if known != name and its_id == identity:
-            raise Refused(f"this cluster (ID {identity}) is registered already as {known}")
-
-
 def cluster_object(
     about: Description, identity: str, *, credentials: bool = True, impersonator: bool = True
 ) -> JSONObject:
