@@ -42,7 +42,7 @@ STRATEGIES = {
         "weightPreference": {"dynamicWeight": "AvailableReplicas"},
     },
 }
-ROUNDS = 7
+ROUNDS = 40
 STORM_CLUSTERS, STORM_BINDINGS = 1000, 10_000
 NODES = 5000
 
@@ -60,7 +60,7 @@ def _decisions(clusters: int) -> list[Result]:
     snapshot = Snapshot(from_tree(_cluster(number), Cluster) for number in range(clusters))
     found = []
     for name, strategy in STRATEGIES.items():
-        subjects = [from_tree(_binding(number, strategy), ResourceBinding) for number in range(200)]
+        subjects = [from_tree(_binding(number, strategy), ResourceBinding) for number in range(100)]
         decide(snapshot, subjects[0], {})
         rounds = []
         for _ in range(ROUNDS):

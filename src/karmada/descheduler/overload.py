@@ -139,7 +139,7 @@ def _account(assumed: dict[str, tuple[AssumedWorkload, ...]], too_full: dict[str
     too_full[move.from_cluster] = over
 
 
-def _needs(binding: ResourceBinding) -> dict[str, int]:
+def _needs(binding: ResourceBinding) -> Mapping[str, int]:
     requirements = binding.spec.replica_requirements
     try:
         return requested(requirements.resource_request) if requirements is not None else {}

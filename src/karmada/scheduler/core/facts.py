@@ -75,15 +75,11 @@ def estimate(snapshot: Snapshot, request: Request, clusters: Iterable[Cluster], 
 
 
 def _space(snapshot: Snapshot, request: Request, name: str, question: Question, accurate: Estimates) -> int:
-    assumed = snapshot.assumed.get(name, ()) if _protects(request) else ()
+    assumed = snapshot.assumed.get(name, ()) if request.settings.protects else ()
     capacity = Capacity(snapshot.clusters[name], assumed) if assumed else snapshot.capacity(name)
     count = question.answer(capacity)
     opinion = accurate.get(name, NO_OPINION)
     return count if opinion < 0 else min(count, opinion)
-
-
-def _protects(request: Request) -> bool:
-    return request.settings.gates.enabled("SchedulingOvercommitProtection")
 
 
 def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts | None:
@@ -121,17 +117,17 @@ def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, fra
     return Facts(
         Kept(own, order, skipped, snapshot.clusters, names, lambda first: Preferred(names, first, spaces)),
         fitting.rejections().overlaid(answers),
-        Scores(names, scores, dict.fromkeys((plugin.name for plugin in framework.scorers), 0)),
+        Scores(names, scores, framework.neutral),
         Estimated(names, spaces) if rooms is not None else {},
     )
 
 
 def _special(snapshot: Snapshot, request: Request, rooms: Room, accurate: Estimates) -> dict[str, int]:
     """The clusters whose room is not what they report."""
-    assumed = snapshot.assumed if _protects(request) else {}
+    assumed = snapshot.assumed if request.settings.protects else {}
     if not assumed and not accurate:
         return {}
-    question = question_of(request)
+    question = rooms.question
     concerned = [name for name in {**assumed, **accurate} if name in snapshot.clusters]
     found = {name: _space(snapshot, request, name, question, accurate) for name in concerned}
     return {name: count for name, count in found.items() if count != rooms.of[name]}

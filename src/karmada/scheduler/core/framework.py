@@ -1,7 +1,7 @@
 """The plugins in force: filters and scores."""
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
@@ -35,6 +35,15 @@ class Framework:
 
     filters: tuple[Filter, ...]
     scorers: tuple[Score, ...]
+    scores_by_locality: bool = field(init=False)
+    """Whether all clusters a binding does not go to yet score 0."""
+    neutral: Mapping[str, int] = field(init=False)
+    """The scores of such a cluster."""
+
+    def __post_init__(self) -> None:
+        local = all(plugin.name in _LOCAL for plugin in self.scorers)
+        object.__setattr__(self, "scores_by_locality", local)
+        object.__setattr__(self, "neutral", dict.fromkeys([plugin.name for plugin in self.scorers], 0))
 
     def rejections(self, cluster: Cluster, request: Request) -> tuple[Rejection, ...]:
         """Every filter that says no."""
@@ -52,11 +61,6 @@ class Framework:
         """What the answers of all filters depend on; None if one cannot say."""
         found = tuple([plugin.aspect(request) for plugin in self.filters])
         return None if None in found else found
-
-    @property
-    def scores_by_locality(self) -> bool:
-        """Whether all clusters a binding does not go to yet score 0."""
-        return all(plugin.name in _LOCAL for plugin in self.scorers)
 
     def scores(self, cluster: Cluster, request: Request) -> dict[str, int]:
         """The score of every plugin, held within 0 and 100."""

@@ -4,7 +4,7 @@
 keyed by their `aspect` of it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from karmada.api import timestamps
@@ -31,6 +31,15 @@ class Settings:
 
     gates: FeatureGates = DEFAULTS
     empty_workload_propagation: bool = False
+    by_model: bool = field(init=False)
+    """Whether grade models of clusters are looked at."""
+    protects: bool = field(init=False)
+    """Whether what was placed recently counts against room."""
+
+    def __post_init__(self) -> None:
+        # Asked for every decision: looked up once.
+        object.__setattr__(self, "by_model", self.gates.enabled("CustomizedClusterResourceModeling"))
+        object.__setattr__(self, "protects", self.gates.enabled("SchedulingOvercommitProtection"))
 
 
 DEFAULT_SETTINGS = Settings()

@@ -48,14 +48,14 @@ class Question(NamedTuple):
 
 def question_of(request: Request) -> Question:
     """The question a request asks; nobody has room for what is no amount."""
-    by_model = request.settings.gates.enabled("CustomizedClusterResourceModeling")
+    by_model = request.settings.by_model
     if request.places_sets:
         return Question(None, by_model, tuple(demands_of(request.spec.components)))
     return Question(needs_of(request.spec.replica_requirements), by_model)
 
 
 def _hashable(needs: Mapping[str, int] | None) -> Hashable:
-    return None if needs is None else tuple(sorted(needs.items()))
+    return None if needs is None else tuple(needs.items())
 
 
 class Room:
@@ -63,7 +63,7 @@ class Room:
 
     def __init__(self, snapshot: Snapshot, question: Question) -> None:
         self.key = question.key
-        self._question = question
+        self.question = question
         self._version = snapshot.version
         self.of: dict[str, int] = self._all(snapshot)
         self.unlimited = {name for name, count in self.of.items() if count >= UNLIMITED}
@@ -76,7 +76,7 @@ class Room:
             self.of = self._all(snapshot)
             self.unlimited = {name for name, count in self.of.items() if count >= UNLIMITED}
         elif changed:
-            answer = self._question.answer
+            answer = self.question.answer
             news = {name: answer(snapshot.capacity(name)) for name in changed if name in snapshot.clusters}
             if any(self.of.get(name) != news.get(name) for name in changed):
                 found = self.of | news
@@ -88,7 +88,7 @@ class Room:
         self._version = snapshot.version
 
     def _all(self, snapshot: Snapshot) -> dict[str, int]:
-        question = self._question
+        question = self.question
         if len(snapshot.clusters) >= MANY and question.sets is None:
             return columns_of(snapshot).room(question.needs, question.by_model)
         return {name: question.answer(snapshot.capacity(name)) for name in snapshot.clusters}
@@ -115,7 +115,7 @@ def room(snapshot: Snapshot, question: Question) -> Room:
     return found
 
 
-def needs_of(requirements: ReplicaRequirements | None) -> dict[str, int] | None:
+def needs_of(requirements: ReplicaRequirements | None) -> Mapping[str, int] | None:
     """What one replica asks for; something nobody has where that is no amount."""
     try:
         return None if requirements is None else requested(requirements.resource_request)

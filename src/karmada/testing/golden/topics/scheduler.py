@@ -185,7 +185,7 @@ def _wraps(case: Case) -> bool:
     placement = spec.placement
     if placement is None or strategy_of(placement) not in (Strategy.DYNAMIC_WEIGHT, Strategy.AGGREGATED):
         return False
-    by_model = _settings(case.input).gates.enabled("CustomizedClusterResourceModeling")
+    by_model = _settings(case.input).by_model
     room = Room(snapshot_of(case.input), Question(needs_of(spec.replica_requirements), by_model)).of.values()
     wrapped = [spec.replicas if count == UNLIMITED else _as_int32(count) for count in room]
     if _as_int32(sum(wrapped)) < spec.replicas <= sum(room):
