@@ -1,0 +1,261 @@
+"""`karmadactl init`: a control plane in a host cluster."""
+
+from pathlib import Path
+from typing import Any
+
+from karmada.cli import common_flags as common
+from karmada.cli.command import Command
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Flag, Values, one_of
+from karmada.cli.session import Session
+
+JSONObject = dict[str, Any]
+HOST_FLAGS = (
+    Flag("kubeconfig", "", "Path of the kubeconfig of the host cluster."),
+    Flag("context", "", "Context of the host cluster in the kubeconfig."),
+    Flag("namespace", "karmada-system", "Namespace of the control plane in the host cluster.", "n"),
+)
+_CRITICAL = "system-node-critical"
+_PARTS = (
+    ("karmada-aggregated-apiserver", 443),
+    ("karmada-controller-manager", 0),
+    ("karmada-scheduler", 0),
+    ("karmada-webhook", 8443),
+)
+UNUSED = "Kept for scripts: the API server brings what this was for."
+
+
+async def run(session: Session, flags: Values) -> None:
+    """Install, or show what would be installed where nothing could run."""
+    from karmada.cli.install import carrying_out
+    from karmada.cli.install.manifests import ADMIN_SECRET, manifests
+
+    if flags.config:
+        _take_config(flags)
+    host = session.outside("host", flags.kubeconfig, flags.context)
+    address = await _address(host, flags)
+    wanted = installation(flags, address)
+    items = manifests(wanted)
+    if not await carrying_out.can_run(host):
+        carrying_out.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
+        return
+    await carrying_out.apply(session, host, items)
+    await carrying_out.until_running(session, host, items, flags.wait_component_ready_timeout)
+    config = _write(flags, wanted.certificates, address)
+    session.print(f"\nKarmada is installed. Its kubeconfig: {config}")
+    session.print(f"  karmadactl --kubeconfig {config} token create --print-register-command   (Secret {ADMIN_SECRET})")
+
+
+def installation(flags: Values, address: str) -> Any:
+    """What the flags describe."""
+    from karmada.cli.install.manifests import IMAGE, Component, Installation
+
+    image = IMAGE if not flags.private_image_registry else f"{flags.private_image_registry}/{IMAGE}"
+    components = [
+        Component(
+            name,
+            getattr(flags, f"{name.replace('-', '_')}_replicas"),
+            getattr(flags, f"{name.replace('-', '_')}_priority_class"),
+            getattr(flags, f"{name.replace('-', '_')}_extra_args"),
+            port,
+        )
+        for name, port in _PARTS
+    ]
+    certificates, kubeconfig = _pki(flags, address)
+    arguments = list(flags.karmada_apiserver_extra_args)
+    if flags.external_etcd_servers:
+        arguments.append(f"--etcd-servers={flags.external_etcd_servers}")
+        if flags.external_etcd_key_prefix:
+            arguments.append(f"--etcd-prefix={flags.external_etcd_key_prefix}")
+        if flags.external_etcd_ca_cert_path:
+            arguments += [f"--etcd-{name}file=/etc/karmada/pki/etcd-{name}" for name in ("ca", "cert", "key")]
+    return Installation(
+        flags.namespace,
+        flags.karmada_apiserver_image or image,
+        flags.image_pull_policy,
+        flags.image_pull_secrets,
+        flags.port,
+        flags.etcd_storage_mode,
+        flags.etcd_data,
+        flags.etcd_pvc_size,
+        flags.storage_classes_name,
+        _labels(flags.etcd_node_selector_labels),
+        arguments,
+        flags.karmada_apiserver_priority_class,
+        components,
+        certificates,
+        kubeconfig,
+    )
+
+
+def _labels(text: str) -> dict[str, str]:
+    pairs = [word.partition("=") for word in text.split(",") if word]
+    if any(not equals for _, equals, _ in pairs):
+        raise CommandError(f"--etcd-node-selector-labels {text}: write key=value,key=value")
+    return {key: value for key, _, value in pairs}
+
+
+def _pki(flags: Values, address: str) -> tuple[dict[str, bytes], bytes]:
+    """Certificates of the control plane and the kubeconfig of its components."""
+    from karmada.api import yaml
+    from karmada.apiserver.auth.kubeconfig import kubeconfig
+    from karmada.apiserver.auth.pki import Authority, server_names
+
+    if bool(flags.ca_cert_file) != bool(flags.ca_key_file):
+        raise CommandError("--ca-cert-file and --ca-key-file go together")
+    if flags.ca_cert_file:
+        authority = Authority.load(Path(flags.ca_cert_file).read_bytes(), Path(flags.ca_key_file).read_bytes())
+    else:
+        authority = Authority.create("karmada")
+    seconds = int(flags.cert_validity_period)
+    inside = f"karmada-apiserver.{flags.namespace}.svc"
+    hosts = ["127.0.0.1", "localhost", "karmada-apiserver", inside, f"{inside}.{flags.host_cluster_domain}", address]
+    hosts += [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
+    certificate, key = authority.issue_server("karmada-apiserver", server_names(dict.fromkeys(hosts)), seconds)
+    admin, admin_key = authority.issue_client("system:admin", ("system:masters",), seconds)
+    found = {
+        "ca.crt": authority.certificate_pem,
+        "ca.key": authority.key_pem,
+        "apiserver.crt": certificate,
+        "apiserver.key": key,
+        "karmada.crt": admin,
+        "karmada.key": admin_key,
+    }
+    for name in ("ca_cert", "client_cert", "client_key"):
+        if path := getattr(flags, f"external_etcd_{name}_path"):
+            found[f"etcd-{name.removeprefix('client_').removesuffix('_cert')}"] = Path(path).read_bytes()
+    config = kubeconfig(
+        f"https://karmada-apiserver.{flags.namespace}.svc:5443",
+        authority.certificate_pem,
+        cluster="karmada-apiserver",
+        user="karmada-admin",
+        certificate=admin,
+        key=admin_key,
+    )
+    return found, yaml.dump(config).encode()
+
+
+async def _address(host: Any, flags: Values) -> str:
+    """Where the control plane will be reached from outside: as asked, or at the first node."""
+    if flags.karmada_apiserver_advertise_address:
+        return str(flags.karmada_apiserver_advertise_address)
+    for node in (await host.resource("", "v1", "nodes").list()).items:
+        for entry in (node.get("status") or {}).get("addresses") or ():
+            if entry.get("type") == "InternalIP":
+                return str(entry["address"])
+    return "127.0.0.1"
+
+
+def _write(flags: Values, certificates: dict[str, bytes], address: str) -> Path:
+    from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+    from karmada.apiserver.auth.pki import write_file
+
+    pki = Path(flags.karmada_pki)
+    pki.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for name, data in certificates.items():
+        write_file(pki / name, data, 0o600)
+    path = Path(flags.karmada_data) / "karmada-apiserver.config"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    config = kubeconfig(
+        f"https://{address}:{flags.port}",
+        certificates["ca.crt"],
+        cluster="karmada-apiserver",
+        user="karmada-admin",
+        certificate=certificates["karmada.crt"],
+        key=certificates["karmada.key"],
+    )
+    write_kubeconfig(path, config)
+    return path
+
+
+def _take_config(flags: Values) -> None:
+    """A KarmadaInitConfig file in the place of flags; flags that are spelled out win."""
+    from karmada.api import yaml
+    from karmada.cli.files import read_text
+
+    document = yaml.load(read_text(flags.config))
+    if not isinstance(document, dict) or document.get("kind") != "KarmadaInitConfig":
+        raise CommandError(f"{flags.config}: is no KarmadaInitConfig (config.karmada.io/v1alpha1)")
+    spec = document.get("spec") or {}
+    simple = {
+        "wait_component_ready_timeout": spec.get("waitComponentReadyTimeout"),
+        "karmada_data": spec.get("karmadaDataPath"),
+        "karmada_pki": spec.get("karmadaPKIPath"),
+        "namespace": (spec.get("hostCluster") or {}).get("namespace"),
+        "kubeconfig": (spec.get("hostCluster") or {}).get("kubeconfig"),
+        "context": (spec.get("hostCluster") or {}).get("context"),
+        "host_cluster_domain": (spec.get("hostCluster") or {}).get("domain"),
+        "private_image_registry": (spec.get("images") or {}).get("privateRegistry", {}).get("registry"),
+        "image_pull_policy": (spec.get("images") or {}).get("imagePullPolicy"),
+        "image_pull_secrets": (spec.get("images") or {}).get("imagePullSecrets"),
+    }
+    for name, value in simple.items():
+        if value is not None and name.replace("_", "-") not in flags.given:
+            setattr(flags, name, value)
+
+
+def _component_flags() -> tuple[Flag, ...]:
+    names = [name for name, _ in _PARTS] + ["karmada-apiserver", "karmada-kube-controller-manager"]
+    found: list[Flag] = []
+    for name in names:
+        found += [
+            Flag(f"{name}-replicas", 1, f"How many of {name}."),
+            Flag(f"{name}-priority-class", _CRITICAL, f"Priority class of {name}."),
+            Flag(f"{name}-extra-args", [], f"Further flags of {name}.", repeated=True),
+        ]
+        found += [Flag(f"{name}-image", "", f"Image of {name}; that of the distribution if left out.")]
+    return tuple(found)
+
+
+COMMAND = Command(
+    "init",
+    "",
+    "Install a control plane into a host cluster.\n\n"
+    "Objects are made in the host cluster, then every component is waited for. On a host without nodes nothing could\n"
+    "run, so what would be done is shown instead. For a control plane without a host cluster see `karmada up`.",
+    run,
+    (
+        *HOST_FLAGS,
+        *_component_flags(),
+        Flag("ca-cert-file", "", "Certificate of an authority to use."),
+        Flag("ca-key-file", "", "Its key."),
+        Flag("cert-external-dns", "", "Further names in the server's certificate."),
+        Flag("cert-external-ip", "", "Further addresses in the server's certificate."),
+        common.waiting("cert-validity-period", 31536000.0, "How long certificates are good."),
+        Flag("config", "", "A KarmadaInitConfig file."),
+        Flag("crds", "", UNUSED),
+        Flag("etcd-data", "/var/lib/karmada-etcd", "Directory of the state on the node, for hostPath."),
+        Flag("etcd-extra-args", [], UNUSED, repeated=True),
+        Flag("etcd-image", "", UNUSED),
+        Flag("etcd-init-image", "", UNUSED),
+        Flag("etcd-node-selector-labels", "", "Labels of the node that keeps the state."),
+        Flag("etcd-priority-class", _CRITICAL, UNUSED),
+        Flag("etcd-pvc-size", "5Gi", "Size of the claim, for PVC."),
+        Flag("etcd-replicas", 1, UNUSED),
+        Flag(
+            "etcd-storage-mode",
+            "hostPath",
+            "Where the state is kept: hostPath, emptyDir or PVC.",
+            check=one_of("", "hostPath", "emptyDir", "PVC"),
+        ),
+        Flag("external-etcd-ca-cert-path", "", "Authority of an external etcd."),
+        Flag("external-etcd-client-cert-path", "", "Certificate for an external etcd."),
+        Flag("external-etcd-client-key-path", "", "Key for an external etcd."),
+        Flag("external-etcd-key-prefix", "", "Prefix of keys in an external etcd."),
+        Flag("external-etcd-servers", "", "Addresses of an external etcd."),
+        Flag("host-cluster-domain", "cluster.local", "Domain of the host cluster."),
+        Flag("image-pull-policy", "IfNotPresent", "When images are pulled."),
+        Flag("image-pull-secrets", [], "Secrets with which images are pulled."),
+        Flag("karmada-apiserver-advertise-address", "", "Address at which the control plane is reached."),
+        Flag("karmada-data", "/etc/karmada", "Directory for the kubeconfig.", "d"),
+        Flag("karmada-pki", "/etc/karmada/pki", "Directory for the certificates."),
+        Flag("kube-image-mirror-country", "", UNUSED),
+        Flag("kube-image-registry", "", UNUSED),
+        Flag("kube-image-tag", "v1.36.2", UNUSED),
+        Flag("port", 32443, "Node port of the control plane.", "p"),
+        Flag("private-image-registry", "", "Registry of all images."),
+        Flag("storage-classes-name", "", "Storage class, for PVC."),
+        Flag("wait-component-ready-timeout", 120, "Seconds to wait for the components; 0 waits for ever."),
+    ),
+    examples="karmadactl init --kubeconfig=host.config",
+)

@@ -1,0 +1,57 @@
+"""Prints manifests: `python -m karmada.cli.deploy host|control-plane|certificates`, to be applied with kubectl.
+
+`host` is what the chart makes, for the host cluster. `certificates` are the Secrets it mounts: applied before it, once,
+and kept safe. `control-plane` is for Karmada's own API server, with the CA from the Secret `karmada-ca`.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from karmada.cli.deploy.certificates import certificates
+from karmada.cli.deploy.chart import NAMESPACE, ChartError, default_values, merge, render
+from karmada.cli.deploy.control_plane import control_plane
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print one set of manifests; the exit code."""
+    flags = _parser().parse_args(argv)
+    values = default_values(*(["values-ha.yaml"] if flags.ha else []))
+    try:
+        for path in flags.values:
+            values = merge(values, yaml.safe_load(path.read_text()) or {})
+        if flags.what == "host":
+            objects = render(values, flags.namespace)
+        elif flags.what == "control-plane":
+            objects = control_plane(flags.ca, flags.namespace)
+        else:
+            domain, members = values["clusterDomain"], values["etcd"]["members"]
+            objects, _ = certificates(flags.namespace, domain, members, flags.host)
+    except (ChartError, OSError, yaml.YAMLError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(text(objects), end="")
+    return 0
+
+
+def text(objects: Sequence[dict[str, object]]) -> str:
+    """Objects as one YAML stream."""
+    return "".join("---\n" + yaml.safe_dump(tree, sort_keys=False, width=1000) for tree in objects)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m karmada.cli.deploy", description=__doc__)
+    parser.add_argument("what", choices=("host", "control-plane", "certificates"))
+    parser.add_argument("--ha", action="store_true", help="three API servers and etcd members, two of everything else")
+    parser.add_argument("--values", type=Path, action="append", default=[], help="file of values, as for the chart")
+    parser.add_argument("--namespace", default=NAMESPACE, help="namespace in the host cluster (default: %(default)s)")
+    parser.add_argument("--ca", default="", help="CA of the serving certificates, PEM in base64")
+    parser.add_argument("--host", action="append", default=[], help="further name or address of the API server")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

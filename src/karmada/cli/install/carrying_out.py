@@ -1,0 +1,88 @@
+"""Writes the objects of an installation and waits for what runs, or shows what would be done."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from karmada.cli.access import Access
+from karmada.cli.failures import CommandError
+from karmada.cli.output.objects import reference
+from karmada.cli.progress import PAUSE, Waiting
+from karmada.cli.session import Session
+from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
+
+JSONObject = dict[str, Any]
+RUNNING = ("Deployment", "StatefulSet")
+
+
+async def can_run(host: Access) -> bool:
+    """Whether the host has nodes: without them nothing would ever run."""
+    return bool((await host.resource("", "v1", "nodes").list()).items)
+
+
+def show_plan(session: Session, items: Sequence[JSONObject], why: str) -> None:
+    """What would be done."""
+    session.print(f"{why}: this is what would be done")
+    for item in items:
+        where = item["metadata"].get("namespace")
+        session.print(f"  create {reference(item)}" + (f" in {where}" if where else ""))
+
+
+async def apply(session: Session, host: Access, items: Sequence[JSONObject]) -> None:
+    """Create the objects; those that are there get the new content."""
+    for item in items:
+        kind = await host.kinds.of(item["apiVersion"], item["kind"])
+        resource = host.client.resource(kind.type)
+        namespace = item["metadata"].get("namespace", "")
+        try:
+            await resource.create(item, namespace)
+            session.print(f"{reference(item)} created")
+        except AlreadyExists:
+            await resource.apply(item, field_manager="karmadactl", force=True)
+            session.print(f"{reference(item)} configured")
+
+
+async def until_running(session: Session, host: Access, items: Sequence[JSONObject], seconds: float) -> None:
+    """Wait until everything that runs is ready; says which part is not when time is up."""
+    waiting_for = [item for item in items if item["kind"] in RUNNING]
+    try:
+        async with asyncio.timeout(seconds):
+            for index, item in enumerate(waiting_for, 1):
+                with Waiting(session, f"[{index}/{len(waiting_for)}] waiting for {reference(item)}"):
+                    while not await _is_ready(host, item):
+                        await _pause()
+    except TimeoutError:
+        name = item["metadata"]["name"]
+        namespace = item["metadata"]["namespace"]
+        raise CommandError(
+            f"{name} is not ready after {seconds:g} s: see kubectl describe pod -n {namespace} -l app={name}"
+        ) from None
+
+
+async def _pause() -> None:
+    await asyncio.sleep(PAUSE)
+
+
+async def _is_ready(host: Access, item: JSONObject) -> bool:
+    kind = await host.kinds.of(item["apiVersion"], item["kind"])
+    found = await host.client.resource(kind.type).get(item["metadata"]["name"], item["metadata"]["namespace"])
+    status = found.get("status") or {}
+    return bool(status.get("readyReplicas", 0) >= found["spec"].get("replicas", 1))
+
+
+async def remove(session: Session, host: Access, items: Sequence[JSONObject], *, dry_run: bool) -> list[str]:
+    """Delete the objects; what could not be deleted."""
+    left: list[str] = []
+    for item in items:
+        kind = await host.kinds.of(item["apiVersion"], item["kind"])
+        about = item["metadata"]
+        session.print(f"delete {reference(item)}" + (f" in {about['namespace']}" if about.get("namespace") else ""))
+        if dry_run:
+            continue
+        try:
+            await host.client.resource(kind.type).delete(about["name"], about.get("namespace", ""))
+        except NotFound:
+            continue
+        except ApiError as error:
+            left.append(f"{reference(item)}: {error}")
+    return left

@@ -1,0 +1,156 @@
+"""The objects of an installation, in the order in which they are written."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+JSONObject = dict[str, Any]
+IMAGE = "pykarmada:latest"
+PORT = 5443
+CONFIG, PKI, DATA = "/etc/karmada/config", "/etc/karmada/pki", "/var/lib/karmada"
+ADMIN_SECRET, CERTIFICATES = "karmada-kubeconfig", "karmada-cert"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A program that runs beside the API server."""
+
+    name: str
+    replicas: int = 1
+    priority_class: str = "system-node-critical"
+    arguments: Sequence[str] = ()
+    port: int = 0
+    """A port that others call; 0: nobody does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is installed."""
+
+    namespace: str
+    image: str = IMAGE
+    pull_policy: str = "IfNotPresent"
+    pull_secrets: Sequence[str] = ()
+    node_port: int = 32443
+    storage: str = "hostPath"
+    storage_path: str = "/var/lib/karmada-etcd"
+    storage_size: str = "5Gi"
+    storage_class: str = ""
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    server_arguments: Sequence[str] = ()
+    server_priority_class: str = "system-node-critical"
+    components: Sequence[Component] = ()
+    certificates: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    kubeconfig: bytes = field(default=b"", repr=False)
+    """How components reach the API server."""
+
+
+def manifests(wanted: Installation) -> list[JSONObject]:
+    """All objects of an installation."""
+    found = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": wanted.namespace}},
+        secret(wanted.namespace, CERTIFICATES, wanted.certificates),
+        secret(wanted.namespace, ADMIN_SECRET, {"kubeconfig": wanted.kubeconfig}),
+        service(wanted.namespace, "karmada-apiserver", PORT, wanted.node_port),
+        server(wanted),
+    ]
+    for component in wanted.components:
+        if component.port:
+            found.append(service(wanted.namespace, component.name, component.port))
+        found.append(deployment(wanted, component))
+    return found
+
+
+def secret(namespace: str, name: str, data: Mapping[str, bytes]) -> JSONObject:
+    """A Secret."""
+    encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": _metadata(namespace, name), "data": encoded}
+
+
+def service(namespace: str, name: str, port: int, node_port: int = 0) -> JSONObject:
+    """A Service; with a node port it can be reached from outside."""
+    entry: JSONObject = {"name": "https", "port": port, "targetPort": port}
+    if node_port:
+        entry["nodePort"] = node_port
+    spec = {"type": "NodePort" if node_port else "ClusterIP", "selector": {"app": name}, "ports": [entry]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": _metadata(namespace, name), "spec": spec}
+
+
+def server(wanted: Installation) -> JSONObject:
+    """The API server with its storage."""
+    arguments = [f"--data-dir={DATA}", "--bind-address=0.0.0.0", f"--secure-port={PORT}"]
+    arguments += [f"--tls-cert-file={PKI}/apiserver.crt", f"--tls-private-key-file={PKI}/apiserver.key"]
+    arguments += [f"--client-ca-file={PKI}/ca.crt", *wanted.server_arguments]
+    pod = _pod(wanted, "karmada-apiserver", arguments, wanted.server_priority_class)
+    pod["containers"][0]["ports"] = [{"containerPort": PORT}]
+    pod["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": DATA})
+    pod["containers"][0]["readinessProbe"] = {"httpGet": {"path": "/readyz", "port": PORT, "scheme": "HTTPS"}}
+    spec: JSONObject = {"replicas": 1, "serviceName": "karmada-apiserver", **_template("karmada-apiserver", pod)}
+    match wanted.storage:
+        case "PVC":
+            claim: JSONObject = {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": wanted.storage_size}},
+            }
+            if wanted.storage_class:
+                claim["storageClassName"] = wanted.storage_class
+            spec["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+        case "emptyDir":
+            pod["volumes"].append({"name": "data", "emptyDir": {}})
+        case _:
+            path = {"path": wanted.storage_path, "type": "DirectoryOrCreate"}
+            pod["volumes"].append({"name": "data", "hostPath": path})
+    if wanted.node_selector:
+        pod["nodeSelector"] = dict(wanted.node_selector)
+    about = _metadata(wanted.namespace, "karmada-apiserver")
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": about, "spec": spec}
+
+
+def deployment(wanted: Installation, component: Component) -> JSONObject:
+    """A component."""
+    arguments = [f"--kubeconfig={CONFIG}/kubeconfig", *component.arguments]
+    pod = _pod(wanted, component.name, arguments, component.priority_class)
+    if component.port:
+        pod["containers"][0]["ports"] = [{"containerPort": component.port}]
+    spec = {"replicas": component.replicas, **_template(component.name, pod)}
+    about = _metadata(wanted.namespace, component.name)
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about, "spec": spec}
+
+
+def _pod(wanted: Installation, name: str, arguments: list[str], priority_class: str) -> JSONObject:
+    mounts = [
+        {"name": "config", "mountPath": CONFIG, "readOnly": True},
+        {"name": "pki", "mountPath": PKI, "readOnly": True},
+    ]
+    container = {
+        "name": name,
+        "image": wanted.image,
+        "imagePullPolicy": wanted.pull_policy,
+        "command": [name, *arguments],
+        "volumeMounts": mounts,
+        "securityContext": {"allowPrivilegeEscalation": False},
+    }
+    pod: JSONObject = {
+        "automountServiceAccountToken": False,
+        "containers": [container],
+        "volumes": [
+            {"name": "config", "secret": {"secretName": ADMIN_SECRET}},
+            {"name": "pki", "secret": {"secretName": CERTIFICATES}},
+        ],
+    }
+    if priority_class:
+        pod["priorityClassName"] = priority_class
+    if wanted.pull_secrets:
+        pod["imagePullSecrets"] = [{"name": one} for one in wanted.pull_secrets]
+    return pod
+
+
+def _template(name: str, pod: JSONObject) -> JSONObject:
+    labels = {"app": name}
+    return {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": pod}}
+
+
+def _metadata(namespace: str, name: str) -> JSONObject:
+    labels = {"app": name, "app.kubernetes.io/managed-by": "karmadactl"}
+    return {"name": name, "namespace": namespace, "labels": labels}
