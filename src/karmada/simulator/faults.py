@@ -67,8 +67,10 @@ class SkewedClock:
 class Gate:
     """The faults of one member, enforced."""
 
-    def __init__(self, clock: Clock, faults: Faults) -> None:
+    def __init__(self, clock: Clock, faults: Faults, latency: float = 0.0) -> None:
         self._clock = clock
+        self._latency = latency
+        """Seconds that every request takes on its way, faults or not."""
         self.faults = faults
         self._broken = asyncio.Event()
 
@@ -86,8 +88,9 @@ class Gate:
             raise errors.Unavailable("connection refused: the member is down")
         if faults.certificate_expired:
             raise errors.Unavailable("the certificate of the member has expired")
-        if faults.slow_milliseconds:
-            await self._clock.sleep(faults.slow_milliseconds / 1000)
+        delay = self._latency + faults.slow_milliseconds / 1000
+        if delay:
+            await self._clock.sleep(delay)
         if faults.hanging:
             await self._clock.sleep(HANGS)
             raise errors.Timeout("the member did not answer")

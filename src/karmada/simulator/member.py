@@ -71,7 +71,7 @@ class Member:
         admission: Sequence[AdmissionPlugin] = (),
     ) -> None:
         self.spec = spec
-        self.gate = Gate(clock, spec.faults)
+        self.gate = Gate(clock, spec.faults, spec.latency_milliseconds / 1000)
         self.clock: Clock = SkewedClock(clock, lambda: self.gate.faults.clock_skew_seconds)
         self.random = random or clock.random()
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)

@@ -76,6 +76,8 @@ class MemberSpec(_Spec, frozen=True):
     """Labels of the Cluster object."""
     sync_mode: Literal["Push", "Pull"] = "Push"
     node_pools: tuple[NodePool, ...] = (NodePool(),)
+    latency_milliseconds: int = 0
+    """How long requests take to get there and back."""
     topology_labels: bool = True
     """Whether nodes carry region, zone and architecture labels as clouds set them."""
     ready_seconds: float = 0.0
