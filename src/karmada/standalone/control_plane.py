@@ -38,7 +38,8 @@ from karmada.membership.access import SecretAccess
 from karmada.membership.agent_roles import agent_objects
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
-from karmada.scheduler.service import Scheduler
+from karmada.scheduler.core.request import Settings
+from karmada.scheduler.service import Scheduler, SchedulerOptions
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.conversion import CONVERTED, BindingConverter
 from karmada.webhook.lookup import ClientLookup
@@ -117,7 +118,8 @@ class ControlPlane:
         await self._stack.enter_async_context(
             controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock)
         )
-        scheduler = Scheduler(self.client, informers, recorders("default-scheduler"), clock=clock)
+        scheduling = SchedulerOptions(settings=Settings(options.gates))
+        scheduler = Scheduler(self.client, informers, recorders(scheduling.name), scheduling, clock)
         scheduler.start(self.supervisor)
         return self
 
