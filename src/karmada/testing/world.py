@@ -142,6 +142,18 @@ class World:
             link.partitioned = False
         await self.clock.sleep(seconds)
 
+    def cut(self, component: str, server: str) -> Callable[[], None]:
+        """Cut a component off from a server; the function that ends it."""
+        link = self._links[component, server]
+        self._note(f"{component} is cut off from {server}")
+        link.partitioned = True
+
+        def heal() -> None:
+            link.partitioned = False
+            self._note(f"{component} reaches {server} again")
+
+        return heal
+
     def background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something of the scenario's own at the same time; it ends with the world."""
         task = asyncio.get_running_loop().create_task(work)
@@ -225,15 +237,7 @@ class World:
             self._spawn(component)
 
     def _partition(self, name: str, server: str) -> None:
-        link = self._links[name, server]
-        self._note(f"{name} is cut off from {server}")
-        link.partitioned = True
-
-        def heal() -> None:
-            link.partitioned = False
-            self._note(f"{name} reaches {server} again")
-
-        self.clock.call_later(self.random.uniform(1.0, 20.0), heal)
+        self.clock.call_later(self.random.uniform(1.0, 20.0), self.cut(name, server))
 
     def _committed(self, server: str, kind: tuple[str, str], event: Any) -> None:
         item = event.item

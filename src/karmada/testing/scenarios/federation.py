@@ -70,18 +70,27 @@ def hub() -> ApiServer:
 SERVERS: Mapping[str, Callable[[], ApiServer]] = {HUB: hub} | dict.fromkeys(MEMBERS, plain_server)
 
 
-async def run_manager(around: Surroundings) -> None:
+Wrap = Callable[[Transport, Surroundings], Transport]
+"""Puts something between a component and its servers: planted bugs."""
+
+
+def _as_it_is(transport: Transport, around: Surroundings) -> Transport:
+    return transport
+
+
+async def run_manager(around: Surroundings, wrap: Wrap = _as_it_is) -> None:
     """The controllers of the control plane."""
+    client = Client(wrap(around.client.transport, around), field_manager="controller-manager")
 
     async def open_member(cluster: Cluster) -> Transport:
-        return around.link(cluster.metadata.name)
+        return wrap(around.link(cluster.metadata.name), around)
 
     async with Supervisor(around.clock) as supervisor:
-        informers = InformerFactory(around.client, supervisor, clock=around.clock)
+        informers = InformerFactory(client, supervisor, clock=around.clock)
         context = Context(
-            around.client,
+            client,
             informers,
-            lambda component: EventRecorder(around.client, component, clock=around.clock),
+            lambda component: EventRecorder(client, component, clock=around.clock),
             DEFAULTS,
             native_interpreter(DEFAULTS),
             around.clock,

@@ -1,0 +1,271 @@
+"""The propagation pipeline with all that moves: templates, placements, dependencies, drift, faults on every link.
+
+- The *user* changes Deployments, the ConfigMap they depend on, and the policy: its clusters, its dependencies, and
+  whether dispatching is suspended.
+- *Members* have lives of their own: people there scale and delete copies, and member2 has a ConfigMap of its own under
+  the very name of the dependency.
+
+Rules, after every committed change: a copy goes only when nothing wants it there any more; what a member owns is never
+touched; a template's spec is the user's alone. Then: a member that cannot be reached delays no other. In the end every
+member holds what templates and policy say, and nothing else that we manage.
+"""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from karmada.api import names
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject
+from karmada.testing.scenarios.federation import (
+    BINDINGS,
+    DEPLOYMENTS,
+    MEMBERS,
+    NAMES,
+    POLICIES,
+    WEATHER,
+    WORKS,
+    deployment,
+    install,
+    run_manager,
+    run_scheduler,
+)
+from karmada.testing.world import HUB, Component, Scenario, Step, Surroundings, World
+
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+DEPENDENCY = "settings"
+OWNER = "member2"
+"""The member that has a ConfigMap of its own by that name."""
+ACTIONS = 16
+REACTION = 45.0
+"""Virtual seconds in which a change reaches members that can be reached; a worker may wait for another's deadline."""
+COPY_GOES, OWNED_STAYS = "a copy goes only when nothing wants it there", "what a member owns is never touched"
+SPEC_IS_THE_USERS = "a template's spec is the user's alone"
+NO_WAITING, AGREED = "a lost member delays no other", "in the end members hold what templates and policy say"
+Manager = Callable[[Surroundings], Awaitable[None]]
+
+
+class Story:
+    """What users do, and what may be expected of it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.client = world.client("user")
+        self.members = {name: world.client("local user", name) for name in MEMBERS}
+        self.clusters = list(MEMBERS)
+        self.with_dependencies = False
+        self.suspended = False
+        self.user_writes = False
+        self.deleted_by_members: set[str] = set()
+
+    async def act(self) -> None:
+        """One thing that somebody does."""
+        random = self.world.random
+        do = random.choices(
+            (self._change_template, self._change_policy, self._change_dependency, self._live_locally), (5, 3, 2, 2)
+        )[0]
+        with contextlib.suppress(ApiError):
+            await do()
+
+    async def _change_template(self) -> None:
+        random, templates = self.world.random, self.client.resource(DEPLOYMENTS)
+        name, replicas = random.choice(NAMES), random.randint(1, 5)
+        present = self.world.object(DEPLOYMENTS, name, "default")
+        self.user_writes = True
+        try:
+            if present is None:
+                await templates.create(_needing_settings(deployment(name, replicas)))
+            elif random.random() < 0.25:
+                await templates.delete(name, "default")
+            else:
+                await templates.patch(name, {"spec": {"replicas": replicas}}, "default")
+        finally:
+            self.user_writes = False
+
+    async def _change_policy(self) -> None:
+        random = self.world.random
+        match random.choice(("clusters", "dependencies", "suspension")):
+            case "clusters":
+                self.clusters = sorted(random.sample(MEMBERS, random.randint(1, len(MEMBERS))))
+            case "dependencies":
+                self.with_dependencies = not self.with_dependencies
+            case "suspension":
+                self.suspended = not self.suspended
+        await self.publish()
+
+    async def publish(self) -> None:
+        """Write the policy as it should be."""
+        spec: JSONObject = {
+            "placement": {"clusterAffinity": {"clusterNames": self.clusters}},
+            "propagateDeps": self.with_dependencies,
+            "suspension": {"dispatching": True} if self.suspended else None,
+        }
+        await self.client.resource(POLICIES).patch("all", {"spec": spec}, "default")
+
+    async def _change_dependency(self) -> None:
+        maps, value = self.client.resource(CONFIG_MAPS), str(self.world.random.randint(1, 9))
+        present = self.world.object(CONFIG_MAPS, DEPENDENCY, "default")
+        if present is None:
+            await maps.create({"metadata": {"name": DEPENDENCY, "namespace": "default"}, "data": {"v": value}})
+        elif self.world.random.random() < 0.3:
+            await maps.delete(DEPENDENCY, "default")
+        else:
+            await maps.patch(DEPENDENCY, {"data": {"v": value}}, "default")
+
+    async def _live_locally(self) -> None:
+        random = self.world.random
+        member, name = random.choice(MEMBERS), random.choice(NAMES)
+        copy = self.world.object(DEPLOYMENTS, name, "default", member)
+        copies = self.members[member].resource(DEPLOYMENTS)
+        if copy is None:
+            return
+        if random.random() < 0.5:
+            await copies.patch(name, {"spec": {"replicas": 99}}, "default")
+        else:
+            self.deleted_by_members.add(copy["metadata"]["uid"])
+            with contextlib.suppress(NotFound):
+                await copies.delete(name, "default")
+
+    def copies_stay(self, step: Step) -> str | None:
+        """No copy is deleted while a Work that is not being deleted says that it should be there."""
+        if step.server == HUB or step.kind != ("apps", "deployments") or step.type is not EventType.DELETED:
+            return None
+        metadata = step.object["metadata"]
+        template = self.world.object(DEPLOYMENTS, metadata["name"], "default")
+        if metadata["uid"] in self.deleted_by_members or template is None or _is_leaving(template):
+            return None
+        if _noted(step.object, "resourcetemplate.karmada.io/uid") != template["metadata"]["uid"]:
+            return None
+        space, name = names.execution_space(step.server), _noted(step.object, "work.karmada.io/name")
+        work = self.world.object(WORKS, name, space)
+        if work is None or _is_leaving(work):
+            return None
+        return f"{metadata['name']} was deleted in {step.server} although its Work is there"
+
+    def owned_stays(self, step: Step) -> str | None:
+        """The ConfigMap that belongs to a member stays as it is."""
+        if step.server != OWNER or step.kind != ("", "configmaps") or step.object["metadata"]["name"] != DEPENDENCY:
+            return None
+        if step.type is EventType.DELETED or step.object.get("data") != {"owner": OWNER}:
+            return f"{step.type} {step.object.get('data')}"
+        return None
+
+    def spec_is_the_users(self, step: Step) -> str | None:
+        """Nobody but the user changes what a template says."""
+        if step.server != HUB or step.kind != ("apps", "deployments") or step.previous is None or self.user_writes:
+            return None
+        before, after = step.previous["spec"], step.object["spec"]
+        return None if before == after else f"{step.object['metadata']['name']} became {after}"
+
+    def disagreement(self) -> str | None:
+        """Where members are not what they should be."""
+        templates = {tree["metadata"]["name"]: tree for tree in self.world.objects(DEPLOYMENTS, "default")}
+        for member in MEMBERS:
+            copies = {tree["metadata"]["name"]: tree for tree in self.world.objects(DEPLOYMENTS, "default", member)}
+            wanted = templates if member in self.clusters else {}
+            if copies.keys() != wanted.keys():
+                return f"{member} has {sorted(copies)}, not {sorted(wanted)}"
+            for name, template in wanted.items():
+                found, meant = copies[name]["spec"]["replicas"], template["spec"]["replicas"]
+                if found != meant:
+                    return f"{name} has {found} replicas in {member}, not {meant}"
+        return self._dependency_disagrees(bool(templates)) or self._left_over(set(templates))
+
+    def _dependency_disagrees(self, is_needed: bool) -> str | None:
+        source = self.world.object(CONFIG_MAPS, DEPENDENCY, "default")
+        wanted = source is not None and is_needed and self.with_dependencies
+        for member in MEMBERS:
+            copy = self.world.object(CONFIG_MAPS, DEPENDENCY, "default", member)
+            if member == OWNER:
+                continue
+            if (copy is not None) != (wanted and member in self.clusters):
+                return f"{DEPENDENCY} is {'' if copy else 'not '}in {member}"
+            if copy is not None and source is not None and copy["data"] != source["data"]:
+                return f"{DEPENDENCY} in {member} has {copy['data']}, not {source['data']}"
+        return None
+
+    def _left_over(self, templates: set[str]) -> str | None:
+        bound = {
+            tree["spec"]["resource"]["name"]
+            for tree in self.world.objects(BINDINGS)
+            if tree["spec"]["resource"]["kind"] == "Deployment"
+        }
+        if bound != templates:
+            return f"there are bindings of {sorted(bound)} for templates {sorted(templates)}"
+        expected = {(names.execution_space(member), name) for member in self.clusters for name in templates}
+        found = {
+            (tree["metadata"]["namespace"], manifest["metadata"]["name"])
+            for tree in self.world.objects(WORKS)
+            for manifest in tree["spec"]["workload"]["manifests"]
+            if manifest["kind"] == "Deployment"
+        }
+        return None if found == expected else f"there are Works {sorted(found)}, not {sorted(expected)}"
+
+
+def scenario(manager: Manager = run_manager) -> Scenario:
+    """The whole story, with the controllers as they are or with a bug in them."""
+
+    async def story(world: World) -> None:
+        await install(world)
+        told = Story(world)
+        own = {"metadata": {"name": DEPENDENCY, "namespace": "default"}, "data": {"owner": OWNER}}
+        await told.members[OWNER].resource(CONFIG_MAPS).create(own)
+        world.check(COPY_GOES, told.copies_stay)
+        world.check(OWNED_STAYS, told.owned_stays)
+        world.check(SPEC_IS_THE_USERS, told.spec_is_the_users)
+        world.start(Component("controller-manager", manager))
+        world.start(Component("scheduler", run_scheduler))
+        await world.clock.sleep(40)
+
+        async def use() -> None:
+            for _ in range(ACTIONS):
+                await world.clock.sleep(world.random.random() ** 2 * 10)
+                await told.act()
+
+        using = world.background(use())
+        await world.storm(80, WEATHER)
+        await using
+        told.suspended = False
+        await told.publish()
+        await world.calm(400)
+        await _lose_a_member(world, told)
+        problem = told.disagreement()
+        if problem:
+            world.fail(AGREED, problem)
+
+    return story
+
+
+async def _lose_a_member(world: World, told: Story) -> None:
+    """While one member is cut off, the others get what is new."""
+    if (problem := told.disagreement()) is not None:
+        world.fail(AGREED, problem)
+        return
+    lost, left = world.random.sample(MEMBERS, 2)
+    heal = world.cut("controller-manager", lost)
+    told.clusters = list(MEMBERS)
+    await told.publish()
+    told.user_writes = True
+    if world.object(DEPLOYMENTS, NAMES[0], "default") is None:
+        await told.client.resource(DEPLOYMENTS).create(_needing_settings(deployment(NAMES[0], 7)))
+    await told.client.resource(DEPLOYMENTS).patch(NAMES[0], {"spec": {"replicas": 7}}, "default")
+    told.user_writes = False
+    await world.clock.sleep(REACTION)
+    copy = world.object(DEPLOYMENTS, NAMES[0], "default", left)
+    if copy is None or copy["spec"]["replicas"] != 7:
+        world.fail(NO_WAITING, f"{NAMES[0]} is not in {left} while {lost} cannot be reached")
+    heal()
+    await world.calm(400)
+
+
+def _needing_settings(template: JSONObject) -> JSONObject:
+    container = template["spec"]["template"]["spec"]["containers"][0]
+    container["envFrom"] = [{"configMapRef": {"name": DEPENDENCY, "optional": True}}]
+    return template
+
+
+def _is_leaving(tree: JSONObject) -> bool:
+    return "deletionTimestamp" in tree["metadata"]
+
+
+def _noted(tree: JSONObject, annotation: str) -> str:
+    return str((tree["metadata"].get("annotations") or {}).get(annotation, ""))
