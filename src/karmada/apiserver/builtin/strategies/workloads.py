@@ -29,6 +29,18 @@ def _default_replica_set(obj: JSONObject) -> None:
     spec.setdefault("replicas", 1)
 
 
+def _with_claimed_volumes(spec: JSONObject) -> JSONObject:
+    """The spec with a volume per claim template: that is what containers may mount."""
+    found = ((claim.get("metadata") or {}).get("name") for claim in spec.get("volumeClaimTemplates") or ())
+    claims = [name for name in found if name]
+    if not claims:
+        return spec
+    template, pod = spec["template"], spec["template"]["spec"]
+    given = [volume for volume in pod.get("volumes") or () if volume.get("name") not in claims]
+    claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+    return {**spec, "template": {**template, "spec": {**pod, "volumes": given + claimed}}}
+
+
 def _template(spec: JSONObject, kind: str, old: JSONObject | None) -> Errors:
     errors = template_errors(spec["template"], "spec.template", old["spec"].get("template") if old else None)
     return errors + always_restarts(spec["template"]["spec"], "spec.template.spec", kind)
@@ -131,7 +143,7 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += non_negative("spec.replicas", spec.get("replicas"))
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "statefulset")
-    errors += _template(spec, "StatefulSet", old)
+    errors += _template(_with_claimed_volumes(spec), "StatefulSet", old)
     for word in ("whenDeleted", "whenScaled"):
         place = f"spec.persistentVolumeClaimRetentionPolicy.{word}"
         errors += one_of(place, spec["persistentVolumeClaimRetentionPolicy"][word], ("Delete", "Retain"))
