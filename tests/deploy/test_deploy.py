@@ -1,0 +1,161 @@
+"""What is installed on a host cluster: the chart, its plain manifests, Secrets, rights, the image."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.cli.deploy.certificates import certificates
+from karmada.cli.deploy.chart import CHART, ChartError, default_values, merge, render, template_names
+from karmada.cli.deploy.control_plane import control_plane
+from karmada.cli.deploy.rights import rights
+from karmada.controllers.flags import parser as controller_manager
+from karmada.descheduler.main import parser as descheduler
+from karmada.machinery.client import Client
+from karmada.machinery.transport import Request, Verb
+from karmada.scheduler.main import parser as scheduler
+
+ROOT = Path(__file__).parents[2]
+VARIANTS = {"host": (), "host-ha": ("values-ha.yaml",)}
+variants = pytest.mark.parametrize("variant", VARIANTS)
+
+
+def pods(objects: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names and pod specs of all workloads."""
+    for obj in objects:
+        if obj["kind"] in ("Deployment", "StatefulSet"):
+            yield obj["metadata"]["name"], obj["spec"]["template"]["spec"]
+
+
+async def create_strictly(client: Client, objects: list[dict[str, Any]]) -> None:
+    """Create objects; a field nobody knows is an error."""
+    for obj in objects:
+        served = await client.mapper.of_kind(obj["apiVersion"], obj["kind"])
+        namespace = obj["metadata"].get("namespace", "")
+        params = {"fieldValidation": "Strict"}
+        await client.transport.send(Request(Verb.CREATE, served.type, namespace, params=params, body=obj))
+
+
+@variants
+def test_plain_manifests_are_the_rendered_chart(variant: str) -> None:
+    written = list(yaml.safe_load_all((ROOT / "deploy" / "manifests" / f"{variant}.yaml").read_text()))
+    assert written == render(default_values(*VARIANTS[variant])), "run `python -m karmada.cli.deploy host` again"
+
+
+@variants
+async def test_a_host_cluster_takes_everything(variant: str) -> None:
+    values = default_values(*VARIANTS[variant])
+    secrets, _ = certificates("karmada-system", values["clusterDomain"], values["etcd"]["members"])
+    async with ApiServer() as host:
+        client = Client(host.direct(ADMIN))
+        restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
+        metadata = {"name": "karmada-system", "labels": restricted}
+        await create_strictly(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}])
+        await create_strictly(client, [*secrets, *render(values)])
+
+
+async def test_a_control_plane_takes_its_objects_and_its_components_get_rights() -> None:
+    _, authority = certificates("karmada-system", "cluster.local", ["etcd-0"])
+    async with ApiServer() as server:
+        await create_strictly(Client(server.direct(ADMIN)), control_plane(authority))
+
+
+@variants
+def test_pods_are_locked_down(variant: str) -> None:
+    for name, pod in pods(render(default_values(*VARIANTS[variant]))):
+        assert pod["automountServiceAccountToken"] is False, name
+        assert pod["securityContext"]["runAsNonRoot"] is True, name
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        for container in pod["containers"]:
+            context = container["securityContext"]
+            assert context["readOnlyRootFilesystem"], name
+            assert not context["allowPrivilegeEscalation"], name
+            assert context["capabilities"] == {"drop": ["ALL"]}, name
+            assert container["resources"]["requests"].keys() == {"cpu", "memory"}, name
+            assert "memory" in container["resources"]["limits"], name
+
+
+def test_high_availability_means_replicas_budgets_and_separate_nodes() -> None:
+    objects = render(default_values("values-ha.yaml"))
+    budgets = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "PodDisruptionBudget"}
+    replicas = {
+        obj["metadata"]["name"]: obj["spec"]["replicas"] for obj in objects if "replicas" in obj.get("spec", {})
+    }
+    assert replicas.pop("karmada-apiserver") == replicas.pop("etcd") == 3
+    assert set(replicas.values()) == {2}
+    workloads = dict(pods(objects))
+    assert budgets == workloads.keys()
+    for pod in workloads.values():
+        assert "requiredDuringSchedulingIgnoredDuringExecution" in pod["affinity"]["podAntiAffinity"]
+
+
+@variants
+def test_every_mounted_secret_is_made(variant: str) -> None:
+    values = default_values(*VARIANTS[variant])
+    for component in values["components"].values():
+        component["enabled"] = True
+    mounted = {
+        volume["secret"]["secretName"]
+        for _, pod in pods(render(values))
+        for volume in pod["volumes"]
+        if "secret" in volume
+    }
+    made, _ = certificates("karmada-system", values["clusterDomain"], values["etcd"]["members"])
+    assert {secret["metadata"]["name"] for secret in made} == mounted | {"karmada-admin-config"}
+
+
+@pytest.mark.parametrize(
+    ("component", "flags"),
+    {
+        "karmada-controller-manager": controller_manager,
+        "karmada-descheduler": descheduler,
+        "karmada-scheduler": scheduler,
+    }.items(),
+)
+def test_components_understand_their_flags(component: str, flags: Any) -> None:
+    values = merge(default_values(), {"components": {component: {"enabled": True}}})
+    commands = {name: pod["containers"][0]["command"] for name, pod in pods(render(values))}
+    program, *arguments = commands[component]
+    assert program == f"/bin/{component}"
+    flags().parse(arguments)
+
+
+def test_a_misspelt_value_is_refused() -> None:
+    with pytest.raises(ChartError, match=r"^the chart has no value apiserver\.replcas$"):
+        render(merge(default_values(), {"apiserver": {"replcas": 3}}))
+
+
+def test_templates_use_every_value_and_only_what_the_renderer_knows() -> None:
+    text = "".join((CHART / "templates" / name).read_text() for name in template_names())
+    for key, value in default_values().items():
+        assert f".Values.{key}" in text, key
+        if isinstance(value, dict) and key != "components":
+            for inner in value:
+                assert f".Values.{key}.{inner}" in text, f"{key}.{inner}"
+    assert set(re.findall(r"\| (\w+)", text)) == {"quote", "toJson"}
+
+
+def test_only_the_controller_manager_has_rights_that_name_no_kind() -> None:
+    wild = {
+        (role["metadata"]["name"], verb)
+        for role in rights()
+        for rule in role.get("rules", ())
+        if "*" in (*rule.get("apiGroups", ()), *rule.get("resources", ()), *rule["verbs"])
+        for verb in rule["verbs"]
+    }
+    assert wild == {("system:karmada:controller-manager", verb) for verb in ("get", "list", "watch", "patch", "update")}
+
+
+def test_the_image_has_every_program_under_its_own_name() -> None:
+    text = (ROOT / "deploy" / "Dockerfile").read_text()
+    listed = re.search(r"for program in(.*?);", text, re.DOTALL)
+    assert listed is not None
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert set(listed[1].replace("\\", " ").split()) == set(scripts)
+    assert re.search(r"^USER 65532:65532$", text, re.MULTILINE)
+    assert len(re.findall(r"^FROM ", text, re.MULTILINE)) == 2
