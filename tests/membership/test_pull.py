@@ -23,8 +23,10 @@ from karmada.machinery.leader import LEASES
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects, token
+from karmada.membership.join import join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import DEPLOYMENTS, Registration, register
+from karmada.membership.unjoin import unjoin
 from karmada.membership.unregister import unregister
 
 REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
@@ -274,3 +276,28 @@ async def _has_tunnel(pull: Pull, name: str) -> bool:
 async def _is_signed(pull: Pull, identifier: str) -> bool:
     found = await pull.world.hub.resource(objects.CONFIG_MAPS).get("cluster-info", "kube-public")
     return f"jws-kubeconfig-{identifier}" in found["data"]
+
+
+async def test_unregistering_ends_when_the_agent_is_gone(pull: Pull) -> None:
+    """Nobody takes the Works out of the member any more: they are let go, and the force of it is told."""
+    member = await pull.world.member("member3")
+    await pull.register(member)
+    await pull.world.ready("member3")
+    await pull.world.hub.resource(WORKS).create(work("member3"))
+    await eventually(lambda: member.client.resource(CONFIG_MAPS).get("a", "default"))
+    await pull.agents["member3"].stop()
+    left = await unregister(pull.world.hub, member.client, "member3", force=True, wait=0.5)
+    assert "ConfigMap default/a" in left.behind
+    await eventually(lambda: is_gone(pull.world.hub.resource(objects.CLUSTERS).get("member3")))
+    await eventually(lambda: is_gone(pull.world.hub.resource(objects.NAMESPACES).get("karmada-es-member3")))
+
+
+async def test_push_and_pull_clusters_leave_by_their_own_doors(pull: Pull) -> None:
+    member = await pull.world.member("member3")
+    await pull.register(member)
+    with pytest.raises(Refused, match="is a Pull mode member cluster, please use command `unregister`"):
+        await unjoin(pull.world.hub, "member3", member.client)
+    pushed = await pull.world.member("member1")
+    await join(pushed.client, pull.world.hub, pushed.describe())
+    with pytest.raises(Refused, match="is a Push mode member cluster, please use command `unjoin`"):
+        await unregister(pull.world.hub, pushed.client, "member1")
