@@ -52,7 +52,16 @@ async def _supervised(main: Callable[[], Coroutine[Any, Any, None]]) -> int:
         stopping.set()
         task.cancel()
 
+    def trouble(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if stopping.is_set() and isinstance(error, (RuntimeError, ConnectionError)):
+            # TLS connections that were cut in the middle of an answer: cutting them was the point.
+            log.debug("while stopping: %s", error)
+        else:
+            log.error("%s", context.get("message"), exc_info=error)
+
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(trouble)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number.name)
     asked = asyncio.ensure_future(stopping.wait())
