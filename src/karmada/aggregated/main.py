@@ -67,7 +67,7 @@ def parser() -> FlagParser:
     add("--authentication-kubeconfig", default="", help="As --kubeconfig, where that is not given.")
     add("--authorization-kubeconfig", default="", help="As --kubeconfig, where that is not given.")
     add("--etcd-servers", default="", help="Addresses of etcd, comma-separated.")
-    add("--etcd-prefix", default="/registry", help="Prefix of all keys in etcd.")
+    add("--etcd-prefix", default="/karmada", help="Prefix of all keys in etcd; nobody else may use it.")
     add("--etcd-cafile", type=Path, help="CA of the etcd servers.")
     add("--etcd-certfile", type=Path, help="Client certificate for etcd.")
     add("--etcd-keyfile", type=Path, help="Key of that certificate.")
