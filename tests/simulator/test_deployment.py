@@ -205,3 +205,27 @@ def test_the_same_seed_gives_the_same_pods_and_times(act):
 
     assert act(scene, seed=3) == act(scene, seed=3)
     assert act(scene, seed=3) != act(scene, seed=4)
+
+
+def test_orphans_are_adopted_and_strays_let_go(act):
+    async def scene(actor):
+        from karmada.machinery.resource import Propagation
+
+        await actor.create(DEPLOYMENTS, deployment())
+        await actor.available("web", 3)
+        before = {pod["metadata"]["uid"] for pod in await actor.pods()}
+        await actor.client.resource(DEPLOYMENTS).delete("web", "default", propagation=Propagation.ORPHAN)
+        await actor.clock.sleep(2)
+        await actor.create(DEPLOYMENTS, deployment())
+        await actor.available("web", 3)
+        assert {pod["metadata"]["uid"] for pod in await actor.pods()} == before
+        stray = (await actor.pods())[0]["metadata"]["name"]
+        await actor.patch(PODS, stray, {"metadata": {"labels": {"app": "debug"}}})
+        await actor.clock.sleep(2)
+        assert not (await actor.get(PODS, stray))["metadata"].get("ownerReferences")
+        assert len(await actor.pods()) == 4
+        await actor.patch(PODS, stray, {"metadata": {"labels": {"app": "web"}}})
+        await actor.clock.sleep(2)
+        assert len(await actor.pods()) == 3
+
+    act(scene)

@@ -52,6 +52,8 @@ class Behaviour:
         """How long images without a rule take to become ready."""
         self.job_seconds = job_seconds
         """How long containers that are meant to end run, where their command does not say."""
+        self.pod_address = ""
+        """The address of all pods, where they are to have the same."""
         self.dead_nodes: set[str] = set()
         """Nodes whose kubelet is gone."""
         self._listeners: list[Callable[[], None]] = []

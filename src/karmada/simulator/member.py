@@ -76,6 +76,7 @@ class Member:
         self.random = random or clock.random()
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
+        self.behaviour.pod_address = spec.pod_address
         self.usage = Usage()
         options = ApiServerOptions(
             storage=storage or MemoryStorage(HISTORY.events, HISTORY.bytes),

@@ -6,6 +6,7 @@ from karmada.machinery.controller import DONE, RequeueAfter, Result, own_key
 from karmada.machinery.errors import AlreadyExists, NotFound
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
+from karmada.simulator.workloads.adoption import Adoption
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.deployment_status import seconds_left, status_of
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, REPLICA_SETS
@@ -49,6 +50,7 @@ class DeploymentController:
         self._own = context.client.resource(DEPLOYMENTS)
         self._commit = Committer(self._own)
         self._commit_set = Committer(self._resource)
+        self._adoption = Adoption(self._sets, self._resource)
         self.controller = context.controller(COMPONENT, self.reconcile, (self._deployments, self._sets, context.pods))
         self.controller.watch(self._deployments, own_key)
         self.controller.watch(self._sets, _deployments)
@@ -57,6 +59,8 @@ class DeploymentController:
         """Move one rollout a step on and report."""
         deployment = self._deployments.get(key.name, key.namespace)
         if deployment is None:
+            return DONE
+        if await self._adoption.adopt(deployment):
             return DONE
         sets = sorted(self._sets.indexed("owner", deployment["metadata"]["uid"]), key=_age)
         new = next(

@@ -17,6 +17,7 @@ from karmada.simulator.workloads.views import Pod
 COMPONENT = "endpointslice-controller"
 MANAGED_BY = "endpointslice-controller.k8s.io"
 SERVICE_LABEL = "kubernetes.io/service-name"
+TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
 LARGEST = 100
 """Endpoints in one slice."""
 
@@ -61,7 +62,8 @@ class EndpointController:
         for name, one in wanted.items():
             # Refused in a namespace that is going away: then nobody needs it.
             with contextlib.suppress(NotFound, Forbidden):
-                await self._commit.ensure(name, key.namespace, partial(_renewed, one), present.get(name))
+                decide = partial(_renewed, one, self._context.now())
+                await self._commit.ensure(name, key.namespace, decide, present.get(name))
         for name, one in present.items():
             if name not in wanted and _is_ours(one):
                 await self._commit.remove(one, _is_ours)
@@ -99,6 +101,7 @@ class EndpointController:
             "kind": "EndpointSlice",
             "metadata": {
                 "name": f"{metadata['name']}-{mark}",
+                "generateName": f"{metadata['name']}-",
                 "namespace": metadata["namespace"],
                 "labels": labels,
                 "ownerReferences": [owner_reference(service)],
@@ -148,11 +151,19 @@ def ports_of(service: JSONObject, pod: Pod | None) -> list[JSONObject]:
     return found
 
 
-def _renewed(wanted: JSONObject, seen: JSONObject | None) -> JSONObject:
+def _renewed(wanted: JSONObject, now: str, seen: JSONObject | None) -> JSONObject:
+    """The slice as it should be, with the time of its last change."""
+    metadata = (seen or wanted)["metadata"]
+    marked = metadata | {
+        "labels": wanted["metadata"]["labels"],
+        "annotations": (metadata.get("annotations") or {}) | {TRIGGER: now},
+    }
     if seen is None:
-        return wanted
-    metadata = seen["metadata"] | {"labels": wanted["metadata"]["labels"]}
-    return seen | {"metadata": metadata, "endpoints": wanted["endpoints"], "ports": wanted["ports"]}
+        return wanted | {"metadata": marked}
+    same = ("endpoints", "ports")
+    if metadata.get("labels") == marked["labels"] and all((seen.get(f) or []) == wanted[f] for f in same):
+        return seen
+    return seen | {"metadata": marked, "endpoints": wanted["endpoints"], "ports": wanted["ports"]}
 
 
 def _is_ours(one: JSONObject) -> bool:

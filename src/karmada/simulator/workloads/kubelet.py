@@ -148,6 +148,8 @@ class Kubelet:
             return
 
     def _address(self, uid: str) -> str:
+        if self._context.behaviour.pod_address:
+            return self._context.behaviour.pod_address
         while True:
             self._last_address = self._last_address % 0xFFFFFE + 1
             number = self._last_address

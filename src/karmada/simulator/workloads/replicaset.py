@@ -6,11 +6,12 @@ from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_key
 from karmada.machinery.errors import ApiError
-from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
+from karmada.simulator.workloads.adoption import Adoption, orphaned
 from karmada.simulator.workloads.conditions import find, with_condition, without_condition
-from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.kinds import REPLICA_SETS
+from karmada.simulator.workloads.context import OWNER, Workloads
+from karmada.simulator.workloads.kinds import PODS, REPLICA_SETS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, is_refusal, owner_name
 from karmada.simulator.workloads.views import Pod
 
@@ -28,13 +29,17 @@ class ReplicaSetController:
         self._sets = context.trees(REPLICA_SETS)
         self._commit = Committer(context.client.resource(REPLICA_SETS))
         self._maker = PodMaker(context, COMPONENT)
+        self._adoption = Adoption(context.pods, context.client.resource(PODS))
         self.controller = context.controller(COMPONENT, self.reconcile, (self._sets, context.pods))
         self.controller.watch(self._sets, own_key)
         self.controller.watch(context.pods, self._owners)
 
     def _owners(self, change: Change[Pod]) -> list[Key]:
         self._maker.expectations.gone(change)
-        return [Key(*which) for which in owner_name(change, "ReplicaSet")]
+        owners = [Key(*which) for which in owner_name(change, "ReplicaSet")]
+        if change.new is None or not orphaned(change.new) or not self._sets.has_synced:
+            return owners
+        return [*owners, *(item.key for item in self._sets.all_items(change.key.namespace))]
 
     async def reconcile(self, key: Key) -> Result:
         """Bring one set to its size and report."""
@@ -42,6 +47,11 @@ class ReplicaSetController:
         if replica_set is None:
             return DONE
         metadata, spec = replica_set["metadata"], replica_set["spec"]
+        if await self._adoption.adopt(replica_set):
+            return DONE
+        strays = self._strays(replica_set)
+        if strays and await self._adoption.release(replica_set, strays):
+            return DONE
         pods = self._maker.owned(metadata["uid"])
         active = [pod for pod in pods if pod.is_active]
         failure: ApiError | None = None
@@ -60,6 +70,12 @@ class ReplicaSetController:
         if failure is not None:
             return Retry(failure)
         return RequeueAfter(soonest) if soonest is not None else DONE
+
+    def _strays(self, replica_set: JSONObject) -> list[Item[Pod]]:
+        """Pods of a set whose labels are not those of its template any more."""
+        wanted = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
+        owned = self._context.pods.indexed_items(OWNER, replica_set["metadata"]["uid"])
+        return [item for item in owned if not wanted.items() <= (item.value.metadata.labels or {}).items()]
 
     async def _grow(self, replica_set: JSONObject, count: int) -> ApiError | None:
         template = replica_set["spec"]["template"]

@@ -1,0 +1,81 @@
+"""Who belongs to whom: workloads adopt what matches their selector and has no owner, and let go of what no longer does.
+
+What nobody owns is rare, so it is kept in an index of its own (`ORPHANS`) and costs nothing when there is none.
+"""
+
+from typing import Any
+
+from karmada.api import label_selector
+from karmada.machinery.committer import Committer
+from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Resource
+from karmada.machinery.transport import JSONObject
+from karmada.simulator.workloads.pod_making import owner_reference
+
+ORPHANS = "orphans"
+
+
+class Adoption:
+    """Adopts objects of one kind, which an informer shows in any form and a resource writes as trees."""
+
+    def __init__(self, informer: Informer[Any], resource: Resource[JSONObject]) -> None:
+        self._informer = informer
+        self._decode = resource.codec.decode
+        self._commit = Committer(resource)
+        informer.add_index(ORPHANS, orphaned)
+
+    async def adopt(self, owner: JSONObject) -> bool:
+        """Adopt the orphans that an owner selects; whether there were any."""
+        metadata = owner["metadata"]
+        found = False
+        orphans = self._informer.indexed_items(ORPHANS, metadata["namespace"])
+        if not orphans or metadata.get("deletionTimestamp"):
+            return False
+        selector = label_selector.from_json(owner["spec"].get("selector"))
+        for item in orphans:
+            tree = self._decode(item.body)
+            if selector.matches(tree["metadata"].get("labels") or {}):
+                found = True
+                await self._commit.commit(tree, lambda seen: adopted(seen, owner))
+        return found
+
+    async def release(self, owner: JSONObject, owned: list[Item[Any]]) -> bool:
+        """Let go of what an owner no longer selects; whether there was anything."""
+        selector = label_selector.from_json(owner["spec"].get("selector"))
+        found = False
+        for item in owned:
+            tree = self._decode(item.body)
+            going = tree["metadata"].get("deletionTimestamp")
+            if not going and not selector.matches(tree["metadata"].get("labels") or {}):
+                found = True
+                await self._commit.commit(tree, lambda seen: released(seen, owner["metadata"]["uid"]))
+        return found
+
+
+def adopted(obj: JSONObject, owner: JSONObject) -> JSONObject:
+    """The object with an owner; unchanged when somebody else was faster."""
+    metadata = obj["metadata"]
+    references = metadata.get("ownerReferences") or []
+    if metadata.get("deletionTimestamp") or any(reference.get("controller") for reference in references):
+        return obj
+    return obj | {"metadata": metadata | {"ownerReferences": [*references, owner_reference(owner)]}}
+
+
+def released(obj: JSONObject, uid: str) -> JSONObject:
+    """The object without an owner."""
+    metadata = obj["metadata"]
+    left = [reference for reference in metadata.get("ownerReferences") or () if reference["uid"] != uid]
+    return obj | {"metadata": metadata | {"ownerReferences": left}}
+
+
+def orphaned(item: Item[Any]) -> list[str]:
+    """The namespace of an object that nobody manages."""
+    value = item.value
+    if isinstance(value, dict):
+        metadata = value["metadata"]
+        managed = any(reference.get("controller") for reference in metadata.get("ownerReferences") or ())
+        gone = metadata.get("deletionTimestamp")
+    else:
+        managed, gone = value.metadata.controller is not None, value.metadata.deletion_timestamp
+    return [] if managed or gone else [item.key.namespace]
