@@ -37,8 +37,18 @@ def report_ready(descriptor: int, **facts: Any) -> None:
 class Child:
     """One supervised process."""
 
-    def __init__(self, name: str, arguments: Sequence[str], log: Path, restarted: Callable[[Ready], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        log: Path,
+        restarted: Callable[[Ready], None] = lambda ready: None,
+        *,
+        reports: bool = True,
+    ) -> None:
+        """`reports`: whether it says when it is ready; one that does not counts as ready once it runs."""
         self.name = name
+        self._reports = reports
         self._arguments = list(arguments)
         self._log = log
         self._restarted = restarted
@@ -77,14 +87,15 @@ class Child:
             await process.wait()
 
     async def _spawn(self, timeout: float) -> Ready:
+        if self._stopping:
+            raise ChildFailed(f"{self.name} is stopping")
         reader, writer = os.pipe()
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
                 *self._arguments,
-                "--ready-descriptor",
-                str(writer),
+                *(("--ready-descriptor", str(writer)) if self._reports else ()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -93,6 +104,9 @@ class Child:
                 start_new_session=True,
             )
         os.close(writer)
+        if not self._reports:
+            os.close(reader)
+            return {}
         try:
             async with asyncio.timeout(timeout):
                 line = await _read_line(reader)

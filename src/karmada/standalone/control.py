@@ -1,18 +1,17 @@
 """The control plane's process: from flags to a serving control plane, until it is told to stop."""
 
-import argparse
 import asyncio
 import gc
 import logging
 import sys
+from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from karmada.api import feature_gates
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.storage.choice import storage_at
-from karmada.controllers.cluster_status import StatusOptions
-from karmada.controllers.manager import Selection
+from karmada.controllers import flags as controllers
+from karmada.machinery.flags import FlagParser, add_truth
 from karmada.machinery.process import run
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
@@ -21,71 +20,99 @@ ADMIN = "karmada-admin"
 CONTEXT = "karmada-apiserver"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The flags of the process; `karmada up` passes its own on."""
-    flags = argparse.ArgumentParser(prog="karmada control-plane", description=__doc__)
-    flags.add_argument("--data", type=Path, required=True)
-    flags.add_argument("--bind-address", default="127.0.0.1")
-    flags.add_argument("--port", type=int, default=0)
-    flags.add_argument("--memory", action="store_true")
-    flags.add_argument("--feature-gates", default="")
-    flags.add_argument("--controllers", default="*")
-    flags.add_argument("--skipped-propagating-apis", default="")
-    flags.add_argument("--skipped-propagating-namespaces", default="kube-.*")
-    flags.add_argument("--cluster-status-update-frequency", type=float, default=10.0)
-    flags.add_argument("--cluster-success-threshold", type=float, default=30.0)
-    flags.add_argument("--cluster-failure-threshold", type=float, default=30.0)
-    flags.add_argument("--allow-no-execute-taint-policy", type=_truth, nargs="?", const=True, default=False)
-    flags.add_argument("--ready-descriptor", type=int, default=-1)
-    return flags
+class CannotServe(Exception):
+    """The address cannot be had; the message says why and what to do."""
+
+
+def parser() -> FlagParser:
+    """The flags of the process: those of the controller manager and its own; `karmada up` passes them on."""
+    made = controllers.parser()
+    made.prog, made.usage = "karmada up", "karmada up [flags]"
+    made.add_argument("--data", type=Path, required=True, help="Where database and keys are kept.")
+    made.add_argument("--port", type=int, default=0, help="Where to serve; the port of the last time if absent.")
+    made.add_argument("--memory", action="store_true", help="Keep objects in memory only.")
+    add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
+    made.add_argument("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
+    return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM; the exit status."""
-    flags = parser().parse_args(argv)
+    flags = parser().parse(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         options = _options(flags)
     except (ValueError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    return run(lambda: _serve(flags, options))
+    refused: list[str] = []
+
+    async def serve() -> None:
+        try:
+            await _serve(flags, options)
+        except CannotServe as error:
+            refused.append(str(error))
+
+    code = run(serve)
+    if refused:
+        sys.stderr.write(f"error: {refused[0]}\n")
+    return 1 if refused else code
 
 
-def _options(flags: argparse.Namespace) -> ControlPlaneOptions:
+def _options(flags: Namespace) -> ControlPlaneOptions:
     folder: Path = flags.data
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     keys = folder / "pki"
     keys.mkdir(exist_ok=True, mode=0o700)
+    chosen = controllers.options_of(flags)
     return ControlPlaneOptions(
         storage=storage_at("memory:" if flags.memory else f"sqlite://{(folder / 'karmada.db').absolute()}"),
         folder=keys,
-        gates=feature_gates.parse(flags.feature_gates),
-        selection=Selection(tuple(flags.controllers.split(","))),
-        status=StatusOptions(
-            period=flags.cluster_status_update_frequency,
-            success_threshold=flags.cluster_success_threshold,
-            failure_threshold=flags.cluster_failure_threshold,
-        ),
+        gates=chosen.gates,
+        selection=chosen.selection,
+        status=chosen.status,
         allow_no_execute=flags.allow_no_execute_taint_policy,
-        skipped_apis=flags.skipped_propagating_apis,
-        skipped_namespaces=tuple(flags.skipped_propagating_namespaces.split(",")),
+        skipped_apis=chosen.skipped_apis,
+        skipped_namespaces=chosen.skipped_namespaces,
+        concurrency=chosen.concurrency,
     )
 
 
-def _truth(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return text.lower() == "true"
+async def _listen(plane: ControlPlane, host: str, flags: Namespace) -> int:
+    """Serve on the port asked for, or on that of the last time, so that kubeconfigs stay true; the port."""
+    wanted = flags.port or _last_port(flags.data)
+    hosts = [host, "localhost"]
+    try:
+        port = await plane.server.listen(host, wanted, hosts)
+    except OSError as error:
+        if flags.port or not wanted:
+            reason = f"cannot serve on {host}:{wanted}: {error.strerror}; choose another port with --port"
+            raise CannotServe(reason) from error
+        port = await plane.server.listen(host, 0, hosts)
+    _remember_port(flags.data, port)
+    return port
 
 
-async def _serve(flags: argparse.Namespace, options: ControlPlaneOptions) -> None:
+def _last_port(folder: Path) -> int:
+    """The port of the last time; 0 if there was none."""
+    try:
+        return int((folder / "port").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _remember_port(folder: Path, port: int) -> None:
+    (folder / "port").write_text(str(port))
+
+
+async def _serve(flags: Namespace, options: ControlPlaneOptions) -> None:
     async with ControlPlane(options) as plane:
-        port = await plane.server.listen(flags.bind_address, flags.port, [flags.bind_address, "localhost"])
+        host = flags.bind_address or "127.0.0.1"
+        port = await _listen(plane, host, flags)
         authority = plane.server.identity.authority
         certificate, key = authority.issue_client(ADMIN, ["system:masters"])
         config = kubeconfig(
-            f"https://{flags.bind_address}:{port}",
+            f"https://{host}:{port}",
             authority.certificate_pem,
             cluster=CONTEXT,
             user=CONTEXT,

@@ -18,7 +18,7 @@ from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.join import describe, join
-from karmada.standalone.children import Child
+from karmada.standalone.children import Child, ChildFailed
 from karmada.standalone.layout import Layout
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
@@ -47,21 +47,29 @@ class Federation:
     options: FederationOptions
     progress: Progress
     _children: list[Child] = field(default_factory=list)
+    _members: dict[str, Any] = field(default_factory=dict)
 
     async def start(self) -> None:
         """Start both processes, join the members, wait until they are ready."""
         layout = self.options.layout
         self.progress("starting the control plane and the members")
-        control = Child("control plane", self._control_arguments(), layout.log("control-plane"), self._ignore)
-        members = Child("members", self._member_arguments(), layout.log("members"), self._ignore)
+        control = Child(
+            "control plane", self._control_arguments(), layout.log("control-plane"), self._control_restarted
+        )
+        members = Child("members", self._member_arguments(), layout.log("members"))
         self._children = [control, members]
         hub_ready, members_ready = await asyncio.gather(control.start(), members.start())
         described: dict[str, Any] = members_ready["members"]
+        self._members = described
         self._write_kubeconfig(Path(hub_ready["kubeconfig"]), described)
         hub = self.client(CONTEXT)
         try:
             self.progress(f"joining {len(described)} members")
-            await asyncio.gather(*(self._join(hub, name, facts) for name, facts in described.items()))
+            pulled = self._pulled(described)
+            pushed = [name for name in described if name not in pulled]
+            await asyncio.gather(*(self._join(hub, name, described[name]) for name in pushed))
+            for name in pulled:
+                await self._start_agent(name, described[name])
             self.progress("waiting until they are ready")
             await self._wait_ready(hub, list(described))
         finally:
@@ -87,9 +95,43 @@ class Federation:
     def _member_arguments(self) -> list[str]:
         options = self.options
         arguments = ["karmada.simulator.main", "--data", str(options.layout.members)]
+        if options.memory:
+            arguments.append("--memory")
         if options.fleet is not None:
             return [*arguments, "--fleet", str(options.fleet)]
         return [*arguments, "--members", str(options.members)]
+
+    def _pulled(self, described: dict[str, Any]) -> list[str]:
+        """The members that connect by themselves: by the command line, or by their fleet."""
+        for name in self.options.pull:
+            if name not in described:
+                raise ChildFailed(f"--pull {name}: there is no such member; there are {', '.join(described)}")
+        return [
+            name for name, facts in described.items() if name in self.options.pull or facts.get("syncMode") == "Pull"
+        ]
+
+    async def _start_agent(self, name: str, facts: dict[str, Any]) -> None:
+        """Run the agent of a member, as an operator would beside it."""
+        layout = self.options.layout
+        said = {"provider": facts.get("provider"), "region": facts.get("region")}
+        agent = Child(
+            f"agent of {name}",
+            [
+                "karmada.agent.main",
+                f"--karmada-kubeconfig={layout.kubeconfig}",
+                f"--karmada-context={CONTEXT}",
+                f"--kubeconfig={facts['kubeconfig']}",
+                f"--cluster-name={name}",
+                "--leader-elect=false",
+                "--health-probe-bind-address=0",
+                "--metrics-bind-address=0",
+                *(f"--cluster-{key}={value}" for key, value in said.items() if value),
+            ],
+            layout.log(f"agent-{name}"),
+            reports=False,
+        )
+        self._children.insert(0, agent)
+        await agent.start()
 
     async def _join(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
         try:
@@ -137,8 +179,9 @@ class Federation:
         config["current-context"] = CONTEXT
         write_kubeconfig(self.options.layout.kubeconfig, config)
 
-    def _ignore(self, ready: dict[str, Any]) -> None:
-        """A child came back with its state: nothing has to be done again."""
+    def _control_restarted(self, ready: dict[str, Any]) -> None:
+        """It came back with its state; only its address may have changed."""
+        self._write_kubeconfig(Path(ready["kubeconfig"]), self._members)
 
 
 def _settle(waiting: set[str], cluster: dict[str, Any]) -> None:

@@ -17,6 +17,12 @@ examples:
   karmada demo                        up, an nginx in three clusters, a short tour
 """
 
+DELEGATED = {
+    "sim": "break and mend simulated members",
+    "simulate-workloads": "bring an API server to life that has no controllers of its own",
+}
+"""Commands with a grammar of their own."""
+
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their flags."""
@@ -33,37 +39,61 @@ def parser() -> argparse.ArgumentParser:
         ("kubeconfig", "print the path of the federation's kubeconfig"),
     ):
         _data(commands.add_parser(name, help=text))
+    logs = commands.add_parser("logs", help="print what the processes say")
+    logs.add_argument("part", nargs="?", default="", help="control-plane, members, supervisor; all when absent")
+    logs.add_argument("--lines", type=int, default=50, metavar="N", help="from the end of each (default: %(default)s)")
+    _data(logs)
+    for name, text in (
+        ("backup", "save a federation, running or not, to one file"),
+        ("restore", "make a federation from a backup"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("file", type=Path)
+        _data(command)
+    for name, text in DELEGATED.items():
+        commands.add_parser(name, help=text, add_help=False)
     return root
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
-    flags, rest = parser().parse_known_args(sys.argv[1:] if argv is None else argv)
-    if rest and flags.command not in ("up", "demo"):
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given and given[0] in DELEGATED:
+        return _delegate(given[0], given[1:])
+    flags, rest = parser().parse_known_args(given)
+    if flags.command in ("up", "demo"):
+        return _start(flags, rest, given)
+    if rest:
         parser().error(f"unrecognized arguments: {' '.join(rest)}")
-    flags.rest = rest
-    match flags.command:
-        case "up":
-            from karmada.standalone.up import up
+    from karmada.standalone import up
 
-            return up(flags)
-        case "demo":
-            from karmada.standalone.demo import demo
+    return int(getattr(up, flags.command)(flags))
 
-            return demo(flags)
-        case "down":
-            from karmada.standalone.up import down
 
-            return down(flags)
-        case "status":
-            from karmada.standalone.up import status
+def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
+    """`up` and `demo`: what this command does not know is the control plane's, which is asked before anything runs."""
+    if rest:
+        from karmada.standalone.control import parser as control_flags
 
-            return status(flags)
-        case _:
-            from karmada.standalone.layout import Layout
+        control_flags().parse(["--data", str(flags.data), *rest])
+    flags.rest, flags.given = rest, given
+    if flags.command == "demo":
+        from karmada.standalone.demo import demo
 
-            print(Layout(flags.data).kubeconfig)
-            return 0
+        return demo(flags)
+    from karmada.standalone.up import up
+
+    return up(flags)
+
+
+def _delegate(command: str, argv: list[str]) -> int:
+    if command == "sim":
+        from karmada.simulator.command import sim
+
+        return sim(argv)
+    from karmada.simulator.workloads.command import simulate_workloads
+
+    return simulate_workloads(argv)
 
 
 def _data(flags: argparse.ArgumentParser) -> None:
@@ -80,6 +110,7 @@ def _up(flags: argparse.ArgumentParser) -> None:
     _data(flags)
     flags.add_argument("--members", type=int, default=3, metavar="N", help="simulated members (default: %(default)s)")
     flags.add_argument("--fleet", type=Path, metavar="FILE", help="members as described in a file")
+    flags.add_argument("--pull", action="append", default=[], metavar="MEMBER", help="joins by an agent of its own")
     flags.add_argument("--port", type=int, default=0, metavar="P", help="of the control plane (default: any free one)")
     flags.add_argument("--memory", action="store_true", help="keep nothing on disk but keys and logs")
     flags.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")

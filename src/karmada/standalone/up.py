@@ -45,7 +45,13 @@ def run(flags: argparse.Namespace, tour: Tour) -> int:
 
 async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> int:
     options = FederationOptions(
-        layout, flags.fleet, flags.members, port=flags.port, memory=flags.memory, control_flags=flags.rest
+        layout,
+        flags.fleet,
+        flags.members,
+        pull=flags.pull,
+        port=flags.port,
+        memory=flags.memory,
+        control_flags=flags.rest,
     )
     with Reporter(sys.stderr) as reporter:
         federation = Federation(options, reporter.step)
@@ -97,7 +103,7 @@ def _detached(flags: argparse.Namespace) -> int:
     log = layout.log("supervisor")
     with log.open("w") as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", "karmada.standalone.main", *(a for a in sys.argv[1:] if a != "--detach")],
+            [sys.executable, "-m", "karmada.standalone.main", *(a for a in flags.given if a != "--detach")],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -138,6 +144,50 @@ def status(flags: argparse.Namespace) -> int:
     print(f"running (process {pid}), state in {layout.root}")
     for name, ready, version in asyncio.run(_clusters(layout)):
         print(f"  {name:<20} {'ready' if ready else 'NOT READY':<10} {version}")
+    return 0
+
+
+def kubeconfig(flags: argparse.Namespace) -> int:
+    """Print where the federation's kubeconfig is."""
+    print(Layout(flags.data).kubeconfig)
+    return 0
+
+
+def logs(flags: argparse.Namespace) -> int:
+    """Print the end of the processes' logs."""
+    found = sorted((flags.data / "logs").glob("*.log"))
+    chosen = [log for log in found if flags.part in ("", log.stem)]
+    if not chosen:
+        known = ", ".join(log.stem for log in found) or "none yet"
+        return _fail(f"there is no log {flags.part!r} in {flags.data}; there are: {known}")
+    for log in chosen:
+        if len(chosen) > 1:
+            print(f"==> {log.stem} <==")
+        print(tail(log, flags.lines))
+    return 0
+
+
+def backup(flags: argparse.Namespace) -> int:
+    """Save a federation to one file."""
+    from karmada.standalone.archive import save
+
+    try:
+        save(Layout(flags.data), flags.file)
+    except LayoutError as error:
+        return _fail(str(error))
+    print(f"saved to {flags.file}; it holds keys: keep it where keys belong")
+    return 0
+
+
+def restore(flags: argparse.Namespace) -> int:
+    """Make a federation from a backup."""
+    from karmada.standalone.archive import load
+
+    try:
+        load(Layout(flags.data), flags.file)
+    except LayoutError as error:
+        return _fail(str(error))
+    print(f"restored to {flags.data}: start it with `karmada up --data {flags.data}`")
     return 0
 
 

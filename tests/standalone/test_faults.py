@@ -1,0 +1,170 @@
+"""What can go wrong around a federation: a clear message, never a corrupt store, never an orphan."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+PROGRAM = [sys.executable, "-m", "karmada.standalone.main"]
+pytestmark = pytest.mark.tools
+
+
+def karmada(*arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Everything that runs for a federation."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            command = process.cmdline()
+        except psutil.Error:
+            continue
+        if any(str(folder) in word for word in command) and "karmada" in " ".join(command):
+            found.append(process.pid)
+    return found
+
+
+def wait_until(check, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.05)
+
+
+def test_a_port_in_use_is_named_with_a_remedy(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        outcome = karmada("up", "--data", str(tmp_path), "--members", "1", "--port", port)
+    assert outcome.returncode == 1
+    assert f"cannot serve on 127.0.0.1:{port}" in outcome.stderr
+    assert "--port" in outcome.stderr
+    assert processes_of(tmp_path) == []
+
+
+def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    outcome = karmada("up", "--data", str(blocked / "federation"))
+    assert outcome.returncode == 1
+    assert "cannot write" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("argument", "complaint"),
+    [
+        ("--feature-gate=Failover=true", "did you mean --feature-gates?"),
+        ("--feature-gates=Failovr=true", "Failovr"),
+        ("--cluster-status-update-frequency=soon", "such as 10s"),
+        ("--controllers=bindng", "bindng"),
+    ],
+    ids=["misspelt flag", "misspelt gate", "not a duration", "misspelt controller"],
+)
+def test_a_mistake_on_the_command_line_is_told_before_anything_runs(
+    tmp_path: Path, argument: str, complaint: str
+) -> None:
+    outcome = karmada("up", "--data", str(tmp_path / "federation"), argument)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert not (tmp_path / "federation").exists()
+
+
+def test_a_pull_member_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    outcome = karmada("up", "--data", str(tmp_path), "--members", "1", "--memory", "--pull", "member9")
+    assert outcome.returncode == 1
+    assert "--pull member9: there is no such member; there are member1" in outcome.stderr
+    assert processes_of(tmp_path) == []
+
+
+def test_killed_in_the_middle_of_its_start_it_starts_again(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path), "--members", "1")
+    supervisor = subprocess.Popen([*PROGRAM, "up", *data], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: (tmp_path / "control-plane" / "karmada.db").exists())
+    supervisor.kill()
+    supervisor.wait()
+    wait_until(lambda: processes_of(tmp_path) == [])
+    try:
+        assert karmada("up", "--detach", *data).returncode == 0
+    finally:
+        karmada("down", "--data", str(tmp_path))
+    assert processes_of(tmp_path) == []
+
+
+def test_stopped_while_it_starts_it_leaves_nothing_behind(tmp_path: Path) -> None:
+    supervisor = subprocess.Popen(
+        [*PROGRAM, "up", "--data", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_until((tmp_path / "logs" / "members.log").exists)
+    assert karmada("down", "--data", str(tmp_path)).stdout == "stopped\n"
+    assert supervisor.wait(30) == 0
+    assert processes_of(tmp_path) == []
+
+
+def test_a_backup_of_a_running_federation_becomes_the_same_federation(tmp_path: Path) -> None:
+    first, second, saved = tmp_path / "first", tmp_path / "second", tmp_path / "saved.tar.gz"
+    kubectl = ("kubectl", "--kubeconfig")
+    assert karmada("up", "--detach", "--members", "1", "--data", str(first)).returncode == 0
+    try:
+        subprocess.run([*kubectl, first / "kubeconfig", "create", "configmap", "kept"], check=True, capture_output=True)
+        assert karmada("backup", str(saved), "--data", str(first)).returncode == 0
+        assert saved.stat().st_mode & 0o777 == 0o600
+    finally:
+        karmada("down", "--data", str(first))
+    again = karmada("restore", str(saved), "--data", str(first))
+    assert again.returncode == 1
+    assert "has a federation already" in again.stderr
+
+    assert karmada("restore", str(saved), "--data", str(second)).returncode == 0
+    try:
+        assert karmada("up", "--detach", "--members", "1", "--data", str(second)).returncode == 0
+        found = subprocess.run(
+            [*kubectl, second / "kubeconfig", "get", "configmap/kept", "cluster/member1"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert "kept" in found.stdout
+        assert "True" in found.stdout
+    finally:
+        karmada("down", "--data", str(second))
+
+
+def test_logs_are_printed_and_a_wrong_name_is_told(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "members.log").write_text("one\ntwo\nthree\n")
+    assert karmada("logs", "--data", str(tmp_path), "--lines", "2").stdout == "two\nthree\n"
+    wrong = karmada("logs", "member", "--data", str(tmp_path))
+    assert wrong.returncode == 1
+    assert "there are: members" in wrong.stderr
+
+
+def test_a_child_that_is_killed_comes_back_on_the_same_port(tmp_path: Path) -> None:
+    assert karmada("up", "--detach", "--members", "1", "--data", str(tmp_path)).returncode == 0
+    try:
+        before = (tmp_path / "control-plane" / "port").read_text()
+        [control] = [
+            pid for pid in processes_of(tmp_path) if "control-plane" in " ".join(psutil.Process(pid).cmdline())
+        ]
+        os.kill(control, signal.SIGKILL)
+
+        def answers() -> bool:
+            return karmada("status", "--data", str(tmp_path)).stdout.count("ready") == 1
+
+        wait_until(answers)
+        assert (tmp_path / "control-plane" / "port").read_text() == before
+    finally:
+        karmada("down", "--data", str(tmp_path))
