@@ -70,9 +70,27 @@ async def _send(session: Session, channels: websocket.Channels) -> None:
         await channels.end(websocket.STDIN)
         return
     descriptor = session.stdin.fileno()
-    while data := await asyncio.to_thread(os.read, descriptor, 65536):
+    while True:
+        await _readable(descriptor)
+        data = os.read(descriptor, 65536)
+        if not data:
+            break
         await channels.send(websocket.STDIN, data)
     await channels.end(websocket.STDIN)
+
+
+async def _readable(descriptor: int) -> None:
+    """Wait for something to read without a thread: one that waits for a key could not be ended with the process."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    try:
+        loop.add_reader(descriptor, ready.set)
+    except PermissionError:
+        return  # a file, which never blocks
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
 
 
 def _has_descriptor(stream: Any) -> bool:
@@ -114,7 +132,7 @@ def _raw(session: Session) -> Iterator[None]:
 
     descriptor = session.stdin.fileno()
     before = termios.tcgetattr(descriptor)
-    tty.setraw(descriptor)
+    tty.setraw(descriptor, termios.TCSADRAIN)
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ Channels: 0 stdin, 1 stdout, 2 stderr, 3 how it ended (a Status), 4 the size of 
 
 import asyncio
 import base64
+import contextlib
 import os
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
@@ -65,7 +66,7 @@ class Channels:
 
     async def close(self) -> None:
         """Drop the connection."""
-        self._writer.close()
+        await _drop(self._writer)
 
 
 async def connect(target: Target, path: str) -> Channels:
@@ -92,9 +93,15 @@ async def connect(target: Target, path: str) -> Channels:
     status = int(answer.split(b" ", 2)[1])
     if status != 101:
         body = await _body(reader, answer)
-        writer.close()
+        await _drop(writer)
         raise from_status(status, body)
     return Channels(reader, writer, b"")
+
+
+async def _drop(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes:

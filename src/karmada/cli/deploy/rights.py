@@ -60,9 +60,14 @@ _REVIEWS = (
     _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
 )
 _BINDINGS = ("clusterresourcebindings", "resourcebindings")
+_ROLES = ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
 _ELECTED = frozenset({"karmada-controller-manager", "karmada-descheduler", "karmada-scheduler"})
 _RULES: dict[str, tuple[JSONObject, ...]] = {
-    "karmada-aggregated-apiserver": (_rule("", ["secrets"], ["get"]),),
+    "karmada-aggregated-apiserver": (
+        _rule("", ["secrets"], ["get"]),
+        # It decides from the control plane's own roles who may do what with clusters.
+        _rule("rbac.authorization.k8s.io", _ROLES, READ),
+    ),
     "karmada-controller-manager": (
         _rule("*", ["*"], (*READ, *UPDATE)),
         _rule("work.karmada.io", [*_BINDINGS, "works"], ("create", "delete", "deletecollection")),
@@ -77,7 +82,7 @@ _RULES: dict[str, tuple[JSONObject, ...]] = {
         _rule("multicluster.x-k8s.io", ["serviceexports", "serviceimports"], ("create", "delete")),
         _rule(
             "rbac.authorization.k8s.io",
-            ["clusterrolebindings", "clusterroles", "rolebindings", "roles"],
+            _ROLES,
             ("create", "delete"),
         ),
         *_REVIEWS,

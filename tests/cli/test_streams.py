@@ -1,0 +1,166 @@
+"""Logs, exec and attach through the proxy; terminal behaviour in a pseudo-terminal."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import pytest
+from tests.cli.samples import SHOP, apply
+from tests.cli.world import World
+
+PROGRAM = [sys.executable, "-c", "import sys; from karmada.cli.entry import karmadactl; sys.exit(karmadactl())"]
+
+
+@pytest.fixture(scope="module")
+def shop(federation: World) -> str:
+    namespace = federation.namespace()
+    apply(federation, SHOP, namespace)
+    return namespace
+
+
+@pytest.fixture(scope="module")
+def pod(federation: World, shop: str) -> str:
+    return federation.run("get", "pods", "-n", shop, "-s", "members", "-C", "member1", "--no-headers").out.split()[0]
+
+
+def test_logs_of_a_pod_and_of_a_workload(federation: World, shop: str, pod: str) -> None:
+    one = federation.run("logs", pod, "-n", shop, "-C", "member1")
+    assert one.code == 0
+    assert pod in one.out
+    assert federation.run("logs", "deployment/shop", "-n", shop, "-C", "member1").out
+    prefixed = federation.run("logs", "deployment/shop", "-n", shop, "-C", "member1", "--all-pods").out
+    assert all(line.startswith("[pod/shop-") for line in prefixed.splitlines())
+
+
+def test_lines_of_all_clusters_tell_where_they_are_from(federation: World, shop: str) -> None:
+    outcome = federation.run("logs", "-l", "app=shop", "--all-clusters", "-n", shop)
+    assert outcome.code == 0, outcome.err
+    clusters = [line[1:].partition("/")[0] for line in outcome.out.splitlines()]
+    assert clusters == ["member1", "member1", "member2"]
+
+
+def test_exec_ends_with_the_exit_status_of_the_command(federation: World, shop: str, pod: str) -> None:
+    base = ("-n", shop, "--cluster=member1")
+    assert federation.run("exec", pod, *base, "--", "echo", "hello") == (0, "hello\n", "")
+    failed = federation.run("exec", "deployment/shop", *base, "--", "sh", "-c", "exit 3")
+    assert failed == (3, "", "command terminated with exit code 3\n")
+    assert federation.run("exec", "-i", pod, *base, "--", "cat", stdin="through\n").out == "through\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["logs"], "POD or TYPE/NAME is a required argument"),
+        (["logs", "x"], "must specify a cluster: add --cluster=NAME"),
+        (["logs", "x", "-C", "nosuch"], "cluster nosuch does not exist (there are: member1, member2, member3)"),
+        (["logs", "x", "-C", "member1"], 'error from server (NotFound): pods "x" not found in namespace "default"'),
+        (["logs", "x", "-C", "member1", "--all-clusters"], "exclude each other"),
+        (["exec", "x", "--cluster=member1"], "you must specify at least one command for the container"),
+        (["exec", "--cluster=member1", "--", "ls"], "pod or type/name must be specified"),
+        (["exec", "x", "-C", "member1", "--", "ls"], "unknown shorthand flag: 'C' in -C"),
+        (["attach", "--cluster=member1"], "at least 1 argument is required for attach"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(federation: World, words: list[str], message: str) -> None:
+    outcome = federation.run(*words)
+    assert outcome.code == 1
+    assert message in outcome.err
+
+
+def test_an_unknown_container_is_refused_with_those_there_are(federation: World, shop: str, pod: str) -> None:
+    outcome = federation.run("exec", pod, "-n", shop, "--cluster=member1", "-c", "x", "--", "ls")
+    assert outcome.err == f"error: container x not found in pod {pod} (there are: main)\n"
+
+
+class Terminal:
+    """The program in a pseudo-terminal."""
+
+    def __init__(self, federation: World, words: Sequence[str]) -> None:
+        self._screen, inside = pty.openpty()
+        environment = os.environ | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"}
+        environment.pop("NO_COLOR", None)
+        self._process = subprocess.Popen(
+            [*PROGRAM, *words], stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
+        )
+        os.close(inside)
+        self.text = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._screen, text.encode())
+
+    def until(self, wanted: str, seconds: float = 30.0) -> None:
+        """Read the screen until a text is on it."""
+        end = time.monotonic() + seconds
+        while wanted not in self.text:
+            assert time.monotonic() < end, f"{wanted!r} did not appear in {self.text!r}"
+            if not self._read():
+                break
+        assert wanted in self.text
+
+    def _read(self) -> bool:
+        if not select.select([self._screen], [], [], 0.2)[0]:
+            return self._process.poll() is None
+        try:
+            data = os.read(self._screen, 65536)
+        except OSError:
+            return False
+        self.text += data.decode("utf-8", "replace")
+        return bool(data)
+
+    def interrupt(self) -> None:
+        self._process.send_signal(2)
+
+    def end(self) -> int:
+        try:
+            code = self._process.wait(30)
+        finally:
+            self._process.kill()
+        while self._read() and select.select([self._screen], [], [], 0.1)[0]:
+            continue
+        os.close(self._screen)
+        return code
+
+
+def test_colours_only_on_a_terminal(federation: World, shop: str) -> None:
+    terminal = Terminal(federation, ["why", "deployment/shop", "-n", shop])
+    terminal.until("Nothing is broken.")
+    assert terminal.end() == 0
+    assert "\033[32m✓\033[0m" in terminal.text
+    assert "\033[" not in federation.run("why", "deployment/shop", "-n", shop).out
+
+
+def test_a_shell_in_a_container_is_interactive(federation: World, shop: str, pod: str) -> None:
+    terminal = Terminal(federation, ["exec", "-it", pod, "-n", shop, "--cluster=member1", "--", "sh"])
+    terminal.until("# ")
+    terminal.type("echo in''side\r")
+    terminal.until("inside")
+    terminal.type("exit\r")
+    assert terminal.end() == 0
+
+
+def test_watching_shows_changes_until_it_is_interrupted(federation: World, shop: str) -> None:
+    terminal = Terminal(federation, ["get", "configmaps", "-n", shop, "-w", "--output-watch-events"])
+    federation.run("create", "cm", "first", "-n", shop)
+    terminal.until("first")
+    federation.run("create", "cm", "second", "-n", shop)
+    terminal.until("second")
+    federation.run("delete", "cm", "second", "-n", shop)
+    terminal.until("DELETED")
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.text
+
+
+def test_waits_show_progress_on_a_terminal(federation: World, shop: str) -> None:
+    federation.run("create", "cm", "held", "-n", shop)
+    held = '{"metadata":{"finalizers":["example.org/hold"]}}'
+    federation.run("patch", "cm", "held", "-n", shop, "--type=merge", "-p", held)
+    terminal = Terminal(federation, ["delete", "cm", "held", "-n", shop])
+    terminal.until("waiting until configmap/held is gone (")
+    free = '{"metadata":{"finalizers":null}}'
+    federation.run("patch", "cm", "held", "-n", shop, "--type=merge", "-p", free)
+    assert terminal.end() == 0
