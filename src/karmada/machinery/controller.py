@@ -111,9 +111,16 @@ class Controller(Generic[K]):
         """Wait for the informers the function reads, then work until cancelled."""
         for informer in self._needs:
             await informer.synced()
-        async with asyncio.TaskGroup() as group:
-            for number in range(self.workers):
-                group.create_task(self._work(), name=f"{self.name} worker {number}")
+        loop = asyncio.get_running_loop()
+        names = [f"{self.name} worker {number}" for number in range(self.workers)]
+        # Not a TaskGroup: it cancels in the order of a set, which no seed decides.
+        workers = [loop.create_task(self._work(), name=name) for name in names]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self) -> None:
         queue = self.queue
