@@ -19,10 +19,9 @@ SEEDS = 6
 
 
 async def controllers(around: Surroundings) -> None:
-    # One worker for each controller: in which order several are cancelled by a crash is not for a seed to decide.
     async with Supervisor(around.clock, around.random) as supervisor:
         workloads = Workloads(
-            around.client, supervisor, Behaviour(ready_seconds=2), clock=around.clock, random=around.random
+            around.client, supervisor, Behaviour(ready_seconds=2), clock=around.clock, random=around.random, workers=2
         )
         start(workloads)
         await supervisor.wait()
