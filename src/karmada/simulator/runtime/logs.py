@@ -7,7 +7,7 @@ part of it can be told at any time, and following it costs one timer.
 from collections.abc import AsyncIterator, Iterator
 from math import inf
 
-from karmada.apiserver.failures import bad_request
+from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.http.backends import LogRequest
 from karmada.apiserver.store import ObjectStore
 from karmada.machinery.clock import Clock, parse_rfc3339, rfc3339_micro
@@ -51,7 +51,7 @@ class Logs:
             try:
                 pod = find(self._store, request.namespace, request.pod)
                 _, ended = self._span(pod, request)
-            except Exception:
+            except Failure:
                 return
             for at, text in said(pod, container, began, self._clock.now()):
                 if at > reached:
