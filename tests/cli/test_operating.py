@@ -1,0 +1,219 @@
+"""Commands about clusters and the control plane itself."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from tests.cli.samples import SHOP, apply
+from tests.cli.world import World
+
+from karmada.apiserver.auth.kubeconfig import write_kubeconfig
+from karmada.simulator.member import Member
+from karmada.simulator.spec import MemberSpec
+
+WIDGET = """
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterCustomization
+metadata: {name: widget}
+spec:
+  target: {apiVersion: demo.example.io/v1, kind: Widget}
+  customizations:
+    replicaResource: {luaScript: "function GetReplicas(o) return o.spec.size, nil end"}
+    healthInterpretation: {luaScript: "function InterpretHealth(o) return o.status.ready == o.spec.size end"}
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(federation: World) -> str:
+    namespace = federation.namespace()
+    apply(federation, SHOP, namespace)
+    return namespace
+
+
+@pytest.fixture
+def newcomer(federation: World, tmp_path: Path) -> Iterator[Path]:
+    """The kubeconfig of a cluster that is no member yet."""
+    stack = AsyncExitStack()
+
+    async def start() -> dict[str, object]:
+        member = await stack.enter_async_context(Member(MemberSpec("newcomer")))
+        await member.listen()
+        return member.kubeconfig
+
+    path = tmp_path / "newcomer.config"
+    write_kubeconfig(path, federation.call(start()))
+    yield path
+    federation.call(stack.aclose())
+
+
+def test_a_cluster_joins_and_leaves(federation: World, newcomer: Path) -> None:
+    told = federation.run("join", "newcomer", "--cluster-kubeconfig", str(newcomer), "--cluster-region", "west")
+    assert told == (0, "cluster(newcomer) is joined successfully\n", "")
+    region = federation.run("get", "cluster", "newcomer", "-o", "jsonpath={.spec.region}").out
+    assert region == "west"
+    again = federation.run("join", "other", "--cluster-kubeconfig", str(newcomer))
+    assert again.code == 1
+    assert "has been registered" in again.err
+    left = federation.run("unjoin", "newcomer", "--cluster-kubeconfig", str(newcomer))
+    assert left.code == 0, left.err
+    assert federation.run("get", "cluster", "newcomer").code == 1
+
+
+def test_unregister_refuses_push_clusters(federation: World) -> None:
+    words = ("unregister", "member1", "--cluster-kubeconfig", federation.member_config("member1"))
+    outcome = federation.run(*words, "--karmada-config", str(federation.kubeconfig))
+    assert outcome.code == 1
+    assert "please use command `unjoin`" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "the endpoint of the control plane is required"),
+        (["127.0.0.1:1"], "token is required"),
+        (["127.0.0.1:1", "--token=abcdef.0123456789abcdef"], "need to verify CACertHashes"),
+    ],
+)
+def test_register_says_what_is_missing(federation: World, words: list[str], message: str) -> None:
+    outcome = federation.run("register", *words, "--kubeconfig", federation.member_config("member1"))
+    assert outcome.code == 1
+    assert message in outcome.err
+
+
+def test_tokens_are_made_listed_and_forgotten(federation: World) -> None:
+    token = federation.run("token", "create", "--ttl", "1h", "--description", "for a test").out.strip()
+    assert re.fullmatch(r"[a-z0-9]{6}\.[a-z0-9]{16}", token)
+    row = next(line for line in federation.run("token", "list").out.splitlines() if line.startswith(token))
+    assert "for a test" in row
+    assert federation.run("token", "delete", token).out == f'bootstrap token "{token[:6]}" deleted\n'
+    assert token not in federation.run("token", "list").out
+
+
+def test_a_healthy_control_plane_passes_its_check(federation: World) -> None:
+    told = json.loads(federation.run("check", "-o", "json").out)
+    states = {finding["what"]: finding["state"] for finding in told["findings"]}
+    assert states["control plane"] == states["cluster member1"] == states["proxy to member1"] == "ok"
+    assert states["clock of member1"] == states["deletions"] == "ok"
+
+
+def test_a_cluster_that_is_down_is_found_with_a_remedy(federation: World) -> None:
+    member = federation.fleet["member3"]
+    federation.call(member.change_faults(down=True))
+    try:
+        outcome = federation.run("check")
+    finally:
+        federation.call(member.change_faults(down=False))
+    assert outcome.code == 1
+    assert "✗ proxy to member3" in outcome.out
+    assert "→ Check network and credentials" in outcome.out
+
+
+def test_an_unreachable_control_plane_is_one_clear_line(federation: World, tmp_path: Path) -> None:
+    text = re.sub(r"https://127.0.0.1:\d+", "https://127.0.0.1:1", federation.kubeconfig.read_text())
+    config = tmp_path / "config"
+    config.write_text(text)
+    outcome = federation.run("get", "pods", "--kubeconfig", str(config))
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+    assert "127.0.0.1:1" in outcome.err
+    assert "✗ control plane" in federation.run("check", "--kubeconfig", str(config)).out
+
+
+def test_a_rollout_is_followed_in_all_clusters(federation: World, shop: str) -> None:
+    patch = '{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx:1.26"}]}}}}'
+    federation.run("patch", "deployment", "shop", "-n", shop, "-p", patch)
+    outcome = federation.run("rollout", "status", "deployment/shop", "-n", shop, "--timeout", "60s")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.endswith('deployment "shop" successfully rolled out in 2 clusters\n')
+    history = [
+        line.split() for line in federation.run("rollout", "history", "deployment/shop", "-n", shop).out.splitlines()
+    ]
+    assert [(row[0], row[3]) for row in history[1:] if row[0] == "member1"] == [
+        ("member1", "nginx:1.25"),
+        ("member1", "nginx:1.26"),
+    ]
+
+
+def test_top_adds_up_over_members(federation: World, shop: str) -> None:
+    rows = [line.split() for line in federation.run("top", "pods", "-n", shop).out.splitlines()]
+    assert rows[0] == ["NAME", "CLUSTER", "CPU(cores)", "MEMORY(bytes)"]
+    assert [row[1] for row in rows[1:]] == ["member1", "member1", "member2"]
+    nodes = federation.run("top", "node", "-C", "member2").out.splitlines()
+    assert nodes[0].split() == ["NAME", "CLUSTER", "CPU(cores)", "CPU%", "MEMORY(bytes)", "MEMORY%"]
+    assert len(nodes) == 2
+
+
+def test_explaining_a_field(federation: World) -> None:
+    told = federation.run("explain", "pp.spec.placement.clusterAffinity").out
+    assert "GROUP:      policy.karmada.io\nKIND:       PropagationPolicy\nVERSION:    v1alpha1\n" in told
+    assert "clusterNames\t<[]string>" in told
+    typo = federation.run("explain", "pp.spec.placment")
+    assert typo.err == 'error: field "placment" does not exist (did you mean placement?)\n'
+
+
+def test_interpreting_needs_no_control_plane(federation: World, tmp_path: Path) -> None:
+    customization, widget = tmp_path / "ric.yaml", tmp_path / "widget.yaml"
+    customization.write_text(WIDGET)
+    widget.write_text(
+        "{apiVersion: demo.example.io/v1, kind: Widget, metadata: {name: w}, spec: {size: 2}, status: {ready: 2}}"
+    )
+    words = ("interpret", "-f", str(customization))
+    assert "InterpretHealth:                PASS" in federation.run(*words, "--check", config=False).out
+    asked = (*words, "--observed-file", str(widget), "--operation", "interpretHealth")
+    assert federation.run(*asked, config=False).out == "---\n# [1/1] healthy:\ntrue\n"
+
+
+def test_init_on_a_host_without_nodes_shows_the_plan(federation: World) -> None:
+    outcome = federation.run("init", "--kubeconfig", str(federation.kubeconfig))
+    assert outcome.code == 0, outcome.err
+    first, *steps = outcome.out.splitlines()
+    assert first.startswith("the host cluster has no nodes")
+    assert "  create statefulset.apps/karmada-apiserver in karmada-system" in steps
+
+
+def test_a_control_plane_is_installed_and_removed(federation: World, tmp_path: Path) -> None:
+    host = ("--kubeconfig", federation.member_config("member3"), "-n", "karmada-host")
+    data = ("--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki"))
+    outcome = federation.run("init", *host, *data)
+    assert outcome.code == 0, outcome.err
+    assert "Karmada is installed" in outcome.out
+    assert (tmp_path / "karmada-apiserver.config").stat().st_mode & 0o777 == 0o600
+    assert federation.run("addons", "enable", "karmada-search", *host).code == 0
+    assert "karmada-search                enabled" in federation.run("addons", "list", *host).out
+    assert federation.run("addons", "disable", "karmada-search", "-f", *host).code == 0
+    assert federation.run("deinit", *host, stdin="n\n").code == 1
+    assert federation.run("deinit", "-f", *host).out.endswith("remove karmada successfully\n")
+    assert federation.run("deinit", "-f", *host).err == "error: there is no control plane in namespace karmada-host\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nosuch"], 'error: unknown command "nosuch" for "karmadactl"\n'),
+        (["gte"], "Did you mean this?\n\tget\n"),
+        (["token", "creat"], "Did you mean this?\n\tcreate\n"),
+        (["join"], "error: cluster name is required\n"),
+        (["cordon"], "error: cluster name is required\n"),
+        (["taint", "nodes", "x", "a=b:NoSchedule"], 'invalid resource type "nodes"'),
+        (["taint", "clusters", "member1"], "at least one taint update is required"),
+        (["taint", "clusters", "member1", "a=b:NoSchedule", "a:NoSchedule-"], "cannot add and remove the same taint"),
+        (["addons", "enable", "nosuch"], "[nosuch] addon not be found"),
+        (["completion"], "shell not specified"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(federation: World, words: list[str], message: str) -> None:
+    outcome = federation.run(*words)
+    assert outcome.code == 1
+    assert message in outcome.err
+
+
+def test_flags_may_come_before_the_command(federation: World) -> None:
+    outcome = federation.run("--kubeconfig", str(federation.kubeconfig), "get", "clusters", "-o", "name", config=False)
+    assert outcome.out.splitlines()[0] == "cluster.cluster.karmada.io/member1"
+
+
+def test_debug_shows_where_a_failure_came_from(federation: World) -> None:
+    assert "Traceback" in federation.run("get", "nosuch", "--debug").err
