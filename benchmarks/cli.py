@@ -1,0 +1,95 @@
+"""Start-up of the command line: what a person waits for before the first line appears.
+
+Each figure is the median of several runs of a fresh process. When the reference's `karmadactl` is on PATH (named by
+REFERENCE_KARMADACTL), the same commands are timed with it, for comparison.
+"""
+
+import asyncio
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.result import Result
+
+RUNS = 15
+PROGRAM = [sys.executable, "-c", "import sys; from karmada.cli.entry import karmadactl; sys.exit(karmadactl())"]
+NOTHING = [sys.executable, "-c", "pass"]
+
+
+def run() -> list[Result]:
+    """All figures."""
+    with _control_plane() as kubeconfig:
+        environment = os.environ | {"KUBECONFIG": str(kubeconfig)}
+
+        def timed(program: list[str], *words: str) -> float:
+            return _median(lambda: subprocess.run([*program, *words], env=environment, check=True, capture_output=True))
+
+        results = [
+            Result("cli: python itself", timed(NOTHING), "ms"),
+            Result("cli: --help", timed(PROGRAM, "--help"), "ms", 120),
+            Result("cli: version", timed(PROGRAM, "version"), "ms", 120),
+            Result("cli: get --help", timed(PROGRAM, "get", "--help"), "ms", 120),
+            Result("cli: get clusters", timed(PROGRAM, "get", "clusters"), "ms", 250),
+        ]
+        reference = shutil.which(os.environ.get("REFERENCE_KARMADACTL", ""))
+        if reference:
+            for words in (["--help"], ["version"], ["get", "clusters"]):
+                name = f"cli: reference {' '.join(words)}"
+                results.append(Result(name, timed([reference], *words), "ms"))
+        return results
+
+
+def _median(once: Callable[[], object]) -> float:
+    once()
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        once()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1000
+
+
+@contextmanager
+def _control_plane() -> Iterator[Path]:
+    """A control plane that listens, in a thread; its kubeconfig."""
+    from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+    from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    plane = ControlPlane(ControlPlaneOptions())
+
+    async def start() -> str:
+        await plane.__aenter__()
+        return await plane.listen()
+
+    async def stop() -> None:
+        await plane.__aexit__(None, None, None)
+
+    address = asyncio.run_coroutine_threadsafe(start(), loop).result()
+    authority = plane.server.identity.authority
+    certificate, key = authority.issue_client("system:admin", ("system:masters",))
+    with tempfile.TemporaryDirectory(prefix="karmada-bench-") as folder:
+        path = Path(folder) / "config"
+        write_kubeconfig(path, kubeconfig(address, authority.certificate_pem, certificate=certificate, key=key))
+        try:
+            yield path
+        finally:
+            asyncio.run_coroutine_threadsafe(stop(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+
+if __name__ == "__main__":
+    for result in run():
+        print(result)
