@@ -1,7 +1,8 @@
 """The garbage collector: dependents go when their last owner is gone, on the store's index of owners.
 
 Nothing is polled: the deletion of an owner, a dependent that names an absent owner, and an object marked with one of
-the two propagation finalizers are events. Owners are judged by uid from memory, so an answer is never stale.
+the two propagation finalizers are events. Owners are judged by uid from memory, so an answer is never stale. Those that
+another server keeps, behind an APIService, cannot be judged: what they own stays.
 """
 
 from typing import NamedTuple
@@ -120,7 +121,9 @@ class GarbageCollector:
         gone: list[str] = []
         for reference in metadata["ownerReferences"]:
             found = self._store.by_uid(reference["uid"])
-            if found is None or not _is_at(found, reference, key.namespace):
+            if found is None and self._is_elsewhere(reference):
+                solid.append(reference["uid"])
+            elif found is None or not _is_at(found, reference, key.namespace):
                 gone.append(reference["uid"])
             elif _DELETED_MARK in found[1].body and _FOREGROUND_MARK in found[1].body:
                 waiting.append(reference["uid"])
@@ -140,6 +143,12 @@ class GarbageCollector:
         else:
             policy = "Background"
         await self._writer.delete(key.kind, key.namespace, key.name, key.uid, policy)
+
+    def _is_elsewhere(self, reference: JSONObject) -> bool:
+        """Whether another server is asked for objects of this group."""
+        group, _, version = reference["apiVersion"].rpartition("/")
+        service = self._store.get(("apiregistration.k8s.io", "apiservices"), "", f"{version}.{group}")
+        return service is not None and bool(orjson.loads(service.body)["spec"].get("service"))
 
     async def _drop_owners(self, key: Key, uids: set[str]) -> None:
         def edit(obj: JSONObject) -> None:
