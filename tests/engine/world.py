@@ -1,6 +1,7 @@
 """A control plane as in production, on loopback: API servers behind HTTPS here, every component its own process."""
 
 import asyncio
+import base64
 import re
 import signal
 import sys
@@ -12,19 +13,23 @@ from typing import Any
 
 from karmada.aggregated.api import ClusterApi
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.auth.pki import server_names
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
-from karmada.cli.deploy.rights import rights, user_of
+from karmada.cli.deploy.control_plane import control_plane
+from karmada.cli.deploy.rights import user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import NotFound, Unavailable
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import installation
 from karmada.membership.join import join
 from karmada.membership.registration import Description
 from karmada.standalone.admission import KarmadaAdmission
+from karmada.webhook.configurations import by_url, configurations
 from karmada.webhook.lookup import ClientLookup
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
@@ -35,6 +40,8 @@ LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 QUICK = ("--cluster-status-update-frequency=1s", "--cluster-success-threshold=0s", "--cluster-failure-threshold=0s")
+OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+"""Kinds of the control plane's objects that tell its API server of other servers."""
 SHORT_LEASE = (
     "--leader-elect-lease-duration=2s",
     "--leader-elect-renew-deadline=1500ms",
@@ -54,14 +61,19 @@ class Program:
         """What it logged."""
         return self._log.read_text()
 
-    async def page(self, path: str) -> str:
-        """A page of its side door."""
+    async def says(self, pattern: str) -> str:
+        """The first group of a pattern, once it is in the log."""
 
-        async def port() -> str | None:
-            found = re.search(r"http://127\.0\.0\.1:(\d+)", self.said)
+        async def look() -> str | None:
+            found = re.search(pattern, self.said)
             return found[1] if found else None
 
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(await eventually(port)))
+        return str(await eventually(look))
+
+    async def page(self, path: str) -> str:
+        """A page of its side door."""
+        port = int(await self.says(r"http://127\.0\.0\.1:(\d+)"))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         status, _, body = (await reader.read()).decode().partition("\r\n")
         writer.close()
@@ -84,16 +96,25 @@ class Program:
 
 
 class Engine:
-    """The API servers, and a way to start programs on them."""
+    """The API servers, and a way to start programs on them.
 
-    def __init__(self, folder: Path) -> None:
+    The control plane's own serves clusters and admits Karmada's objects by itself; `stock` makes it one that knows
+    nothing of Karmada, with those two jobs done by processes as in production.
+    """
+
+    def __init__(self, folder: Path, *, stock: bool = False) -> None:
         self._folder = folder
         self._stack = AsyncExitStack()
         self._started = 0
+        self._stock = stock
         lookup = ClientLookup()
         clusters = ClusterApi()
         self.server = ApiServer(
-            ApiServerOptions(admission=[*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)], apis=[clusters.local])
+            ApiServerOptions(folder=folder / "keys")
+            if stock
+            else ApiServerOptions(
+                admission=[*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)], apis=[clusters.local]
+            )
         )
         self.hub = lookup.client = Client(self.server.direct(ADMIN))
         clusters.connect(self.hub)
@@ -102,17 +123,58 @@ class Engine:
         self._endpoint = ""
 
     async def __aenter__(self) -> "Engine":
+        (self._folder / "keys").mkdir()
         await self._stack.enter_async_context(self.server)
-        for definition in definitions():
-            await self.hub.resource(CRDS).create(definition)
-        for name in ("karmada-system", "karmada-cluster"):
-            await self.hub.resource(NAMESPACES).create(namespace(name))
+        authority = self.server.identity.authority
+        bundle = base64.b64encode(authority.certificate_pem).decode()
+        objects = control_plane(bundle)
+        await self._create([obj for obj in objects if obj["kind"] not in OUTSIDE])
         await installation.install(self.hub)
-        for right in rights():
-            served = await self.hub.mapper.of_kind(right["apiVersion"], right["kind"])
-            await self.hub.resource(served.type).create(right)
         self._endpoint = f"https://127.0.0.1:{await self.server.listen()}"
+        if self._stock:
+            certificate, key = authority.issue_client("system:admin", ["system:masters"])
+            identity = Identity(Material(certificate), Material(key))
+            target = Target(self._endpoint, Material(authority.certificate_pem), identity=identity)
+            self.hub = Client(HttpTransport(target))
+            self._stack.push_async_callback(self.hub.close)
+            await self._start_servers([obj for obj in objects if obj["kind"] in OUTSIDE], bundle)
         return self
+
+    async def _start_servers(self, objects: list[dict[str, Any]], bundle: str) -> None:
+        """Start those whom the API server asks, and tell it where they are on this machine."""
+        pki = self._folder / "pki"
+        pki.mkdir()
+        hosts = ["karmada-aggregated-apiserver.karmada-system.svc", "127.0.0.1"]
+        certificate, key = self.server.identity.authority.issue_server(hosts[0], server_names(hosts))
+        (pki / "tls.crt").write_bytes(certificate)
+        (pki / "tls.key").write_bytes(key)
+        keys = (f"--tls-cert-file={pki}/tls.crt", f"--tls-private-key-file={pki}/tls.key")
+        local = ("--bind-address=127.0.0.1", "--secure-port=0")
+        aggregated = await self.start("aggregated_apiserver", "--storage=memory:", *keys, *local)
+        webhook = await self.start("webhook", f"--cert-dir={pki}", *local)
+        port = int(await aggregated.says(r"serving on port (\d+)"))
+        for obj in objects:
+            if obj["kind"] == "Service":
+                obj["spec"]["externalName"] = "127.0.0.1"
+            elif obj["kind"] == "APIService":
+                obj["spec"]["service"]["port"] = port
+        objects = [obj for obj in objects if not obj["kind"].endswith("WebhookConfiguration")]
+        address = await webhook.says(r"webhooks at (https://\S+)")
+        await self._create([*objects, *configurations(by_url(address, bundle))])
+
+        async def serves_clusters() -> bool:
+            try:
+                await self.hub.resource(CLUSTERS).list()
+            except (NotFound, Unavailable):
+                return False
+            return True
+
+        await eventually(serves_clusters)
+
+    async def _create(self, objects: list[dict[str, Any]]) -> None:
+        for obj in objects:
+            served = await self.hub.mapper.of_kind(obj["apiVersion"], obj["kind"])
+            await self.hub.resource(served.type).create(obj)
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
