@@ -53,7 +53,7 @@ def test_a_port_in_use_is_named_with_a_remedy(tmp_path: Path) -> None:
     assert outcome.returncode == 1
     assert f"cannot serve on 127.0.0.1:{port}" in outcome.stderr
     assert "--port" in outcome.stderr
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [])
 
 
 def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_pull_member_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     outcome = karmada("up", "--data", str(tmp_path), "--members", "1", "--memory", "--pull", "member9")
     assert outcome.returncode == 1
     assert "--pull member9: there is no such member; there are member1" in outcome.stderr
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [])
 
 
 def test_killed_in_the_middle_of_its_start_it_starts_again(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_killed_in_the_middle_of_its_start_it_starts_again(tmp_path: Path) -> No
         assert karmada("up", "--detach", *data).returncode == 0
     finally:
         karmada("down", "--data", str(tmp_path))
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [])
 
 
 def test_stopped_while_it_starts_it_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_stopped_while_it_starts_it_leaves_nothing_behind(tmp_path: Path) -> Non
     wait_until((tmp_path / "logs" / "members.log").exists)
     assert karmada("down", "--data", str(tmp_path)).stdout == "stopped\n"
     assert supervisor.wait(30) == 0
-    assert processes_of(tmp_path) == []
+    wait_until(lambda: processes_of(tmp_path) == [])
 
 
 def test_a_backup_of_a_running_federation_becomes_the_same_federation(tmp_path: Path) -> None:
@@ -168,3 +168,20 @@ def test_a_child_that_is_killed_comes_back_on_the_same_port(tmp_path: Path) -> N
         assert (tmp_path / "control-plane" / "port").read_text() == before
     finally:
         karmada("down", "--data", str(tmp_path))
+
+
+def test_a_member_joins_by_an_agent_of_its_own(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    try:
+        assert karmada("up", "--detach", "--memory", "--members", "2", "--pull", "member2", *data).returncode == 0
+        found = subprocess.run(
+            ["kubectl", "--kubeconfig", tmp_path / "kubeconfig", "get", "clusters", "--no-headers"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        modes = {line.split()[0]: line.split()[2:4] for line in found.stdout.splitlines()}
+        assert modes == {"member1": ["Push", "True"], "member2": ["Pull", "True"]}
+    finally:
+        karmada("down", *data)
+    wait_until(lambda: processes_of(tmp_path) == [])

@@ -4,6 +4,7 @@ Its own API server is the member's (`--kubeconfig`, or the pod's account); the c
 kubeconfig`. Replicas elect a leader in the member.
 """
 
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -120,3 +121,7 @@ def options_of(flags: Namespace, member: Target) -> AgentOptions:
         Concurrency(works=flags.concurrent_work_syncs),
         flags.feature_gates,
     )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

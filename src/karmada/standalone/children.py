@@ -51,7 +51,8 @@ class Child:
         self._reports = reports
         self._arguments = list(arguments)
         self._log = log
-        self._restarted = restarted
+        self._on_restart = restarted
+        self._back = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._stopping = False
@@ -67,6 +68,10 @@ class Child:
         ready = await self._spawn(timeout)
         self._watcher = asyncio.create_task(self._watch(), name=f"watch {self.name}")
         return ready
+
+    async def restarted(self) -> None:
+        """Wait until it was restarted once more."""
+        await self._back.wait()
 
     async def stop(self) -> None:
         """Ask it to end, insist after a while, and wait until it is gone."""
@@ -133,7 +138,9 @@ class Child:
                 with contextlib.suppress(ChildFailed):
                     ready = await self._spawn(60.0)
                     self.restarts += 1
-                    self._restarted(ready)
+                    self._on_restart(ready)
+                    self._back.set()
+                    self._back = asyncio.Event()
                     break
 
 

@@ -46,7 +46,7 @@ class Federation:
 
     options: FederationOptions
     progress: Progress
-    _children: list[Child] = field(default_factory=list)
+    children: list[Child] = field(default_factory=list)
     _members: dict[str, Any] = field(default_factory=dict)
 
     async def start(self) -> None:
@@ -57,7 +57,7 @@ class Federation:
             "control plane", self._control_arguments(), layout.log("control-plane"), self._control_restarted
         )
         members = Child("members", self._member_arguments(), layout.log("members"))
-        self._children = [control, members]
+        self.children = [control, members]
         hub_ready, members_ready = await asyncio.gather(control.start(), members.start())
         described: dict[str, Any] = members_ready["members"]
         self._members = described
@@ -72,12 +72,14 @@ class Federation:
                 await self._start_agent(name, described[name])
             self.progress("waiting until they are ready")
             await self._wait_ready(hub, list(described))
+            for name in pulled:
+                await self._label(hub, name, described[name])
         finally:
             await hub.close()
 
     async def stop(self) -> None:
         """End both processes; the members last, so that the control plane does not see them fall."""
-        for child in self._children:
+        for child in self.children:
             await child.stop()
 
     def client(self, context: str) -> Client:
@@ -130,7 +132,7 @@ class Federation:
             layout.log(f"agent-{name}"),
             reports=False,
         )
-        self._children.insert(0, agent)
+        self.children.insert(0, agent)
         await agent.start()
 
     async def _join(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
@@ -146,6 +148,9 @@ class Federation:
             await join(member, hub, describe(name, target, zones=",".join(facts.get("zones") or ()), **said))
         finally:
             await member.close()
+        await self._label(hub, name, facts)
+
+    async def _label(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
         if facts.get("labels"):
             await hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": facts["labels"]}})
 

@@ -1,5 +1,6 @@
 """Explore many seeds: `python -m karmada.testing.soak [--seeds 5000] [--first 0] [--workers 2]`.
 
+`--scenario killing --seeds 20` kills the processes of real federations a hundred times.
 Prints every seed that breaks with its steps, exits 1 if there is one. `--seeds 1 --first N` replays seed N.
 """
 
@@ -14,8 +15,16 @@ from concurrent.futures import ProcessPoolExecutor
 from karmada.testing.scenarios import federation, leadership, mirror
 from karmada.testing.world import Broken, explore
 
+
+def _killing(seed: int) -> list[str]:
+    from karmada.testing.killing import scenario
+
+    return scenario(seed)
+
+
 SCENARIOS: dict[str, Callable[[int], list[str]]] = {
     "federation": lambda seed: explore(federation.scenario, seed, federation.SERVERS),
+    "killing": _killing,
     "leadership": lambda seed: explore(leadership.scenario(), seed),
     "mirror": lambda seed: explore(mirror.scenario(), seed),
 }
