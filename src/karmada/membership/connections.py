@@ -101,6 +101,7 @@ class PushMembers:
     async def forget(self, name: str) -> None:
         """The cluster left."""
         known = self._connections.pop(name, None)
+        self._locks.pop(name, None)
         if known is not None:
             await known[1].close()
 

@@ -19,7 +19,7 @@ from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
-from karmada.membership.certificate import YEAR, agent_kubeconfig, obtain_certificate
+from karmada.membership.certificate import YEAR, Issued, agent_kubeconfig, obtain_certificate
 from karmada.membership.cluster_info import discover
 from karmada.membership.credentials import ensure
 from karmada.membership.refusal import Refused, Unfinished
@@ -98,20 +98,7 @@ async def register(member: Client, asked: Registration, say: Say, *, clock: Cloc
     check(asked)
     await preflight(member, asked, say)
     say("[karmada-agent-start] Waiting to perform the TLS Bootstrap")
-    try:
-        token = parse(asked.token)
-    except Refused as error:
-        raise Refused(f"{_DOUBT}{error}") from None
-    pins = () if asked.skip_verification else asked.pins
-    target = await discover(asked.endpoint, token, pins, patience=asked.discovery_seconds, clock=clock)
-    bootstrap = Client(HttpTransport(target._replace(identity=Identity(token=Material(str(token).encode())))))
-    try:
-        name = f"{asked.cluster}-{_suffix()}"
-        issued = await obtain_certificate(
-            bootstrap, asked.cluster, name, seconds=asked.certificate_seconds, clock=clock
-        )
-    finally:
-        await bootstrap.close()
+    target, issued = await _bootstrap(asked, clock)
     agent = Client(HttpTransport(_as_agent(target, issued.certificate, issued.key)))
     try:
         say("[karmada-agent-start] Waiting to check cluster exists")
@@ -131,6 +118,32 @@ async def register(member: Client, asked: Registration, say: Say, *, clock: Cloc
         await agent.close()
     say("")
     say(f"cluster({asked.cluster}) is joined successfully")
+
+
+async def agent_access(asked: Registration, *, clock: Clock = REAL) -> bytes:
+    """The kubeconfig of a cluster's agent, for those who run the agent by other means than a Deployment."""
+    check(asked)
+    target, issued = await _bootstrap(asked, clock)
+    return agent_kubeconfig(asked.cluster, target.server, target.authority.data, issued)
+
+
+async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued]:
+    """Where the control plane is, and a certificate from it."""
+    try:
+        token = parse(asked.token)
+    except Refused as error:
+        raise Refused(f"{_DOUBT}{error}") from None
+    pins = () if asked.skip_verification else asked.pins
+    target = await discover(asked.endpoint, token, pins, patience=asked.discovery_seconds, clock=clock)
+    bootstrap = Client(HttpTransport(target._replace(identity=Identity(token=Material(str(token).encode())))))
+    try:
+        name = f"{asked.cluster}-{_suffix()}"
+        issued = await obtain_certificate(
+            bootstrap, asked.cluster, name, seconds=asked.certificate_seconds, clock=clock
+        )
+    finally:
+        await bootstrap.close()
+    return target, issued
 
 
 async def remove_agent(member: Client, space: str) -> None:
@@ -181,7 +194,7 @@ async def _wait(member: Client, agent: Client, asked: Registration, clock: Clock
             pass
         if clock.monotonic() > until:
             what = "its cluster did not appear in the control plane" if running else "its pod did not become ready"
-            raise Unfinished(f"karmada-agent was installed, but {what} within {asked.wait:g} s: see the agent's log")
+            raise Unfinished(f"karmada-agent was installed, but {what} within {asked.wait:g} s; it was removed again")
         await clock.sleep(PAUSE)
 
 

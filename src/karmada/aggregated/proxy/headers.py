@@ -52,7 +52,11 @@ def impersonation(user: UserInfo) -> list[str]:
 def answered(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The headers of the member's answer that go to the client."""
     left_out = _HOP_BY_HOP | {"content-type", "date"}
-    return {name: value for name, value in headers if name not in left_out}
+    kept: dict[str, str] = {}
+    for name, value in headers:
+        if name not in left_out:
+            kept[name] = f"{kept[name]}, {value}" if name in kept else value
+    return kept
 
 
 def _line(text: str) -> str:
