@@ -206,16 +206,18 @@ class DependenciesDistributor:
 
 
 def _concerned(change: Change[ResourceBinding]) -> list[BindingKey]:
+    """A binding with dependencies that moves, or one that has not let go of them yet, perhaps for a crash ago."""
     if change.new is None:
         return []
     binding = change.new.value
+    holds = finalizers.BINDING_DEPENDENCIES in binding.metadata.finalizers
     if change.old is None:
-        concerned = binding.spec.propagate_deps and bool(binding.spec.clusters)
+        concerned = holds or (binding.spec.propagate_deps and bool(binding.spec.clusters))
     else:
         before, after = change.old.value, binding
         moved = before.metadata.generation != after.metadata.generation
         leaving = before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
-        concerned = (moved or leaving) and (before.spec.propagate_deps or after.spec.propagate_deps)
+        concerned = (moved or leaving) and (holds or before.spec.propagate_deps or after.spec.propagate_deps)
     return [BindingKey(*change.key)] if concerned else []
 
 

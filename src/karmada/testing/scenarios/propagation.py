@@ -5,9 +5,9 @@
 - *Members* have lives of their own: people there scale and delete copies, and member2 has a ConfigMap of its own under
   the very name of the dependency.
 
-Rules, after every committed change: a copy goes only when nothing wants it there any more; what a member owns is never
-touched; a template's spec is the user's alone. Then: a member that cannot be reached delays no other. In the end every
-member holds what templates and policy say, and nothing else that we manage.
+Rules, after every committed change: a Work goes only when its binding lets go of the cluster, a copy only when its Work
+goes; what a member owns is never touched; a template's spec is the user's alone. Then: a member that cannot be reached
+delays no other. In the end every member holds what templates and policy say, and nothing else that we manage.
 """
 
 import contextlib
@@ -38,7 +38,12 @@ OWNER = "member2"
 ACTIONS = 16
 REACTION = 45.0
 """Virtual seconds in which a change reaches members that can be reached; a worker may wait for another's deadline."""
-COPY_GOES, OWNED_STAYS = "a copy goes only when nothing wants it there", "what a member owns is never touched"
+SETTLING = 200.0
+"""Virtual seconds in which everything has to come right: clusters count as ready again, pauses between retries end."""
+LAG = 40.0
+"""Virtual seconds for which a cache may show what was: a partition, and the time to get over it."""
+WORK_GOES, COPY_GOES = "a Work goes only when its binding lets go of the cluster", "a copy goes only when its Work goes"
+OWNED_STAYS = "what a member owns is never touched"
 SPEC_IS_THE_USERS = "a template's spec is the user's alone"
 NO_WAITING, AGREED = "a lost member delays no other", "in the end members hold what templates and policy say"
 Manager = Callable[[Surroundings], Awaitable[None]]
@@ -56,6 +61,8 @@ class Story:
         self.suspended = False
         self.user_writes = False
         self.deleted_by_members: set[str] = set()
+        self._listed: dict[tuple[str, str], float] = {}
+        """Since when a binding lists a cluster, by its permanent id and the cluster."""
 
     async def act(self) -> None:
         """One thing that somebody does."""
@@ -124,6 +131,32 @@ class Story:
             self.deleted_by_members.add(copy["metadata"]["uid"])
             with contextlib.suppress(NotFound):
                 await copies.delete(name, "default")
+
+    def works_stay(self, step: Step) -> str | None:
+        """No Work is deleted whose binding has long listed the cluster and is not leaving itself."""
+        if step.server != HUB:
+            return None
+        if step.kind == ("work.karmada.io", "resourcebindings"):
+            self._note_clusters(step)
+        elif step.kind == ("work.karmada.io", "works") and _starts_to_leave(step):
+            space = step.object["metadata"]["namespace"]
+            key = (_binding_id(step.object), names.cluster_of_execution_space(space))
+            if self.world.clock.monotonic() - self._listed.get(key, self.world.clock.monotonic()) > LAG:
+                return f"{space}/{step.object['metadata']['name']} although its binding lists the cluster"
+        return None
+
+    def _note_clusters(self, step: Step) -> None:
+        which = _binding_id(step.object)
+        spec = step.object["spec"]
+        is_gone = step.type is EventType.DELETED or _is_leaving(step.object)
+        listed = {target["name"] for target in spec.get("clusters") or []}
+        for requirer in spec.get("requiredBy") or []:
+            listed |= {target["name"] for target in requirer.get("clusters") or []}
+        for member in MEMBERS:
+            if is_gone or member not in listed:
+                self._listed.pop((which, member), None)
+            else:
+                self._listed.setdefault((which, member), self.world.clock.monotonic())
 
     def copies_stay(self, step: Step) -> str | None:
         """No copy is deleted while a Work that is not being deleted says that it should be there."""
@@ -209,6 +242,7 @@ def scenario(manager: Manager = run_manager) -> Scenario:
         told = Story(world)
         own = {"metadata": {"name": DEPENDENCY, "namespace": "default"}, "data": {"owner": OWNER}}
         await told.members[OWNER].resource(CONFIG_MAPS).create(own)
+        world.check(WORK_GOES, told.works_stay)
         world.check(COPY_GOES, told.copies_stay)
         world.check(OWNED_STAYS, told.owned_stays)
         world.check(SPEC_IS_THE_USERS, told.spec_is_the_users)
@@ -226,7 +260,7 @@ def scenario(manager: Manager = run_manager) -> Scenario:
         await using
         told.suspended = False
         await told.publish()
-        await world.calm(400)
+        await world.calm(SETTLING)
         await _lose_a_member(world, told)
         problem = told.disagreement()
         if problem:
@@ -254,13 +288,22 @@ async def _lose_a_member(world: World, told: Story) -> None:
     if copy is None or copy["spec"]["replicas"] != 7:
         world.fail(NO_WAITING, f"{NAMES[0]} is not in {left} while {lost} cannot be reached")
     heal()
-    await world.calm(400)
+    await world.calm(SETTLING)
 
 
 def _needing_settings(template: JSONObject) -> JSONObject:
     container = template["spec"]["template"]["spec"]["containers"][0]
     container["envFrom"] = [{"configMapRef": {"name": DEPENDENCY, "optional": True}}]
     return template
+
+
+def _starts_to_leave(step: Step) -> bool:
+    before = step.previous is not None and _is_leaving(step.previous)
+    return not before and (step.type is EventType.DELETED or _is_leaving(step.object))
+
+
+def _binding_id(tree: JSONObject) -> str:
+    return str((tree["metadata"].get("labels") or {}).get("resourcebinding.karmada.io/permanent-id", ""))
 
 
 def _is_leaving(tree: JSONObject) -> bool:
