@@ -24,6 +24,8 @@ class Command(NamedTuple):
     examples: str = ""
     aliases: Sequence[str] = ()
     """Other spellings of the last word."""
+    offline: bool = False
+    """Whether it waits for nothing, and so needs no event loop: importing one takes longer than all the rest."""
     takes_members: bool = False
     """Whether completion offers the names of clusters as arguments."""
 

@@ -1,6 +1,5 @@
 """What is said when a command fails: the words scripts look for, one line per cause, never a traceback."""
 
-import ssl
 from collections.abc import Iterable
 
 from karmada.cli.failures import CommandError, SeveralErrors, UsageError
@@ -75,6 +74,8 @@ def api_error(error: Exception) -> str:
 
 def connection(error: Exception) -> str:
     """Why a server could not be talked to, and what to do."""
+    import ssl
+
     text = str(error)
     cause = error.__cause__ or error.__context__
     if isinstance(cause, ssl.SSLCertVerificationError):

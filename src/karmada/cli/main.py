@@ -5,7 +5,7 @@ gives it a loop and the real streams.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 
 from karmada.cli.command import Command
 from karmada.cli.errors import report
@@ -22,10 +22,13 @@ def main(words: Sequence[str] | None = None, program: str = "karmadactl") -> int
     session = Session(program=program)
     if not needs_loop(words):
         return _finish(session, words)
+    work = execute(words, session)
+    if _is_offline(words):
+        return _driven(work)
     import asyncio
 
     try:
-        return asyncio.run(execute(words, session))
+        return asyncio.run(work)
     except KeyboardInterrupt as error:
         return report(error, session)
 
@@ -35,6 +38,21 @@ def needs_loop(words: Sequence[str]) -> bool:
     if words and words[0] == "__complete":
         return True
     return bool(words) and not {"-h", "--help"} & set(_before_dashes(words)) and words[0] != "help"
+
+
+def _is_offline(words: Sequence[str]) -> bool:
+    from karmada.cli import catalog
+
+    return words[0] in catalog.NAMES and catalog.load(words[0]).offline
+
+
+def _driven(work: Coroutine[None, None, int]) -> int:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return int(done.value)
+    raise AssertionError("a command that is offline must not wait")
 
 
 def _before_dashes(words: Sequence[str]) -> Sequence[str]:

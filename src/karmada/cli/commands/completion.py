@@ -67,4 +67,5 @@ karmadactl completion bash > /etc/bash_completion.d/karmadactl
 karmadactl completion zsh > "${fpath[1]}/_karmadactl"
 karmadactl completion fish > ~/.config/fish/completions/karmadactl.fish
 """,
+    offline=True,
 )

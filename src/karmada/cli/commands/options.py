@@ -12,4 +12,4 @@ async def run(session: Session, flags: Values) -> None:
     session.out.write("\n".join(flag_lines(GLOBAL_FLAGS)))
 
 
-COMMAND = Command("options", "", "List the flags that every command has.", run)
+COMMAND = Command("options", "", "List the flags that every command has.", run, offline=True)

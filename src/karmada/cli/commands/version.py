@@ -28,4 +28,4 @@ async def run(session: Session, flags: Values) -> None:
     session.print(f"{session.program} version: version.Info{{{text}}}")
 
 
-COMMAND = Command("version", "", "Print the version of this program.", run)
+COMMAND = Command("version", "", "Print the version of this program.", run, offline=True)
