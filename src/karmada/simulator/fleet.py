@@ -48,8 +48,10 @@ class Fleet(Mapping[str, Member]):
         return len(self._members)
 
     async def __aenter__(self) -> "Fleet":
-        for member in self._members.values():
-            await self._stack.enter_async_context(member)
+        async with AsyncExitStack() as stack:
+            for member in self._members.values():
+                await stack.enter_async_context(member)
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
