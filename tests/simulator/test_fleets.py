@@ -127,7 +127,7 @@ async def test_the_process_says_when_it_is_ready_and_obeys_the_control_api(tmp_p
 async def test_a_fleet_that_cannot_start_leaves_nothing_behind(tmp_path):
     taken = parse({"members": [{"name": "member2"}]})
     async with Fleet(taken, folder=tmp_path, memory=False):
-        with pytest.raises(Exception, match="member2.* is in use by another API server"):
+        with pytest.raises(Exception, match=r"member2.* is in use by another API server"):
             async with Fleet(numbered(2), folder=tmp_path, memory=False):
                 pass
         async with Fleet(numbered(1), folder=tmp_path, memory=False) as fleet:
