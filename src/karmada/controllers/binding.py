@@ -24,6 +24,7 @@ from karmada.controllers.bindings import (
     id_label,
     key_of,
     of_binding,
+    owners_of,
     permanent_id,
     without_finalizer,
 )
@@ -64,6 +65,8 @@ class BindingController:
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._commit = Committer(context.client.of(Work))
+        self._removed: set[str] = set()
+        """Uids of the Works that were deleted here and are not gone yet."""
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
         self.controller: Controller[BindingKey] = Controller(
@@ -76,6 +79,7 @@ class BindingController:
         )
         self.controller.watch(self._bindings.namespaced, _changed)
         self.controller.watch(self._bindings.wide, _changed)
+        self._works.add_handler(self._works_changed)
         self._overrides.add_handler(self._overrides_changed)
         self._wide_overrides.add_handler(self._overrides_changed)
 
@@ -109,6 +113,7 @@ class BindingController:
 
     async def _delete(self, works: Iterable[Work]) -> None:
         doomed = [work for work in works if work.metadata.deletion_timestamp is None]
+        self._removed.update(work.metadata.uid for work in doomed)
         await asyncio.gather(*(self._commit.remove(work, lambda _: True) for work in doomed))
 
     @staticmethod
@@ -163,11 +168,15 @@ class BindingController:
         seen = existing.get(space)
         if seen is None:
             seen = self._works.get(builder.name, space)
-        if seen is not None and seen.metadata.deletion_timestamp is not None:
-            raise WorkTerminating(f"work {space}/{builder.name} is being deleted")
         copy = await self._revised(builder, template, target, cluster)
         draft = self._overridden(builder, copy, target, cluster)
-        await self._commit.ensure(draft.metadata.name, space, draft.merged, seen)
+
+        def decide(current: Work | None) -> Work:
+            if current is not None and current.metadata.deletion_timestamp is not None:
+                raise WorkTerminating(f"work {space}/{builder.name} is being deleted")
+            return draft.merged(current)
+
+        await self._commit.ensure(draft.metadata.name, space, decide, seen)
 
     def _overridden(self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> Draft:
         about = ObjectReference.to(copy)
@@ -190,6 +199,15 @@ class BindingController:
         if replicas is None or not self._context.interpreter.enabled(kind_of(copy), Operation.REVISE):
             return copy
         return await self._context.interpreter.revise(copy, replicas)
+
+    def _works_changed(self, changes: list[Change[Work]]) -> None:
+        """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
+        One that somebody else deleted stays deleted."""
+        for change in changes:
+            if change.new is None and change.old is not None and change.old.value.metadata.uid in self._removed:
+                self._removed.discard(change.old.value.metadata.uid)
+                for key in owners_of(change.old.value):
+                    self.controller.enqueue(key)
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """Look again at the bindings whose templates an override policy selects or selected."""
