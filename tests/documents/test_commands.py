@@ -73,3 +73,16 @@ def test_a_cluster_is_described(running):
     text = running.karmadactl("describe", "cluster", "member-cluster-1")
     assert "member-cluster-1" in text
     assert "Ready" in text
+
+
+def test_logs_of_all_clusters_name_their_cluster_and_pod(running):
+    lines = running.karmadactl("logs", "-l", "app=nginx", "--all-clusters").splitlines()
+    named = {line.split()[0].strip("[]").split("/")[0] for line in lines if line}
+    assert {"member-cluster-1", "member-cluster-2"} <= named, lines[:5]
+
+
+def test_a_shell_runs_in_a_pod_of_a_cluster(running):
+    name = running.kubectl("--context", "member-cluster-1", "get", "pods", "-o", "name").splitlines()[0]
+    pod = name.removeprefix("pod/")
+    said = running.karmadactl("exec", "-i", pod, "--cluster=member-cluster-1", "--", "sh", "-c", "echo hello")
+    assert "hello" in said

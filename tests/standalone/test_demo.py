@@ -28,6 +28,9 @@ def test_the_demo_runs_nginx_in_three_clusters_and_leaves_nothing_behind(tmp_pat
     assert outcome.returncode == 0, outcome.stderr
     for member in ("member1", "member2", "member3"):
         assert f"  {member}             3      3  Healthy" in outcome.stdout
+    assert "✗ member member3  it cannot be asked" in outcome.stdout
+    assert "What to do: Bring member3 back" in outcome.stdout
+    assert outcome.stdout.index("What to do") < outcome.stdout.index("member3 is back")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,7 +16,8 @@ from karmada.machinery.process import run
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
-ADMIN = "karmada-admin"
+ADMIN = "system:admin"
+"""The name that Karmada's own installation lets reach into members."""
 CONTEXT = "karmada-apiserver"
 
 
@@ -83,12 +84,13 @@ async def _listen(plane: ControlPlane, host: str, flags: Namespace) -> int:
     wanted = flags.port or _last_port(flags.data)
     hosts = [host, "localhost"]
     try:
-        port = await plane.server.listen(host, wanted, hosts)
+        address = await plane.listen(host, wanted, hosts)
     except OSError as error:
         if flags.port or not wanted:
             reason = f"cannot serve on {host}:{wanted}: {error.strerror}; choose another port with --port"
             raise CannotServe(reason) from error
-        port = await plane.server.listen(host, 0, hosts)
+        address = await plane.listen(host, 0, hosts)
+    port = int(address.rpartition(":")[2])
     _remember_port(flags.data, port)
     return port
 

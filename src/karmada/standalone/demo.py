@@ -6,6 +6,7 @@ its state in a temporary directory unless told otherwise.
 
 import argparse
 import asyncio
+import io
 import shutil
 import sys
 import tempfile
@@ -16,14 +17,16 @@ from typing import Any
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.standalone.federation import CONTEXT, Federation
-from karmada.standalone.layout import default_directory
+from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation
+from karmada.standalone.layout import Layout, default_directory
 from karmada.standalone.up import run
 
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 PATIENCE = 60.0
+ATTENTIVE = ("--cluster-status-update-frequency=1s", "--cluster-failure-threshold=1s", "--cluster-success-threshold=1s")
+"""Nobody wants to watch half a minute go by until a member counts as gone."""
 _BOLD, _PLAIN = "\033[1m", "\033[0m"
 
 NGINX: JSONObject = {
@@ -76,6 +79,7 @@ def policy(weights: dict[str, int]) -> JSONObject:
 
 def demo(flags: argparse.Namespace) -> int:
     """Run the demo; the exit status."""
+    flags.rest = [*ATTENTIVE, *flags.rest]
     if flags.data != default_directory():
         return run(flags, _tour)
     flags.data = Path(tempfile.mkdtemp(prefix="karmada-demo-"))
@@ -116,11 +120,51 @@ async def _walk(federation: Federation, hub: Client) -> None:
     await _until(lambda: _favoured(hub, first), f"{first} to get the greater share")
     await _until(lambda: _ready(hub, 9), "nine replicas to be ready")
     _say(f"The policy now prefers {first}", await _table(hub))
+    await _break_and_mend(federation, hub, members[-1])
+
+
+async def _break_and_mend(federation: Federation, hub: Client, member: str) -> None:
+    """Take a member's API server away, ask why, give it back."""
+    layout = federation.options.layout
+    await asyncio.to_thread(_set_down, layout, member, True)
+    await _until(lambda: _is_ready(hub, member, False), f"{member} to be missed")
+    _say(f"The API server of {member} went down", f"  karmada sim fault {member} --down")
+    _say("Why is nginx not well?", _indented(await _why(layout, "deployment/nginx")))
+    await asyncio.to_thread(_set_down, layout, member, False)
+    await _until(lambda: _is_ready(hub, member, True), f"{member} to be back")
+    await _until(lambda: _ready(hub, 9), "nine replicas to be ready")
+    _say(f"{member} is back", await _table(hub))
+
+
+def _set_down(layout: Layout, member: str, down: bool) -> None:
+    from karmada.simulator.command import ControlClient
+
+    ControlClient(layout.members).request("PATCH", f"/v1/members/{member}/faults", {"down": down})
+
+
+async def _is_ready(hub: Client, member: str, wanted: bool) -> bool:
+    cluster = await hub.resource(CLUSTERS).get(member)
+    conditions = cluster["status"]["conditions"]
+    return wanted is any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+async def _why(layout: Layout, what: str) -> str:
+    """What `karmadactl why` says."""
+    from karmada.cli.main import execute
+    from karmada.cli.session import Session
+
+    output = io.StringIO()
+    session = Session(out=output, err=output, environment={"KUBECONFIG": str(layout.kubeconfig)})
+    await execute(["why", what], session)
+    return output.getvalue()
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in text.rstrip().splitlines())
 
 
 async def _members(hub: Client) -> list[str]:
-    clusters = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
-    return sorted(cluster["metadata"]["name"] for cluster in (await hub.resource(clusters).list()).items)
+    return sorted(cluster["metadata"]["name"] for cluster in (await hub.resource(CLUSTERS).list()).items)
 
 
 async def _ready(hub: Client, replicas: int) -> bool:
