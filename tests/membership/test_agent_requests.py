@@ -1,0 +1,113 @@
+"""Which certificate requests are an agent's, and whose are approved."""
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from tests.membership.world import World, eventually
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.machinery.client import Client
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership import objects
+from karmada.membership.agent_requests import BOOTSTRAP, RENEWAL, Ask, Judgement, NotOurs, Refuse, judge
+
+REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
+KEY = ec.generate_private_key(ec.SECP256R1())
+USAGES = ["digital signature", "key encipherment", "client auth"]
+TOKEN = "system:bootstrap:abcdef"
+
+
+def signing_request(name: str, *organisations: str, alternative: str = "") -> str:
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation) for organisation in organisations]
+    subject = x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    if alternative:
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(alternative)]), critical=False)
+    return base64.b64encode(builder.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)).decode()
+
+
+def request(
+    name: str = "system:karmada:agent:m1",
+    organisation: str = "system:karmada:agents",
+    username: str = TOKEN,
+    alternative: str = "",
+    **spec: Any,
+) -> dict[str, Any]:
+    body = signing_request(name, organisation, alternative=alternative)
+    known = {"signerName": "kubernetes.io/kube-apiserver-client", "usages": USAGES, "username": username}
+    return {"spec": known | {"request": body} | spec}
+
+
+@pytest.mark.parametrize(
+    ("tree", "is_member", "expected"),
+    [
+        (request(), False, Ask("m1", BOOTSTRAP)),
+        (request(usages=["digital signature", "client auth"]), False, Ask("m1", BOOTSTRAP)),
+        (request(username="system:karmada:agent:m1"), True, Ask("m1", RENEWAL)),
+        (request(organisation="system:masters"), False, NotOurs()),
+        (request(name="system:admin"), False, NotOurs()),
+        (request(alternative="kubernetes.default"), False, NotOurs()),
+        (request(usages=[*USAGES, "server auth"]), False, NotOurs()),
+        (request(signerName="kubernetes.io/kubelet-serving"), False, NotOurs()),
+        (request(request="bm90IGEgcmVxdWVzdA=="), False, NotOurs()),
+    ],
+    ids=["new", "fewer usages", "renewal", "masters", "other name", "SAN", "serving", "signer", "garbage"],
+)
+def test_judgements(tree: dict[str, Any], is_member: bool, expected: Judgement) -> None:
+    assert judge(tree, is_member) == expected
+
+
+@pytest.mark.parametrize(
+    ("tree", "is_member"),
+    [
+        (request(), True),
+        (request(username="system:karmada:agent:m2"), False),
+        (request(name="system:karmada:agent:rbac-generator"), False),
+        (request(name="system:karmada:agent:"), False),
+    ],
+    ids=["a member's name", "another agent", "rbac-generator", "no name"],
+)
+def test_refusals(tree: dict[str, Any], is_member: bool) -> None:
+    assert isinstance(judge(tree, is_member), Refuse)
+
+
+@pytest.mark.parametrize("kind", ["Approved", "Denied", "Failed"])
+def test_what_is_decided_is_left_alone(kind: str) -> None:
+    assert judge(request() | {"status": {"conditions": [{"type": kind}]}}) == NotOurs()
+
+
+def test_two_organisations_are_not_an_agents() -> None:
+    body = signing_request("system:karmada:agent:m1", "system:karmada:agents", "system:masters")
+    assert judge(request(request=body)) == NotOurs()
+
+
+@pytest.mark.parametrize(("group", "approved"), [("karmada:default-cluster-token", True), ("others", False)])
+async def test_approval_depends_on_what_the_requester_may(world: World, group: str, approved: bool) -> None:
+    user = UserInfo(TOKEN, ("system:bootstrappers", f"system:bootstrappers:{group}", "system:authenticated"))
+    tree = {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "theirs"},
+        "spec": {k: v for k, v in request()["spec"].items() if k != "username"},
+    }
+    admin = {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["create"]}
+    await world.hub.resource(objects.CLUSTER_ROLES).create(objects.cluster_role("asking", [admin], {}))
+    subject = objects.user_subject(TOKEN)
+    await world.hub.resource(objects.CLUSTER_ROLE_BINDINGS).create(objects.cluster_role_binding("asking", subject, {}))
+    await Client(world.plane.server.direct(user)).resource(REQUESTS).create(tree)
+    if approved:
+        await eventually(lambda: _certificate(world))
+        assert await world.hub.resource(objects.NAMESPACES).get("karmada-es-m1")
+    else:
+        await asyncio.sleep(0.2)
+        assert "conditions" not in ((await world.hub.resource(REQUESTS).get("theirs")).get("status") or {})
+
+
+async def _certificate(world: World) -> Any:
+    return ((await world.hub.resource(REQUESTS).get("theirs")).get("status") or {}).get("certificate")
