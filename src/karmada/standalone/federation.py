@@ -12,17 +12,22 @@ from typing import Any
 
 from karmada.api import yaml
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
+from karmada.apiserver.auth.pki import write_file
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
+from karmada.membership import token
 from karmada.membership.join import describe, join
+from karmada.membership.refusal import Refused
+from karmada.membership.register import Registration, agent_access
 from karmada.standalone.children import Child, ChildFailed
 from karmada.standalone.layout import Layout
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 CONTEXT, ALIAS, HOST = "karmada-apiserver", "karmada", "karmada-host"
+AGENT_TOKEN_SECONDS = 600.0
 Progress = Callable[[str], None]
 
 
@@ -69,7 +74,7 @@ class Federation:
             pushed = [name for name in described if name not in pulled]
             await asyncio.gather(*(self._join(hub, name, described[name]) for name in pushed))
             for name in pulled:
-                await self._start_agent(name, described[name])
+                await self._start_agent(hub, name, described[name])
             self.progress("waiting until they are ready")
             await self._wait_ready(hub, list(described))
             for name in pulled:
@@ -112,16 +117,17 @@ class Federation:
             name for name, facts in described.items() if name in self.options.pull or facts.get("syncMode") == "Pull"
         ]
 
-    async def _start_agent(self, name: str, facts: dict[str, Any]) -> None:
-        """Run the agent of a member, as an operator would beside it."""
+    async def _start_agent(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
+        """Run the agent of a member, as an operator would beside it: with an agent's own certificate."""
         layout = self.options.layout
+        access = await self._agent_access(hub, name)
         said = {"provider": facts.get("provider"), "region": facts.get("region")}
+        said["zones"] = ",".join(facts.get("zones") or ())
         agent = Child(
             f"agent of {name}",
             [
                 "karmada.agent.main",
-                f"--karmada-kubeconfig={layout.kubeconfig}",
-                f"--karmada-context={CONTEXT}",
+                f"--karmada-kubeconfig={access}",
                 f"--kubeconfig={facts['kubeconfig']}",
                 f"--cluster-name={name}",
                 "--leader-elect=false",
@@ -135,12 +141,26 @@ class Federation:
         self.children.insert(0, agent)
         await agent.start()
 
-    async def _join(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
+    async def _agent_access(self, hub: Client, name: str) -> Path:
+        """The kubeconfig of a member's agent; obtained once, by a token, and kept beside the member's own."""
+        path = self.options.layout.members / name / "agent.kubeconfig"
+        if path.exists() and await _is_member(hub, name):
+            return path
+        target = load([self.options.layout.kubeconfig]).target(CONTEXT)
+        made = token.new_token()
+        await token.create(hub, made, ttl=AGENT_TOKEN_SECONDS)
         try:
-            await hub.resource(CLUSTERS).get(name)
+            asked = Registration(target.server, str(made), name, pins=[token.pin(target.authority.read())])
+            write_file(path, await agent_access(asked), 0o600)
+        except Refused as error:
+            raise ChildFailed(f"the agent of {name} cannot register: {error}") from error
+        finally:
+            await token.delete(hub, made.id)
+        return path
+
+    async def _join(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
+        if await _is_member(hub, name):
             return
-        except NotFound:
-            pass
         target = load([Path(facts["kubeconfig"])]).target()
         member = Client(HttpTransport(target))
         said = {key: facts.get(key, "") for key in ("provider", "region")}
@@ -187,6 +207,14 @@ class Federation:
     def _control_restarted(self, ready: dict[str, Any]) -> None:
         """It came back with its state; only its address may have changed."""
         self._write_kubeconfig(Path(ready["kubeconfig"]), self._members)
+
+
+async def _is_member(hub: Client, name: str) -> bool:
+    try:
+        await hub.resource(CLUSTERS).get(name)
+    except NotFound:
+        return False
+    return True
 
 
 def _settle(waiting: set[str], cluster: dict[str, Any]) -> None:
