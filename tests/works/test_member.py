@@ -1,0 +1,76 @@
+"""A manifest meets the object in the member."""
+
+from typing import Any
+
+import pytest
+
+from karmada.works.member import NotOurs, is_unchanged, merge_observed, of_another_work, released, require_ours
+
+MANAGED = {"karmada.io/managed": "true"}
+
+
+def config_map(**metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"} | metadata, "data": {}}
+
+
+def test_labels_of_the_member_stay_and_those_we_once_set_go() -> None:
+    observed = config_map(
+        labels={"ours": "1", "gone": "1", "theirs": "1"},
+        annotations={"resourcetemplate.karmada.io/managed-labels": "ours,gone"},
+        resourceVersion="7",
+    )
+    desired = config_map(labels={"ours": "2"})
+    merge_observed(desired, observed)
+    assert desired["metadata"]["labels"] == {"ours": "2", "theirs": "1"}
+    assert desired["metadata"]["resourceVersion"] == "7"
+
+
+def test_finalizers_and_owners_are_the_members() -> None:
+    desired = config_map(finalizers=["hub.example/x"], ownerReferences=[{"name": "hub"}])
+    merge_observed(desired, config_map(finalizers=["member.example/y"]))
+    assert desired["metadata"]["finalizers"] == ["member.example/y"]
+    assert "ownerReferences" not in desired["metadata"]
+
+
+def test_status_and_bookkeeping_of_the_server_are_no_change() -> None:
+    observed = config_map(labels=MANAGED, resourceVersion="7", uid="u", generation=3, creationTimestamp="t")
+    observed["status"] = {"phase": "Active"}
+    assert is_unchanged(config_map(labels=MANAGED, resourceVersion="7"), observed)
+
+
+def test_another_value_is_a_change() -> None:
+    observed = config_map(labels=MANAGED) | {"data": {"v": "theirs"}}
+    assert not is_unchanged(config_map(labels=MANAGED), observed)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "another"),
+    [("a", "b", True), ("a", "a", False), ("", "b", False), ("a", "", False)],
+    ids=["successor", "same", "manifest-without", "object-without"],
+)
+def test_an_object_of_a_successor_is_told_apart(mine: str, theirs: str, another: bool) -> None:
+    label = "work.karmada.io/permanent-id"
+    manifest, observed = config_map(labels={label: mine}), config_map(labels={label: theirs})
+    assert of_another_work(manifest, observed) is another
+
+
+def test_an_object_of_the_member_is_refused_by_name() -> None:
+    with pytest.raises(NotOurs, match=r"ConfigMap, n/a\) already exists in the cluster m1"):
+        require_ours(config_map(), config_map(), "m1")
+    overwrite = config_map(annotations={"work.karmada.io/conflict-resolution": "overwrite"})
+    require_ours(overwrite, config_map(), "m1")
+    require_ours(config_map(), config_map(labels=MANAGED), "m1")
+
+
+def test_a_released_object_keeps_what_is_its_own() -> None:
+    observed = config_map(
+        labels=MANAGED | {"app": "web", "work.karmada.io/permanent-id": "x"},
+        annotations={"resourcetemplate.karmada.io/uid": "u", "note": "kept"},
+    )
+    left = released(observed)["metadata"]
+    assert left["labels"] == {"app": "web"}
+    assert left["annotations"] == {"note": "kept"}
+
+
+def test_a_released_object_without_anything_left_has_no_empty_maps() -> None:
+    assert "labels" not in released(config_map(labels=dict(MANAGED)))["metadata"]
