@@ -1,0 +1,79 @@
+"""`karmada up`: seconds until three members are ready, and what the control plane costs while nothing happens.
+
+A first start makes keys and databases; the figure is that of the second, as on a machine that is in use. Idle is
+measured after a pause, in which the members were asked several times how they are.
+"""
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from benchmarks.result import Result
+from karmada.standalone.federation import Federation, FederationOptions
+from karmada.standalone.layout import Layout
+
+STARTS = 3
+SETTLE = 15.0
+IDLE = 30.0
+MEGABYTE = 1e6
+
+
+def run() -> list[Result]:
+    """All figures."""
+    return [*asyncio.run(_up()), asyncio.run(_fixture())]
+
+
+async def _up() -> list[Result]:
+    with tempfile.TemporaryDirectory(prefix="karmada-bench-") as folder:
+        layout = Layout(Path(folder))
+        layout.prepare()
+        first = await _start_and_stop(layout)
+        warm = min([await _start_and_stop(layout) for _ in range(STARTS)])
+        federation = Federation(FederationOptions(layout), lambda step: None)
+        await federation.start()
+        try:
+            await asyncio.sleep(SETTLE)
+            memory, share = await _idle(federation.children[0].pid or 0)
+            members, _ = await _idle(federation.children[1].pid or 0, seconds=0)
+        finally:
+            await federation.stop()
+    return [
+        Result("karmada up, three members ready, first time", first, "s"),
+        Result("karmada up, three members ready, warm", warm, "s", target=3.0),
+        Result("control plane, idle, resident memory", memory, "MB", target=130.0),
+        Result("control plane, idle, CPU", share, "% of a core", target=2.0),
+        Result("three simulated members, idle, resident memory", members, "MB"),
+    ]
+
+
+async def _start_and_stop(layout: Layout) -> float:
+    federation = Federation(FederationOptions(layout), lambda step: None)
+    started = time.perf_counter()
+    try:
+        await federation.start()
+        return time.perf_counter() - started
+    finally:
+        await federation.stop()
+
+
+async def _idle(pid: int, seconds: float = IDLE) -> tuple[float, float]:
+    """Resident megabytes, and the share of a core in percent."""
+    process = psutil.Process(pid)
+    before = sum(process.cpu_times()[:2])
+    await asyncio.sleep(seconds)
+    spent = sum(process.cpu_times()[:2]) - before
+    return process.memory_info().rss / MEGABYTE, 100 * spent / seconds if seconds else 0.0
+
+
+async def _fixture() -> Result:
+    from karmada.testing.federation import Federation as Embedded
+
+    best = float("inf")
+    for _ in range(5):
+        started = time.perf_counter()
+        async with Embedded(members=3):
+            best = min(best, time.perf_counter() - started)
+    return Result("federation(members=3) in a test, ready", best * 1000, "ms", target=300.0)

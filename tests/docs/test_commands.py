@@ -1,0 +1,56 @@
+"""The commands that the documentation tells its readers to type, typed; and its links, followed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = re.compile(r"^```console run\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("document", ["quick-start.md", "operations.md"])
+def test_the_commands_of_a_document_work_in_order(document: str, tmp_path: Path) -> None:
+    text = (DOCS / document).read_text()
+    for name, content in FILE.findall(text):
+        (tmp_path / name).write_text(content)
+    lines = [line for block in COMMANDS.findall(text) for line in block.splitlines()]
+    script = "\n".join(["set -eo pipefail", *(line.removeprefix("$ ") for line in lines)])
+    programs = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "KARMADA_HOME": str(tmp_path / "home"),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+    }
+    try:
+        outcome = subprocess.run(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=150,
+            check=False,
+        )
+        assert outcome.returncode == 0, f"{outcome.stdout}\n{outcome.stderr}"
+    finally:
+        for folder in ("home", "restored"):
+            subprocess.run(
+                [sys.executable, "-m", "karmada.standalone.main", "down", "--data", str(tmp_path / folder)],
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+
+
+@pytest.mark.parametrize("document", sorted(DOCS.rglob("*.md")), ids=lambda path: str(path.relative_to(DOCS)))
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for target in LINK.findall(document.read_text()):
+        assert (document.parent / target).exists(), target
