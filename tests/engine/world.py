@@ -43,10 +43,11 @@ QUICK = ("--cluster-status-update-frequency=1s", "--cluster-success-threshold=0s
 OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 """Kinds of the control plane's objects that tell its API server of other servers."""
 SHORT_LEASE = (
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
-    "--leader-elect-retry-period=200ms",
+    "--leader-elect-lease-duration=8s",
+    "--leader-elect-renew-deadline=6s",
+    "--leader-elect-retry-period=500ms",
 )
+"""Long enough for a leader on a busy machine to keep it."""
 
 
 class Program:
