@@ -69,6 +69,7 @@ class World:
 
     def stop(self) -> None:
         self.call(self._stack.aclose())
+        self.call(self._end_tasks())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -113,6 +114,14 @@ class World:
         for member in self.fleet.values():
             self.eventually(lambda member=member: self.call(member.inside.resource(NAMESPACES).get(name)))
         return name
+
+    @staticmethod
+    async def _end_tasks() -> None:
+        """What hangs still, because a test made it hang."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def member_config(self, name: str) -> str:
         return str(self.fleet.kubeconfig_path(self.fleet[name]))

@@ -13,7 +13,7 @@ from karmada.cli.kinds import NOTHING_NAMED, Wanted
 from karmada.cli.output import tabs
 from karmada.cli.output.objects import renderer
 from karmada.cli.output.tables import Listing, Style
-from karmada.cli.reading import Look, as_table, chosen_clusters, namespace_of, objects, table
+from karmada.cli.reading import Look, as_table, chosen_clusters, in_time, namespace_of, objects, table
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import Request, Verb
@@ -68,7 +68,7 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
         answers = await asyncio.gather(*(table(access, one, _look(access, flags, one)) for one in wanted))
         return list(zip(wanted, answers, strict=True))
 
-    results = await asyncio.gather(*(look(access) for access in places), return_exceptions=True)
+    results = await asyncio.gather(*(in_time(access, look(access)) for access in places), return_exceptions=True)
     for access, result in zip(places, results, strict=True):
         if isinstance(result, BaseException):
             failures += _failure(access, result, flags)
@@ -114,7 +114,7 @@ async def _objects(flags: Values, places: Sequence[Access]) -> tuple[list[JSONOb
         answers = await asyncio.gather(*(objects(access, one, _look(access, flags, one)) for one in wanted))
         return [item for answer in answers for item in answer]
 
-    results = await asyncio.gather(*(look(access) for access in places), return_exceptions=True)
+    results = await asyncio.gather(*(in_time(access, look(access)) for access in places), return_exceptions=True)
     for access, result in zip(places, results, strict=True):
         if isinstance(result, BaseException):
             failures += _failure(access, result, flags)

@@ -1,9 +1,9 @@
 """Reads of one server that several commands do: tables and objects of kinds, page by page."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -12,11 +12,14 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.output.tables import ACCEPT
-from karmada.cli.session import Session
+from karmada.cli.session import HUB, Session
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 JSONObject = dict[str, Any]
+T = TypeVar("T")
+MEMBER_PATIENCE = 8.0
+"""Seconds that one member may take where several are asked."""
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 
 
@@ -144,6 +147,13 @@ async def scoped(session: Session, flags: Values) -> Access:
     return await one_member(session, flags)
 
 
-async def gather(*jobs: Any) -> list[Any]:
-    """Results in order, failures as exceptions among them."""
-    return await asyncio.gather(*jobs, return_exceptions=True)
+async def in_time(access: Access, work: Awaitable[T]) -> T:
+    """What a server answers, unless it is a member that hangs: nobody waits for one cluster in vain."""
+    if access.name == HUB:
+        return await work
+    try:
+        async with asyncio.timeout(MEMBER_PATIENCE):
+            return await work
+    except TimeoutError:
+        text = f"no answer within {MEMBER_PATIENCE:g} s: see karmadactl check, or leave it out with -C"
+        raise CommandError(text) from None

@@ -22,6 +22,18 @@ _PARTS = (
     ("karmada-scheduler", 0),
     ("karmada-webhook", 8443),
 )
+_SERVING = {
+    "karmada-webhook": (
+        "--cert-dir=/etc/karmada/pki",
+        "--tls-cert-file-name=apiserver.crt",
+        "--tls-private-key-file-name=apiserver.key",
+    ),
+    "karmada-aggregated-apiserver": (
+        "--tls-cert-file=/etc/karmada/pki/apiserver.crt",
+        "--tls-private-key-file=/etc/karmada/pki/apiserver.key",
+    ),
+}
+"""With what components that are called serve."""
 UNUSED = "Kept for scripts: the API server brings what this was for."
 
 
@@ -56,7 +68,7 @@ def installation(flags: Values, address: str) -> Any:
             name,
             getattr(flags, f"{name.replace('-', '_')}_replicas"),
             getattr(flags, f"{name.replace('-', '_')}_priority_class"),
-            getattr(flags, f"{name.replace('-', '_')}_extra_args"),
+            [*_SERVING.get(name, ()), *getattr(flags, f"{name.replace('-', '_')}_extra_args")],
             port,
         )
         for name, port in _PARTS
@@ -110,6 +122,7 @@ def _pki(flags: Values, address: str) -> tuple[dict[str, bytes], bytes]:
     seconds = int(flags.cert_validity_period)
     inside = f"karmada-apiserver.{flags.namespace}.svc"
     hosts = ["127.0.0.1", "localhost", "karmada-apiserver", inside, f"{inside}.{flags.host_cluster_domain}", address]
+    hosts += [f"{name}.{flags.namespace}.svc" for name, port in _PARTS if port]
     hosts += [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
     certificate, key = authority.issue_server("karmada-apiserver", server_names(dict.fromkeys(hosts)), seconds)
     admin, admin_key = authority.issue_client("system:admin", ("system:masters",), seconds)

@@ -10,7 +10,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Flag, Values
 from karmada.cli.pods import chosen_container, containers, find_pod, pods_of, selected
-from karmada.cli.reading import chosen_clusters, one_member
+from karmada.cli.reading import chosen_clusters, in_time, one_member
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError
 
@@ -38,7 +38,7 @@ async def run(session: Session, flags: Values) -> None:
         names = await chosen_clusters(session.hub(flags), [])
         members = [session.member(flags, name) for name in names]
         results = await asyncio.gather(
-            *(_sources(flags, member, clusters=True) for member in members), return_exceptions=True
+            *(in_time(member, _sources(flags, member, clusters=True)) for member in members), return_exceptions=True
         )
         sources: list[Source] = []
         for member, result in zip(members, results, strict=True):

@@ -11,7 +11,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Flag, Values, one_of
 from karmada.cli.output.tabs import aligned
-from karmada.cli.reading import chosen_clusters
+from karmada.cli.reading import chosen_clusters, in_time
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError, NotFound, Unavailable
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
@@ -45,7 +45,9 @@ async def nodes(session: Session, flags: Values) -> None:
 async def _collect(session: Session, flags: Values, look: Any) -> tuple[list[Row], list[str]]:
     names = await chosen_clusters(session.hub(flags), flags.clusters)
     members = [session.member(flags, name) for name in names]
-    results = await asyncio.gather(*(look(member, flags) for member in members), return_exceptions=True)
+    results = await asyncio.gather(
+        *(in_time(member, look(member, flags)) for member in members), return_exceptions=True
+    )
     rows: list[Row] = []
     failures: list[str] = []
     for member, result in zip(members, results, strict=True):
@@ -53,7 +55,7 @@ async def _collect(session: Session, flags: Values, look: Any) -> tuple[list[Row
             "could not find the requested resource", ""
         ):
             failures.append(f"cluster({member.name}): metrics API not available")
-        elif isinstance(result, ApiError):
+        elif isinstance(result, ApiError | CommandError):
             failures.append(f"cluster({member.name}): {result}")
         elif isinstance(result, BaseException):
             raise result

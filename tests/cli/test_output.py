@@ -1,0 +1,129 @@
+"""Formats: columns, Go templates, descriptions, taints."""
+
+from typing import Any
+
+import pytest
+
+from karmada.cli.describe.generic import spelled
+from karmada.cli.describe.page import Page
+from karmada.cli.failures import CommandError
+from karmada.cli.flags import Values
+from karmada.cli.output.go_template import TemplateError, compile
+from karmada.cli.output.objects import renderer
+from karmada.cli.output.tabs import aligned
+from karmada.cli.taints import change, parse
+
+POD = {
+    "kind": "Pod",
+    "apiVersion": "v1",
+    "metadata": {"name": "web", "labels": {"app": "web", "a.b/c": "x"}},
+    "spec": {"containers": [{"name": "one", "image": "a"}, {"name": "two", "image": "b"}], "replicas": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("plain", "plain"),
+        ("{{.metadata.name}}", "web"),
+        ("{{.missing.field}}", "<no value>"),
+        ("{{range .spec.containers}}{{.name}},{{end}}", "one,two,"),
+        ("{{range $i, $c := .spec.containers}}{{$i}}={{$c.name}} {{end}}", "0=one 1=two "),
+        ("{{range $k, $v := .metadata.labels}}{{$k}}:{{$v}};{{end}}", "a.b/c:x;app:web;"),
+        ("{{range .nothing}}x{{else}}none{{end}}", "none"),
+        ('{{if eq .kind "Pod"}}yes{{else}}no{{end}}', "yes"),
+        ('{{if eq .kind "Job"}}a{{else if gt .spec.replicas 1}}b{{else}}c{{end}}', "b"),
+        ("{{with .metadata}}{{.name}}{{end}}", "web"),
+        ('{{index .metadata.labels "a.b/c"}}', "x"),
+        ("{{len .spec.containers}}", "2"),
+        ('{{printf "%s-%d" .metadata.name .spec.replicas}}', "web-2"),
+        ('{{.metadata.name | printf "%q"}}', '"web"'),
+        ("{{(index .spec.containers 1).image}}", "b"),
+        ("{{$x := .kind}}{{$x}}", "Pod"),
+        ("a {{- /* note */ -}} b", "ab"),
+        ('{{.metadata.name}}{{"\\n"}}', "web\n"),
+        ("{{and .kind .missing}}|{{or .missing .kind}}", "<no value>|Pod"),
+    ],
+)
+def test_go_templates(template: str, expected: str) -> None:
+    assert compile(template).render(POD) == expected
+
+
+@pytest.mark.parametrize(
+    "template", ["{{", "{{range .a}}", "{{end}}", "{{nosuch 1}}", "{{$x}}", "{{.kind.name}}", "{{#}}"]
+)
+def test_templates_that_make_no_sense_are_refused(template: str) -> None:
+    with pytest.raises(TemplateError):
+        compile(template).render(POD)
+
+
+def test_a_missing_key_can_be_an_error() -> None:
+    with pytest.raises(TemplateError, match='no entry for key "x"'):
+        compile("{{.x}}").render(POD, allow_missing=False)
+
+
+def flags(output: str) -> Values:
+    return Values(output=output, template="", no_headers=False, show_managed_fields=False)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("name", "pod/web\n"),
+        ("custom-columns=N:.metadata.name,I:.spec.containers[*].image", "N     I\nweb   a,b\n"),
+        ("custom-columns=N:metadata.name,X:.nope", "N     X\nweb   <none>\n"),
+        ("jsonpath={.spec.containers[0].name}", "one"),
+        ("jsonpath-as-json={.kind}", '[\n    "Pod"\n]\n'),
+    ],
+)
+def test_formats(output: str, expected: str) -> None:
+    render = renderer(flags(output))
+    assert render is not None
+    assert render([POD], False) == expected
+
+
+@pytest.mark.parametrize(
+    "output", ["xml", "jsonpath", "jsonpath={", "custom-columns=A", "go-template={{", "jsonpath-file=/no"]
+)
+def test_formats_that_make_no_sense_are_refused(output: str) -> None:
+    with pytest.raises(CommandError):
+        renderer(flags(output))
+
+
+def test_columns_are_at_least_six_wide_and_the_last_is_not_padded() -> None:
+    assert aligned([["A", "B"], ["x", "long"]]) == "A     B\nx     long\n"
+    assert aligned([["名", "B"], ["xy", "z"]]) == "名    B\nxy    z\n"
+
+
+def test_neighbouring_lines_of_a_page_line_up() -> None:
+    page = Page()
+    page.field(0, "Name", "x")
+    page.field(0, "Namespace", "y")
+    page.line(0, "Spec:")
+    page.field(1, "A", 1)
+    assert page.text() == "Name:       x\nNamespace:  y\nSpec:\n  A:  1\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [("apiVersion", "API Version"), ("uid", "UID"), ("a.b/c", "a.b/c"), ("id", "Id")],
+)
+def test_keys_are_spelled_with_blanks(key: str, expected: str) -> None:
+    assert spelled(key) == expected
+
+
+TAINT = {"key": "a", "value": "b", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("present", "words", "overwrite", "word", "left"),
+    [
+        ([], ["a=b:NoSchedule"], False, "tainted", [TAINT]),
+        ([TAINT], ["a=c:NoSchedule"], True, "modified", [{**TAINT, "value": "c"}]),
+        ([TAINT], ["a:NoSchedule-"], False, "untainted", []),
+        ([TAINT], ["a-"], False, "untainted", []),
+        ([TAINT], ["x:NoExecute", "a-"], False, "modified", [{"key": "x", "effect": "NoExecute"}]),
+    ],
+)
+def test_taints_change(present: list[Any], words: list[str], overwrite: bool, word: str, left: list[Any]) -> None:
+    assert change("m", present, parse(words), overwrite) == (left, word)
