@@ -1,5 +1,6 @@
 """Which node a pod gets, and what is said when it gets none."""
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from karmada.simulator.spec import MemberSpec, NodePool, TaintSpec
 from karmada.simulator.workloads.kinds import NODES, PODS
 from karmada.simulator.workloads.scheduling.choosing import Chooser, Chosen
 from karmada.simulator.workloads.scheduling.ledger import Ledger
-from karmada.simulator.workloads.views import Container, Meta, Node, NodeStatus, Owner, Pod, PodSpec, Resources
+from karmada.simulator.workloads.views import POD, Meta, Node, NodeStatus
 
 MIXED = MemberSpec(
     "m",
@@ -157,10 +158,9 @@ def test_nodes_are_never_overcommitted(steps):
         ledger.remove(uid)
         if leave:
             continue
-        container = Container("c", resources=Resources(requests={"cpu": f"{cpu}m"}))
-        one = Pod(
-            Meta(name=uid, uid=uid, owner_references=[Owner(uid="o", controller=True)]), PodSpec(containers=[container])
-        )
+        container = {"name": "c", "resources": {"requests": {"cpu": f"{cpu}m"}}}
+        metadata = {"name": uid, "uid": uid, "ownerReferences": [{"uid": "o", "controller": True}]}
+        one = POD.decode(orjson.dumps({"metadata": metadata, "spec": {"containers": [container]}}))
         chosen = chooser.choose(one)
         if isinstance(chosen, Chosen):
             ledger.place(one, chosen.node)
