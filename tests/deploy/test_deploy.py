@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.cli.deploy.__main__ import main
 from karmada.cli.deploy.certificates import certificates
 from karmada.cli.deploy.chart import CHART, ChartError, default_values, merge, render, template_names
 from karmada.cli.deploy.control_plane import control_plane
@@ -159,3 +160,23 @@ def test_the_image_has_every_program_under_its_own_name() -> None:
     assert set(listed[1].replace("\\", " ").split()) == set(scripts)
     assert re.search(r"^USER 65532:65532$", text, re.MULTILINE)
     assert len(re.findall(r"^FROM ", text, re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        (["host", "--ha"], "StatefulSet"),
+        (["control-plane", "--ca", "QQ=="], "APIService"),
+        (["certificates"], "Secret"),
+    ],
+    ids=["host", "control plane", "certificates"],
+)
+def test_manifests_are_printed(capsys: pytest.CaptureFixture[str], arguments: list[str], kind: str) -> None:
+    assert main(arguments) == 0
+    assert kind in {document["kind"] for document in yaml.safe_load_all(capsys.readouterr().out)}
+
+
+def test_a_wrong_value_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("imageRegistri: here/\n")
+    assert main(["host", "--values", str(tmp_path / "mine.yaml")]) == 1
+    assert capsys.readouterr().err == "error: the chart has no value imageRegistri\n"

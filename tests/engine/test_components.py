@@ -98,3 +98,19 @@ async def test_another_takes_over_from_a_killed_leader_and_repeats_nothing(engin
             await eventually(lambda name=name: arrived(engine, name))
         assert await engine.holder("karmada-controller-manager") != before
         assert counting.seen == {("ADDED", f"default/{name}"): 1 for name in names}
+
+
+async def test_components_outlive_their_api_server(engine: Engine) -> None:
+    manager = await engine.start("controller_manager", *QUICK)
+    scheduler = await engine.start("scheduler")
+    await engine.ready()
+    await engine.hub.resource(POLICIES).create(POLICY)
+    await engine.hub.resource(DEPLOYMENTS).create(deployment("before"))
+    await eventually(lambda: arrived(engine, "before"))
+    async with Counting(engine.members["member1"], DEPLOYMENTS) as counting:
+        await engine.restart_server()
+        await engine.hub.resource(DEPLOYMENTS).create(deployment("after"))
+        await eventually(lambda: arrived(engine, "after"))
+        assert counting.seen == {("ADDED", "default/after"): 1}
+    assert manager.process.returncode is None
+    assert scheduler.process.returncode is None

@@ -17,6 +17,7 @@ from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import server_names
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.cli.deploy.control_plane import control_plane
 from karmada.cli.deploy.rights import user_of
 from karmada.controllers.clusters import is_ready
@@ -33,8 +34,6 @@ from karmada.webhook.configurations import by_url, configurations
 from karmada.webhook.lookup import ClientLookup
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
-CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
@@ -108,24 +107,34 @@ class Engine:
         self._stack = AsyncExitStack()
         self._started = 0
         self._stock = stock
-        lookup = ClientLookup()
-        clusters = ClusterApi()
-        self.server = ApiServer(
-            ApiServerOptions(folder=folder / "keys")
-            if stock
-            else ApiServerOptions(
-                admission=[*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)], apis=[clusters.local]
-            )
-        )
-        self.hub = lookup.client = Client(self.server.direct(ADMIN))
-        clusters.connect(self.hub)
+        self._storage = MemoryStorage()
+        self._make_server()
         self.members: dict[str, Client] = {}
         self.servers: dict[str, ApiServer] = {}
         self._endpoint = ""
 
+    def _make_server(self) -> None:
+        lookup = ClientLookup()
+        clusters = ClusterApi()
+        options = ApiServerOptions(storage=self._storage, folder=self._folder / "keys")
+        if not self._stock:
+            options.admission = [*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)]
+            options.apis = [clusters.local]
+        self.server = ApiServer(options)
+        self.hub = lookup.client = Client(self.server.direct(ADMIN))
+        clusters.connect(self.hub)
+
+    async def restart_server(self) -> None:
+        """Stop the control plane's API server and start another on what it stored, at the same address."""
+        await self.server.__aexit__(None, None, None)
+        self._make_server()
+        await self.server.__aenter__()
+        await self.server.listen(port=int(self._endpoint.rpartition(":")[2]))
+
     async def __aenter__(self) -> "Engine":
         (self._folder / "keys").mkdir()
-        await self._stack.enter_async_context(self.server)
+        await self.server.__aenter__()
+        self._stack.push_async_exit(lambda *error: self.server.__aexit__(*error))
         authority = self.server.identity.authority
         bundle = base64.b64encode(authority.certificate_pem).decode()
         objects = control_plane(bundle)
