@@ -7,8 +7,12 @@ import orjson
 import pytest
 from tests.membership.world import eventually, user_transport
 
+from karmada.aggregated.proxy.headers import passed_on
+from karmada.apiserver.auth.model import UserInfo
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, Forbidden, NotFound, Unavailable
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
 from karmada.membership.join import join
@@ -100,9 +104,6 @@ async def test_the_member_sees_the_caller_and_judges_by_its_own_roles(hub: Any) 
 
 
 async def test_a_client_cannot_choose_its_identity_in_the_member(hub: Any) -> None:
-    from karmada.aggregated.proxy.headers import passed_on
-    from karmada.apiserver.auth.model import UserInfo
-
     sent = {
         "authorization": "Bearer hub-token",
         "cookie": "session=1",
@@ -156,3 +157,26 @@ async def test_all_clusters_answer_as_one_list(hub: Any) -> None:
     with pytest.raises(NotFound):
         await client.raw("GET", f"{where}/nosuch")
     await client.close()
+
+
+async def test_a_service_account_of_the_control_plane_uses_the_proxy_under_its_own_name(hub: Any) -> None:
+    await hub.hub.resource(objects.SERVICE_ACCOUNTS).create(objects.service_account("robot", "default"))
+    rule = {"apiGroups": ["cluster.karmada.io"], "resources": ["clusters/proxy"], "verbs": ["*"]}
+    await hub.hub.resource(objects.CLUSTER_ROLES).create(objects.cluster_role("proxy-robot", [rule], {}))
+    binding = objects.cluster_role_binding("proxy-robot", objects.account_subject("robot", "default"), {})
+    await hub.hub.resource(objects.CLUSTER_ROLE_BINDINGS).create(binding)
+    member = hub.members["member1"].client
+
+    async def known() -> bool:
+        role = await member.resource(objects.CLUSTER_ROLES).get("karmada-impersonator")
+        return any("robot" in rule["resourceNames"] for rule in role["rules"])
+
+    await eventually(known)
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = await hub.hub.resource(objects.SERVICE_ACCOUNTS).submit("robot", "token", asked, "default")
+    token = Identity(token=Material(answer["status"]["token"].encode()))
+    authority = Material(hub.plane.server.identity.authority.certificate_pem)
+    robot = Client(HttpTransport(Target(f"{hub.endpoint}{BASE}/member1/proxy", authority, identity=token)))
+    with pytest.raises(Forbidden, match='User "system:serviceaccount:default:robot" cannot list resource "secrets"'):
+        await robot.resource(objects.SECRETS).list()
+    await robot.close()

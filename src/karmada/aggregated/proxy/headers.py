@@ -25,6 +25,7 @@ _HOP_BY_HOP = frozenset(
     }
 )
 _IDENTITY = ("impersonate-", "x-remote-")
+_ACCOUNT, _ACCOUNT_GROUPS = "system:serviceaccount:", "system:serviceaccounts"
 _EVERYBODY = frozenset({"system:authenticated", "system:unauthenticated"})
 
 
@@ -44,8 +45,10 @@ def passed_on(headers: Mapping[str, str], user: UserInfo, token: bytes, host: st
 
 
 def impersonation(user: UserInfo) -> list[str]:
-    """A user in the words of impersonation; everybody's groups are the member's to give."""
-    groups = (group for group in user.groups if group not in _EVERYBODY)
+    """A user in the words of impersonation; groups that follow from who it is are the member's to give."""
+    groups = [group for group in user.groups if group not in _EVERYBODY]
+    if user.name.startswith(_ACCOUNT):
+        groups = [group for group in groups if not group.startswith(_ACCOUNT_GROUPS)]
     return [f"Impersonate-User: {_line(user.name)}", *(f"Impersonate-Group: {_line(group)}" for group in groups)]
 
 
