@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.result import Result
 
-MODULES = ["api", "storage", "apply", "http", "apiserver", "machinery", "interpreter", "scheduler"]
+MODULES = ["api", "storage", "apply", "http", "apiserver", "machinery", "interpreter", "scheduler", "membership"]
 
 
 def main(names: list[str]) -> int:
