@@ -166,7 +166,7 @@ def test_the_image_has_every_program_under_its_own_name() -> None:
     ("arguments", "kind"),
     [
         (["host", "--ha"], "StatefulSet"),
-        (["control-plane", "--ca", "QQ=="], "APIService"),
+        (["control-plane", "--ca=QQ=="], "APIService"),
         (["certificates"], "Secret"),
     ],
     ids=["host", "control plane", "certificates"],
