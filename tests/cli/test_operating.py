@@ -1,5 +1,6 @@
 """Commands about clusters and the control plane itself."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from tests.cli.samples import SHOP, apply
 from tests.cli.world import World
 
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
+from karmada.apiserver.server import ApiServer
 from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec
 
@@ -174,19 +176,58 @@ def test_init_on_a_host_without_nodes_shows_the_plan(federation: World) -> None:
     assert "  create statefulset.apps/karmada-apiserver in karmada-system" in steps
 
 
-def test_a_control_plane_is_installed_and_removed(federation: World, tmp_path: Path) -> None:
+@pytest.fixture
+def bare(federation: World, tmp_path: Path) -> Iterator[list[str]]:
+    """An API server in the place of the one that a host cluster would run; the flags that lead to it."""
+    stack = AsyncExitStack()
+
+    async def start() -> tuple[ApiServer, int]:
+        server = await stack.enter_async_context(ApiServer())
+        for port in range(30000, 32767):
+            with contextlib.suppress(OSError):
+                return server, await server.listen(port=port)
+        raise AssertionError("no port is free")
+
+    server, port = federation.call(start())
+    authority = server.identity.authority
+    (tmp_path / "ca.crt").write_bytes(authority.certificate_pem)
+    (tmp_path / "ca.key").write_bytes(authority.key_pem)
+    files = ["--ca-cert-file", str(tmp_path / "ca.crt"), "--ca-key-file", str(tmp_path / "ca.key")]
+    yield [*files, "--karmada-apiserver-advertise-address", "127.0.0.1", "--port", str(port)]
+    federation.call(stack.aclose())
+
+
+def test_a_control_plane_is_installed_and_removed(federation: World, bare: list[str], tmp_path: Path) -> None:
     host = ("--kubeconfig", federation.member_config("member3"), "-n", "karmada-host")
     data = ("--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki"))
-    outcome = federation.run("init", *host, *data)
+    outcome = federation.run("init", *host, *data, *bare)
     assert outcome.code == 0, outcome.err
     assert "Karmada is installed" in outcome.out
-    assert (tmp_path / "karmada-apiserver.config").stat().st_mode & 0o777 == 0o600
+    config = tmp_path / "karmada-apiserver.config"
+    assert config.stat().st_mode & 0o777 == 0o600
+    kinds = federation.run("api-resources", "--api-group=policy.karmada.io", "-o", "name", "--kubeconfig", str(config))
+    assert "propagationpolicies.policy.karmada.io" in kinds.out
+    hooks = federation.run("get", "validatingwebhookconfigurations", "-o", "name", "--kubeconfig", str(config))
+    assert hooks.out == "validatingwebhookconfiguration.admissionregistration.k8s.io/validating-config\n"
+    assert federation.run("init", *host, *data, *bare).code == 0
     assert federation.run("addons", "enable", "karmada-search", *host).code == 0
     assert "karmada-search                enabled" in federation.run("addons", "list", *host).out
     assert federation.run("addons", "disable", "karmada-search", "-f", *host).code == 0
     assert federation.run("deinit", *host, stdin="n\n").code == 1
     assert federation.run("deinit", "-f", *host).out.endswith("remove karmada successfully\n")
     assert federation.run("deinit", "-f", *host).err == "error: there is no control plane in namespace karmada-host\n"
+
+
+def test_a_certificate_that_has_expired_is_named(federation: World) -> None:
+    member = federation.fleet["member3"]
+    federation.call(member.change_faults(certificate_expired=True))
+    try:
+        outcome = federation.run("get", "pods", "--kubeconfig", federation.member_config("member3"))
+    finally:
+        federation.call(member.change_faults(certificate_expired=False))
+    assert outcome.code == 1
+    assert "certificate has expired" in outcome.err
+    assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """`karmadactl init`: a control plane in a host cluster."""
 
+import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values, one_of
+from karmada.cli.progress import Waiting, until
 from karmada.cli.session import Session
 
 JSONObject = dict[str, Any]
@@ -54,8 +57,43 @@ async def run(session: Session, flags: Values) -> None:
     await carrying_out.apply(session, host, items)
     await carrying_out.until_running(session, host, items, flags.wait_component_ready_timeout)
     config = _write(flags, wanted.certificates, address)
+    await _register(session, flags, config, wanted.certificates["ca.crt"])
     session.print(f"\nKarmada is installed. Its kubeconfig: {config}")
     session.print(f"  karmadactl --kubeconfig {config} token create --print-register-command   (Secret {ADMIN_SECRET})")
+
+
+async def _register(session: Session, flags: Values, config: Path, authority: bytes) -> None:
+    """Fill the new control plane, as soon as it can be reached from here."""
+    from karmada.cli.install.registration import register
+    from karmada.machinery.errors import ApiError, Unavailable
+
+    hub = session.outside("karmada", str(config), "")
+    endpoint = hub.target.server
+    waiting = f"waiting until {endpoint} answers"
+    try:
+        async with asyncio.timeout(flags.wait_component_ready_timeout or None):
+            with Waiting(session, waiting):
+                await until(partial(_answers, hub))
+    except TimeoutError:
+        raise CommandError(
+            f"{endpoint} cannot be reached from here: open the port, or name another address with "
+            "--karmada-apiserver-advertise-address, then run init again"
+        ) from None
+    try:
+        await register(hub.client, flags.namespace, flags.host_cluster_domain, endpoint, authority)
+    except Unavailable as error:
+        raise ApiError(f"{endpoint} went away while it was being filled: run init again ({error})") from error
+    session.print("Karmada's kinds, roles and webhooks are registered")
+
+
+async def _answers(hub: Any) -> bool:
+    from karmada.machinery.errors import ApiError
+
+    try:
+        await hub.transport.raw("GET", "/readyz")
+    except ApiError:
+        return False
+    return True
 
 
 def installation(flags: Values, address: str) -> Any:
