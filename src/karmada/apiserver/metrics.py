@@ -57,6 +57,7 @@ class RequestMetrics:
         self.longrunning: dict[RequestKey, int] = {}
         self.rejected = 0
         self._gauges: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
+        self._others: list[Callable[[], Iterable[Metric]]] = []
         self._registry: CollectorRegistry | None = None
 
     def answered(self, key: RequestKey, code: int, seconds: float) -> None:
@@ -80,6 +81,10 @@ class RequestMetrics:
     def gauge(self, name: str, text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
         """Show a figure by one label, e.g. stored objects by resource."""
         self._gauges[name] = (text, label, values)
+
+    def also(self, collect: Callable[[], Iterable["Metric"]]) -> None:
+        """Show figures of somebody else in the same process."""
+        self._others.append(collect)
 
     def render(self) -> bytes:
         """The exposition text."""
@@ -127,6 +132,8 @@ class RequestMetrics:
             for value, figure in values().items():
                 family.add_metric([value], figure)
             yield family
+        for others in self._others:
+            yield from others()
 
 
 def _collector(collect: Callable[[], Iterable["Metric"]]) -> "Collector":

@@ -6,6 +6,7 @@ permanent id; nothing is deleted because it was missing from a cache.
 
 import asyncio
 from collections.abc import Iterable
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ from karmada.controllers.bindings import (
     without_finalizer,
 )
 from karmada.controllers.context import Context
+from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Committer
@@ -135,10 +137,12 @@ class BindingController:
         overrides = Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
         builder = WorkBuilder(binding, template, overrides, self._context.gates)
         existing = {work.metadata.namespace: work for work in works}
+        started = perf_counter()
         outcomes = await asyncio.gather(
             *(self._sync_cluster(builder, item.body, target, existing) for target in targets(binding.spec))
         )
         errors = [outcome for outcome in outcomes if outcome is not None]
+        self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)
         recorder = self._recorders[isinstance(binding, ResourceBinding)]
         if errors:

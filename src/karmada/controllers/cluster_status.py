@@ -8,6 +8,7 @@ it is seen not to be ready. What a member does not tell keeps its last value; an
 
 import asyncio
 from dataclasses import dataclass
+from time import perf_counter
 
 import msgspec
 import orjson
@@ -98,8 +99,10 @@ class ClusterStatusController:
             await self._write(cluster, health, None)
             return RequeueAfter(self._options.period)
         self._follow_definitions(member)
+        started = perf_counter()
         health = await self._probe(member)
         collected = await self._collect(member, cluster) if health.status == "True" else None
+        self._context.metrics.cluster_status.observe(perf_counter() - started, name)
         await self._write(cluster, health, collected)
         return RequeueAfter(self._options.period)
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.controllers.cluster_monitor import MonitorOptions
 from karmada.controllers.cluster_status import StatusOptions
@@ -15,6 +16,7 @@ from karmada.controllers.detector.scope import PropagationScope, SkippedApis
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.manager import ControllerManager, Selection
 from karmada.controllers.members import Members
+from karmada.controllers.metrics import PipelineMetrics
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import Controller
@@ -63,11 +65,15 @@ async def controllers(
     members: Members,
     options: ControllerOptions,
     clock: Clock,
+    metrics: PipelineMetrics,
 ) -> AsyncIterator[list[Controller[Any]]]:
     """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at."""
     async with interpretation(informers, supervisor, recorders(COMPONENT), options.gates, clock) as interpreter:
         scope = PropagationScope(SkippedApis(options.skipped_apis), options.skipped_namespaces)
-        context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency)
+        metrics.clusters = informers.of(Cluster).values
+        context = Context(
+            client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency, metrics
+        )
         manager = ControllerManager(context, members, options.selection, options.status, options.monitor)
         started = manager.start(supervisor)
         try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.detector.scope import PropagationScope, SkippedApis
+from karmada.controllers.metrics import PipelineMetrics
 from karmada.interpreter.model import Interpreter
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
@@ -36,3 +37,4 @@ class Context:
     clock: Clock
     scope: PropagationScope = field(default_factory=lambda: PropagationScope(SkippedApis()))
     concurrency: Concurrency = Concurrency()
+    metrics: PipelineMetrics = field(default_factory=PipelineMetrics)

@@ -5,6 +5,7 @@ cluster is a lane of its own. A member that is not ready is left alone; nothing 
 """
 
 import asyncio
+from time import perf_counter
 
 import msgspec
 import orjson
@@ -17,6 +18,7 @@ from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.members import Member, Members, MemberUnavailable
+from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.codec import TREE
@@ -103,8 +105,10 @@ class ExecutionController:
         except MemberUnavailable as error:
             return Retry(error)
         total = len(work.spec.workload.manifests)
+        started = perf_counter()
         outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in range(total)))
         errors = [outcome for outcome in outcomes if outcome is not None]
+        self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         await self._report(work, member.name, errors, total)
         return Retry(str(errors[0])) if errors else DONE
 
@@ -117,6 +121,7 @@ class ExecutionController:
         except (ApiError, NotOurs, InterpretError) as error:
             text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
+            self._context.metrics.updated[labels_of(ERROR, desired, member.name)] += 1
             return error
         text = f"Successfully applied resource({where}) to cluster {member.name}"
         self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
@@ -138,6 +143,7 @@ class ExecutionController:
                 else:
                     answer = await collection.create(orjson.dumps(desired), key.namespace)
                     self._versions.record(ObjectKey(member.name, collection.type, key), answer)
+                    self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
                 return
             except (AlreadyExists, Conflict, NotFound) as error:
                 if isinstance(error, NotFound) and body is None:
@@ -162,6 +168,7 @@ class ExecutionController:
             self._versions.note(which, version)
             return
         self._versions.record(which, await collection.update(orjson.dumps(desired)))
+        self._context.metrics.updated[labels_of(SUCCESS, desired, member.name)] += 1
 
     async def _remove(self, work: Work, cluster: Cluster) -> Result:
         if finalizers.WORK not in work.metadata.finalizers or not await self._is_present(work):
@@ -204,6 +211,7 @@ class ExecutionController:
             await collection.delete(state.name, state.namespace, only_if=state, propagation=Propagation.BACKGROUND)
         except NotFound:
             return
+        self._context.metrics.deleted[labels_of(SUCCESS, observed, member.name)] += 1
 
     async def _release(self, manifest: JSONObject, member: Member) -> None:
         """Leave the object to the member, without any trace of Karmada."""

@@ -10,6 +10,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.cluster_api import ClusterApiDetector
 from karmada.controllers.composition import Recorders, controllers
 from karmada.controllers.flags import PROGRAM, options_of, parser, without_effect
+from karmada.controllers.metrics import PipelineMetrics
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.component import Process, run_component
@@ -60,7 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             informers = InformerFactory(client, supervisor)
             recorders = Recorders(client, supervisor, REAL)
-            async with controllers(client, informers, supervisor, recorders, members, options, REAL) as started:
+            metrics = PipelineMetrics()
+            process.registry.register(metrics)
+            running = controllers(client, informers, supervisor, recorders, members, options, REAL, metrics)
+            async with running as started:
                 process.registry.register(Figures(started, informers))
                 if flags.cluster_api_kubeconfig:
                     supervisor.start("clusterApi", _detector(flags, client, supervisor).controller.run)

@@ -9,7 +9,7 @@ The same class serves `karmada up` (SQLite, HTTPS) and tests (memory, no sockets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 
@@ -27,6 +27,7 @@ from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.composition import ControllerOptions, Recorders, controllers
 from karmada.controllers.context import Concurrency
 from karmada.controllers.manager import Selection
+from karmada.controllers.metrics import PipelineMetrics
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
@@ -93,6 +94,7 @@ class ControlPlane:
         )
         self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
         self.supervisor = Supervisor(options.clock)
+        self.metrics = PipelineMetrics()
         self.members = PushMembers(open_member or SecretAccess(self.client, clock=options.clock), options.clock)
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
@@ -116,11 +118,13 @@ class ControlPlane:
             concurrency=options.concurrency,
         )
         await self._stack.enter_async_context(
-            controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock)
+            controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
         )
         scheduling = SchedulerOptions(settings=Settings(options.gates))
         scheduler = Scheduler(self.client, informers, recorders(scheduling.name), scheduling, clock)
         scheduler.start(self.supervisor)
+        for collector in (self.metrics, scheduler.metrics):
+            self.server.traffic.metrics.also(collector.collect)
         return self
 
     async def listen(
@@ -151,13 +155,19 @@ class ControlPlane:
     async def _install(self) -> None:
         """Have Karmada's kinds and namespaces exist, in the shape of this version."""
         crds = Committer(self.client.resource(CRDS))
-        for wanted in definitions():
+        for wanted in _definitions():
             await crds.ensure(wanted["metadata"]["name"], "", partial(_installed, wanted))
         namespaces = Committer(self.client.resource(NAMESPACES))
         for name in SYSTEM_NAMESPACES:
             namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await namespaces.ensure(name, "", partial(_present, namespace))
         await installation.install(self.client)
+
+
+@cache
+def _definitions() -> list[JSONObject]:
+    """Karmada's kinds, made once in a process; read only."""
+    return definitions()
 
 
 def _present(wanted: JSONObject, current: JSONObject | None) -> JSONObject:

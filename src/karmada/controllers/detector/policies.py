@@ -12,6 +12,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.detector.bindings import COMPONENT, Binding, BindingWriter
 from karmada.controllers.detector.policy_index import TemplateKey, Waiting
 from karmada.controllers.detector.templates import Cause, TemplateReconciler
+from karmada.controllers.metrics import SUCCESS
 from karmada.controllers.templates import Templates
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Result
@@ -160,6 +161,7 @@ class PolicyReconciler:
                 continue
             key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
             await self._writer.claim(key, template, claim_of(policy))
+            self._context.metrics.preemptions[SUCCESS] += 1
             self._recorder.event(
                 ObjectReference.to(template),
                 events.NORMAL,

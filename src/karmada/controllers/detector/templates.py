@@ -2,6 +2,7 @@
 
 import logging
 from enum import Enum
+from time import perf_counter
 
 from karmada.api import events, labels, names
 from karmada.api.policy.v1alpha1 import (
@@ -41,6 +42,7 @@ class TemplateReconciler:
         self._writer = writer
         self._waiting = waiting
         self._recorder = context.recorder(COMPONENT)
+        self._metrics = context.metrics
         self.policies = context.informers.of(PropagationPolicy)
         self.wide_policies = context.informers.of(ClusterPropagationPolicy)
         self.overrides = context.informers.of(OverridePolicy)
@@ -94,9 +96,12 @@ class TemplateReconciler:
         return None
 
     def _elected(self, template: JSONObject) -> Policy | None:
+        started = perf_counter()
         subject = subject_of(template)
         namespaced, wide = candidates(self.policies, self.wide_policies, subject)
-        return elect(namespaced, subject) or elect(wide, subject)
+        elected = elect(namespaced, subject) or elect(wide, subject)
+        self._metrics.match.observe(perf_counter() - started)
+        return elected
 
     async def _under_claim(self, key: TemplateKey, template: JSONObject, claim: Claim, cause: Cause) -> Result:
         policy = self.holder(claim)
@@ -115,10 +120,11 @@ class TemplateReconciler:
             return Retry(f"{applying(policy)} waits for override policy {missing}, which does not exist")
         about = ObjectReference.to(template)
         try:
-            current = await self._writer.claim(key, template, claim_of(policy))
-            if current is None or (policy.spec.activation_preference == "Lazy" and cause is Cause.KARMADA):
-                return DONE
-            await self._writer.write(current, policy)
+            with self._metrics.apply.timing():
+                current = await self._writer.claim(key, template, claim_of(policy))
+                if current is None or (policy.spec.activation_preference == "Lazy" and cause is Cause.KARMADA):
+                    return DONE
+                await self._writer.write(current, policy)
         except (BindingOfAnother, BindingRefused, InterpretError) as error:
             self._recorder.event(
                 about, events.WARNING, events.APPLY_POLICY.failed, f"{applying(policy)} failed: {error}"

@@ -1,0 +1,133 @@
+"""The controllers' figures, named as dashboards for Karmada expect them. Plain numbers here; metrics when scraped."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from karmada import __version__
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.quantity import Quantity
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.metrics import Histogram
+from karmada.machinery.transport import JSONObject
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+SUCCESS, ERROR = "success", "error"
+_AMOUNTS = (("memory", "bytes"), ("cpu", "number"), ("pod", "number"))
+
+
+class Durations:
+    """Histograms of one thing, by labels."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.by: dict[tuple[str, ...], Histogram] = {}
+
+    def observe(self, seconds: float, *labels: str) -> None:
+        """Count a duration."""
+        found = self.by.get(labels)
+        if found is None:
+            found = self.by[labels] = Histogram()
+        found.observe(seconds)
+
+    @contextmanager
+    def timing(self) -> Iterator[None]:
+        """Count how long something takes, by whether it succeeds."""
+        started, result = perf_counter(), ERROR
+        try:
+            yield
+            result = SUCCESS
+        finally:
+            self.observe(perf_counter() - started, result)
+
+
+class PipelineMetrics:
+    """A collector for a `prometheus_client` registry; one for all controllers of a process."""
+
+    def __init__(self) -> None:
+        self.match = Durations()
+        self.apply = Durations("result")
+        self.sync_work = Durations("result")
+        self.sync_workload = Durations("result")
+        self.cluster_status = Durations("member_cluster")
+        self.preemptions: Counter[str] = Counter()
+        self.created: Counter[tuple[str, ...]] = Counter()
+        self.updated: Counter[tuple[str, ...]] = Counter()
+        self.deleted: Counter[tuple[str, ...]] = Counter()
+        self.clusters: Callable[[], Sequence[Cluster]] = tuple
+        """The clusters that are known, once their informer is."""
+
+    def collect(self) -> Iterator["Metric"]:
+        """All figures now."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        for name, text, durations in (
+            ("resource_match_policy", "Time to find the policy of a resource", self.match),
+            ("resource_apply_policy", "Time to apply a policy to a resource", self.apply),
+            ("binding_sync_work", "Time to write the Works of a binding", self.sync_work),
+            ("work_sync_workload", "Time to bring a Work's objects into its cluster", self.sync_workload),
+            ("cluster_sync_status", "Time to ask a cluster how it is", self.cluster_status),
+        ):
+            family = HistogramMetricFamily(f"{name}_duration_seconds", text, labels=list(durations.names))
+            for labels, histogram in durations.by.items():
+                family.add_metric(list(labels), histogram.cumulative(), histogram.total)
+            yield family
+        attempts = CounterMetricFamily("policy_apply_attempts", "Attempts to apply a policy", labels=["result"])
+        for labels, histogram in self.apply.by.items():
+            attempts.add_metric(list(labels), sum(histogram.counts))
+        preemptions = CounterMetricFamily("policy_preemption", "Policies that took a resource over", labels=["result"])
+        for result, count in self.preemptions.items():
+            preemptions.add_metric([result], count)
+        yield from (attempts, preemptions)
+        names = ["result", "apiversion", "kind", "member_cluster"]
+        for name, text, counts in (
+            ("create_resource_to_cluster", "Objects created in clusters", self.created),
+            ("update_resource_to_cluster", "Objects updated in clusters", self.updated),
+            ("delete_resource_from_cluster", "Objects deleted from clusters", self.deleted),
+        ):
+            counter = CounterMetricFamily(name, text, labels=names)
+            for key, count in counts.items():
+                counter.add_metric(list(key), count)
+            yield counter
+        build = GaugeMetricFamily("karmada_build_info", "What this is", labels=["git_version"])
+        build.add_metric([__version__], 1)
+        yield build
+        yield from self._of_clusters()
+
+    def _of_clusters(self) -> Iterator["Metric"]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        gauges: dict[str, GaugeMetricFamily] = {}
+
+        def add(name: str, text: str, cluster: str, value: float) -> None:
+            if name not in gauges:
+                gauges[name] = GaugeMetricFamily(name, text, labels=["member_cluster"])
+            gauges[name].add_metric([cluster], value)
+
+        for cluster in self.clusters():
+            name, status = cluster.metadata.name, cluster.status
+            add("cluster_ready_state", "Whether the cluster is ready", name, float(is_ready(cluster)))
+            if status.node_summary is not None:
+                add("cluster_node_number", "Nodes", name, status.node_summary.total_num)
+                add("cluster_ready_node_number", "Nodes that are ready", name, status.node_summary.ready_num)
+            if status.resource_summary is None:
+                continue
+            for word, amounts in (
+                ("allocatable", status.resource_summary.allocatable),
+                ("allocated", status.resource_summary.allocated),
+            ):
+                for resource, unit in _AMOUNTS:
+                    amount = amounts.get("pods" if resource == "pod" else resource)
+                    if amount is not None:
+                        value = Quantity.parse(amount).milli_value() / 1000
+                        add(f"cluster_{resource}_{word}_{unit}", f"{resource} that is {word}", name, value)
+        yield from gauges.values()
+
+
+def labels_of(result: str, manifest: JSONObject, cluster: str) -> tuple[str, ...]:
+    """The labels of a write to a member."""
+    return result, str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")), cluster
