@@ -8,6 +8,7 @@ objects first; until they are gone it stays, marked as terminating.
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
 import orjson
 
 from karmada.apiserver.catalog import Catalog, Key
@@ -25,6 +26,15 @@ from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
 _DELETED_MARK = b'"deletionTimestamp":'
+
+
+class _StatusOnly(msgspec.Struct):
+    """A definition without its schemas, which are most of it."""
+
+    status: JSONObject | None = None
+
+
+_STATUS = msgspec.json.Decoder(_StatusOnly)
 
 
 class _Registered(NamedTuple):
@@ -105,7 +115,7 @@ class CustomResources:
     def _names_beside(self, crd: JSONObject) -> Names:
         group, name = crd["spec"]["group"], crd["metadata"]["name"]
         others = [
-            orjson.loads(item.body)
+            {"status": _STATUS.decode(item.body).status}
             for item in self._store.list(KIND).items
             if item.name != name and item.name.partition(".")[2] == group
         ]
