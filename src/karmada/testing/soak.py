@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from karmada.testing.scenarios import federation, leadership, mirror
+from karmada.testing.scenarios import federation, leadership, mirror, propagation
 from karmada.testing.world import Broken, explore
 
 
@@ -27,6 +27,7 @@ SCENARIOS: dict[str, Callable[[int], list[str]]] = {
     "killing": _killing,
     "leadership": lambda seed: explore(leadership.scenario(), seed),
     "mirror": lambda seed: explore(mirror.scenario(), seed),
+    "propagation": lambda seed: explore(propagation.scenario(), seed, federation.SERVERS),
 }
 CHUNK = 25
 
