@@ -1,0 +1,115 @@
+"""Rules of admission that the reference does not have: the documents' spellings and kinds."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from karmada.api.feature_gates import DEFAULTS
+from karmada.webhook.handlers import HANDLERS
+from karmada.webhook.model import Denied, Operation, Review
+
+BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
+
+
+class Known:
+    """A lookup that knows some objects."""
+
+    def __init__(self, *trees: dict[str, Any]) -> None:
+        self._trees = list(trees)
+
+    async def list(self, api_version: str, kind: str, namespace: str = "") -> list[dict[str, Any]]:
+        return [tree for tree in self._trees if tree["kind"] == kind]
+
+    async def replace_status(self, api_version: str, kind: str, tree: dict[str, Any], dry_run: bool) -> None:
+        raise AssertionError("nothing is written here")
+
+
+def validate(resource: str, tree: dict[str, Any], known: Known | None = None) -> None:
+    handler = next(handler for handler in HANDLERS if handler.resource == resource)
+    assert handler.validate is not None
+    name = tree["metadata"]["name"]
+    lookup = known or Known()
+    review = Review(Operation.CREATE, "default", name, tree, None, lambda: "id", time.time, DEFAULTS, lookup)
+    asyncio.run(_awaited(handler.validate(review)))
+
+
+async def _awaited(judging: Any) -> None:
+    await judging
+
+
+def ingress(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "networking.karmada.io/v1alpha1",
+        "kind": "MultiClusterIngress",
+        "metadata": {"name": "i", "namespace": "default"},
+        "spec": spec,
+    }
+
+
+def test_an_ingress_may_be_wrapped_in_a_template() -> None:
+    validate("multiclusteringresses", ingress(template={"spec": {"defaultBackend": BACKEND}}))
+
+
+def test_a_wrapped_ingress_is_judged_where_it_stands() -> None:
+    with pytest.raises(Denied, match=r"spec\.template\.spec: .*must be specified"):
+        validate("multiclusteringresses", ingress(template={"spec": {}}))
+
+
+def test_an_ingress_stands_in_one_place_only() -> None:
+    both = ingress(defaultBackend=BACKEND, template={"spec": {"defaultBackend": BACKEND}})
+    with pytest.raises(Denied, match="cannot co-exist"):
+        validate("multiclusteringresses", both)
+
+
+def rescheduling(interval: str = "60s", **threshold: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "config.karmada.io/v1alpha1",
+        "kind": "ReplicaSchedulingPolicy",
+        "metadata": {"name": "r"},
+        "spec": {"reschedulePolicy": {"enabled": True, "interval": interval, "threshold": threshold}},
+    }
+
+
+def test_a_replica_scheduling_policy_of_the_documents_is_accepted() -> None:
+    validate("replicaschedulingpolicies", rescheduling(cpuUtilization=80, memoryUtilization=80))
+
+
+@pytest.mark.parametrize(
+    ("policy", "field"),
+    [
+        (rescheduling("soon", cpuUtilization=80), r"reschedulePolicy\.interval"),
+        (rescheduling("0s", cpuUtilization=80), r"reschedulePolicy\.interval"),
+        (rescheduling(), r"reschedulePolicy\.threshold"),
+        (rescheduling(memoryUtilization=101), r"threshold\.memoryUtilization"),
+    ],
+    ids=["no-duration", "no-time", "no-threshold", "beyond-all"],
+)
+def test_a_replica_scheduling_policy_that_cannot_be_kept_is_refused(policy: dict[str, Any], field: str) -> None:
+    with pytest.raises(Denied, match=field):
+        validate("replicaschedulingpolicies", policy)
+
+
+def customization(name: str, **rules: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "config.karmada.io/v1alpha1",
+        "kind": "ResourceInterpreterCustomization",
+        "metadata": {"name": name},
+        "spec": {
+            "target": {"apiVersion": "example.io/v1", "kind": "Widget"},
+            "customizations": {rule: {"luaScript": script} for rule, script in rules.items()},
+        },
+    }
+
+
+def test_several_customisations_may_name_dependencies() -> None:
+    script = "function GetDependencies(o) return {} end"
+    known = Known(customization("a", dependencyInterpretation=script))
+    validate("resourceinterpretercustomizations", customization("b", dependencyInterpretation=script), known)
+
+
+def test_a_script_is_parsed_and_never_run() -> None:
+    validate("resourceinterpretercustomizations", customization("loop", retention="while true do end"))
+    with pytest.raises(Denied, match=r"InterpreterOperation\(Retain\) Lua script error"):
+        validate("resourceinterpretercustomizations", customization("broken", retention="function ("))
