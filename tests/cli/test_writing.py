@@ -104,6 +104,18 @@ def test_apply_changes_lists_by_their_keys(federation: World, space: str, tmp_pa
     assert dry.out == "deployment.apps/applied serverside-applied (server dry run)\n"
 
 
+def test_objects_come_from_standard_input_and_directories(federation: World, space: str, tmp_path: Path) -> None:
+    text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: piped}}"
+    assert federation.run("apply", "-f", "-", "-n", space, stdin=text).out == "configmap/piped created\n"
+    (tmp_path / "below").mkdir()
+    (tmp_path / "one.yaml").write_text(text.replace("piped", "one"))
+    (tmp_path / "below" / "two.json").write_text('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"two"}}')
+    flat = federation.run("apply", "-f", str(tmp_path), "-n", space)
+    assert flat.out == "configmap/one created\n"
+    deep = federation.run("apply", "-R", "-f", str(tmp_path), "-n", space)
+    assert deep.out == "configmap/two created\nconfigmap/one unchanged\n"
+
+
 def test_a_dry_run_creates_nothing(federation: World, space: str) -> None:
     outcome = federation.run("create", "cm", "dry", "-n", space, "--dry-run=client", "-o", "name")
     assert outcome.out == "configmap/dry\n"

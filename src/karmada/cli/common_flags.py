@@ -45,11 +45,6 @@ VALIDATE = Flag(
 )
 
 
-def dry_run_switch(text: str) -> bool:
-    """For commands whose dry run is a switch."""
-    return text != "none"
-
-
 def operation_scope(*allowed: str, default: str = "karmada") -> Flag:
     """Where a command acts."""
     words = {"karmada": "the control plane", "members": "its members", "all": "both"}

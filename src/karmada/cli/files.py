@@ -1,6 +1,5 @@
 """Objects from files, directories, URLs on this machine's network and standard input."""
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,15 @@ def read_objects(flags: Values) -> list[JSONObject]:
         raise CommandError("-k needs kustomize: run `kustomize build DIR | karmadactl … -f -`")
     if not flags.filename:
         raise CommandError("must specify one of -f and -k")
-    found = [item for source in flags.filename for item in _source(source, flags.recursive)]
+    found = [item for source in flags.filename for item in _source(source, flags)]
     if not found:
         raise CommandError("no objects passed to apply")
     return found
 
 
-def _source(source: str, recursive: bool) -> Iterable[JSONObject]:
+def _source(source: str, flags: Values) -> Iterable[JSONObject]:
     if source == "-":
-        yield from parse(sys.stdin.read(), "standard input")
+        yield from parse(flags.input.read(), "standard input")
         return
     if source.startswith(("http://", "https://")):
         raise CommandError(f"{source}: download it first: curl -fsSL URL | karmadactl … -f -")
@@ -35,7 +34,7 @@ def _source(source: str, recursive: bool) -> Iterable[JSONObject]:
         raise CommandError(f'the path "{source}" does not exist')
     files = [path]
     if path.is_dir():
-        listed = path.rglob("*") if recursive else path.glob("*")
+        listed = path.rglob("*") if flags.recursive else path.glob("*")
         files = sorted(file for file in listed if file.suffix in SUFFIXES and file.is_file())
     for file in files:
         yield from parse(file.read_text(), str(file))

@@ -8,7 +8,7 @@ scripts look for.
 
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from karmada.cli.failures import UsageError
 
@@ -22,6 +22,8 @@ class Values(SimpleNamespace):
     after_dashes: list[str]
     given: frozenset[str]
     """Names of the flags that were spelled out."""
+    input: TextIO
+    """What `-f -` reads."""
 
 
 class Flag(NamedTuple):
