@@ -114,7 +114,7 @@ class ApiServerOptions:
     default_accounts: bool = True
     """Whether every namespace gets a service account `default`; of use only where pods run."""
     storage_protection: bool = True
-    """Whether volumes and claims are kept while in use; of use only where something can tell when they no longer are."""
+    """Whether volumes and claims are kept while in use; needs something that can tell when they no longer are."""
     service_range: str = DEFAULT_RANGE
     """Where cluster IPs come from."""
     audit: Path | None = None
