@@ -136,3 +136,26 @@ def test_a_custom_kind_and_its_objects_travel(documents):
     finally:
         documents.kubectl("delete", "ship", "--all", "-n", "default")
         documents.kubectl("delete", "crd", "ships.example.com")
+
+
+EDGE = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: edge}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: nginx}]
+  placement: {clusterAffinity: {clusterNames: [edge]}}
+"""
+
+
+def test_a_pull_member_works_without_any_credential_in_the_control_plane(documents):
+    """Works, status and proxy, with `--report-secrets None`."""
+    cluster = documents.get("cluster", "edge")["spec"]
+    assert cluster["syncMode"] == "Pull"
+    assert "secretRef" not in cluster
+    assert "edge" not in documents.kubectl("get", "secrets", "-n", "karmada-cluster")
+    documents.apply(documents.manifest("000-02"))
+    documents.apply(EDGE)
+    documents.eventually(lambda: documents.get("deployment", "nginx")["status"]["readyReplicas"], 1)
+    path = "/apis/cluster.karmada.io/v1alpha1/clusters/edge/proxy/apis/apps/v1/namespaces/default/deployments/nginx"
+    assert '"name":"nginx"' in documents.kubectl("get", "--raw", path).replace(": ", ":")

@@ -130,6 +130,8 @@ class Federation:
                 f"--karmada-kubeconfig={access}",
                 f"--kubeconfig={facts['kubeconfig']}",
                 f"--cluster-name={name}",
+                "--report-secrets=None",
+                "--enable-tunnel",
                 "--leader-elect=false",
                 "--health-probe-bind-address=0",
                 "--metrics-bind-address=0",
