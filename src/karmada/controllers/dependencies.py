@@ -27,6 +27,7 @@ from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.dependencies import Attached, AttachedToAnother, attach, dependency_label, detach
@@ -174,7 +175,10 @@ class DependenciesDistributor:
         """Nothing requires the dependencies any more on behalf of this binding."""
         if finalizers.BINDING_DEPENDENCIES not in binding.metadata.finalizers:
             return DONE
-        outcomes = await asyncio.gather(*(self._detach(attached, binding) for attached in self._attached(binding)))
+        key, value = dependency_label(binding)
+        # By the server's word: one that was attached a moment ago may not be in the cache yet.
+        attached = (await self._context.client.of(ResourceBinding).list(Scope(labels=f"{key}={value}"))).items
+        outcomes = await asyncio.gather(*(self._detach(one, binding) for one in attached))
         errors = [outcome for outcome in outcomes if outcome is not None]
         if errors:
             return Retry(errors[0])
