@@ -88,7 +88,7 @@ class ExecutionController:
             await self._suspend(work)
             return DONE
         if not is_ready(cluster):
-            return Retry(f"cluster {cluster.metadata.name} is not ready")
+            return DONE  # it comes again when the cluster is ready
         if finalizers.WORK not in work.metadata.finalizers:
             await self._hold(work)
         return await self._dispatch(work, cluster)
@@ -183,7 +183,7 @@ class ExecutionController:
                 manifest = manifest_of(work, ordinal)
                 await (self._release(manifest, member) if release else self._delete(manifest, member))
         elif cluster.metadata.deletion_timestamp is None:
-            return Retry(f"cluster {cluster.metadata.name} is not ready")
+            return DONE  # it comes again when the cluster is ready
         await self._commit.commit(
             work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
         )
