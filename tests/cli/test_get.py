@@ -97,30 +97,6 @@ def test_objects_that_are_nowhere_are_said_for_each_cluster(federation: World, s
     assert outcome.err.splitlines() == [f'cluster({name}): deployments.apps "ghost" not found' for name in clusters]
 
 
-def test_a_cluster_that_fails_does_not_hide_the_others(federation: World, shop: str) -> None:
-    member = federation.fleet["member2"]
-    federation.call(member.change_faults(down=True))
-    try:
-        outcome = federation.run("get", "deployments", "-n", shop, "-s", "members")
-    finally:
-        federation.call(member.change_faults(down=False))
-    assert outcome.code == 1
-    assert [row[1] for row in table(outcome.out)[1:]] == ["member1"]
-    assert outcome.err.startswith("error: cluster(member2): ")
-
-
-def test_nobody_waits_long_for_a_member_that_hangs(federation: World, shop: str) -> None:
-    member = federation.fleet["member2"]
-    federation.call(member.change_faults(hanging=True))
-    try:
-        outcome = federation.run("get", "deployments", "-n", shop, "-s", "members")
-    finally:
-        federation.call(member.change_faults(hanging=False))
-    assert outcome.code == 1
-    assert [row[1] for row in table(outcome.out)[1:]] == ["member1"]
-    assert outcome.err.startswith("error: cluster(member2): no answer within 8 s")
-
-
 def test_nothing_found_is_said_beside_the_output(federation: World, shop: str) -> None:
     outcome = federation.run("get", "jobs", "-n", shop)
     assert outcome == (0, "", f"No resources found in {shop} namespace.\n")

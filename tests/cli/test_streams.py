@@ -155,6 +155,16 @@ def test_watching_shows_changes_until_it_is_interrupted(federation: World, shop:
     assert "Traceback" not in terminal.text
 
 
+def test_logs_are_followed_until_it_is_interrupted(federation: World, shop: str) -> None:
+    words = ["logs", "-l", "app=shop", "--all-clusters", "-n", shop, "-f"]
+    terminal = Terminal(federation, words)
+    terminal.until("[member1/shop-")
+    terminal.until("[member2/shop-")
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.text
+
+
 def test_waits_show_progress_on_a_terminal(federation: World, shop: str) -> None:
     federation.run("create", "cm", "held", "-n", shop)
     held = '{"metadata":{"finalizers":["example.org/hold"]}}'

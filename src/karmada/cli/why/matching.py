@@ -22,7 +22,8 @@ def policy_link(facts: Facts, template: JSONObject) -> Link:
         near = [text for policy in _all(facts) if (text := _near_miss(policy, subject))]
         said = f"no policy selects this {subject.kind}"
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
-        remedy = near[0] if near else f"create a PropagationPolicy{where} whose resourceSelectors name it"
+        create = f"create a PropagationPolicy{where} whose resourceSelectors name it (or apply it with --all-clusters)"
+        remedy = near[0] if near else create
         if claim is None:
             return broken("policy", said, _sentence(remedy), *near, matched=None)
         return broken("policy", f"{said} any more, but {claim.name} holds it still", _sentence(remedy), *near)
