@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 pass_fds=(writer,),
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
                 start_new_session=True,
             )
         os.close(writer)
@@ -165,6 +166,8 @@ async def _read_line(descriptor: int) -> bytes:
         transport.close()
 
 
-def _die_with_parent() -> None:
-    """Runs in the child before its program: no orphan survives a killed supervisor."""
+def _die_with_parent(parent: int) -> None:
+    """Runs in the child before its program: no orphan survives a killed supervisor, not even one killed just now."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
