@@ -1,8 +1,8 @@
 """`karmada up`: seconds until three members are ready, and what the control plane costs while nothing happens.
 
 A first start makes keys and databases; the figure is that of the second, as on a machine that is in use. Idle is
-measured after a pause, in which the members were asked several times how they are; three members, no workloads. CPU time
-comes in ticks of 10 ms, so an idle share below a tenth of a percent is no more than "hardly any".
+measured after a pause, in which the members were asked several times how they are; three members, no workloads.
+CPU time comes in ticks of 10 ms, so an idle share below a tenth of a percent is no more than "hardly any".
 """
 
 import asyncio
