@@ -70,7 +70,8 @@ async def controllers(
     """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at."""
     async with interpretation(informers, supervisor, recorders(COMPONENT), options.gates, clock) as interpreter:
         scope = PropagationScope(SkippedApis(options.skipped_apis), options.skipped_namespaces)
-        metrics.clusters = informers.of(Cluster).values
+        clusters = informers.of(Cluster)
+        metrics.clusters = lambda: clusters.values() if clusters.has_synced else ()
         context = Context(
             client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency, metrics
         )
