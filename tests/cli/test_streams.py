@@ -37,7 +37,7 @@ def test_logs_of_a_pod_and_of_a_workload(federation: World, shop: str, pod: str)
 
 
 def test_lines_of_all_clusters_tell_where_they_are_from(federation: World, shop: str) -> None:
-    outcome = federation.run("logs", "-l", "app=shop", "--all-clusters", "-n", shop)
+    outcome = federation.run("logs", "-l", "app=shop", "--all-clusters", "-n", shop, "--tail=1")
     assert outcome.code == 0, outcome.err
     clusters = [line[1:].partition("/")[0] for line in outcome.out.splitlines()]
     assert clusters == ["member1", "member1", "member2"]
