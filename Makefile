@@ -51,6 +51,14 @@ soak: $(STAMP) ## Thousands of seeds of faults: an hour and more
 	$(BIN)/python -m karmada.testing.soak --scenario mirror --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario leadership --seeds 2000
 	$(BIN)/python -m karmada.testing.soak --scenario federation --seeds 5000
+	$(BIN)/python -m karmada.testing.soak --scenario propagation --seeds 5000
+	$(BIN)/python -m karmada.testing.soak --scenario killing --seeds 20
+
+test-engine: $(STAMP) ## The same on a real kube-apiserver and etcd
+	@echo "error: the stage on a real kube-apiserver and etcd is not built yet" >&2; exit 1
+
+docs: $(STAMP) ## Write the command reference from the commands themselves
+	$(BIN)/python -m karmada.cli.docs
 
 crds: $(STAMP) ## Write the CRD manifests from the types
 	$(BIN)/python -m karmada.api.crd

@@ -7,7 +7,20 @@ from pathlib import Path
 
 from benchmarks.result import Result
 
-MODULES = ["api", "storage", "apply", "http", "apiserver", "machinery", "interpreter", "scheduler", "membership"]
+MODULES = [
+    "api",
+    "storage",
+    "apply",
+    "http",
+    "apiserver",
+    "machinery",
+    "interpreter",
+    "scheduler",
+    "membership",
+    "simulator",
+    "standalone",
+    "cli",
+]
 
 
 def main(names: list[str]) -> int:
