@@ -118,13 +118,13 @@ async def _storm() -> list[Result]:
         while not ready:
             await asyncio.sleep(0.05)
             ready = scheduler.queue.idle
-        started = time.process_time()
+        started = time.perf_counter()
         await client.resource(CLUSTERS).delete(victim)
         left = STORM_BINDINGS
         while left:
             await asyncio.sleep(0.05)
             left = STORM_BINDINGS - scheduler.metrics.attempts["scheduled", "reconcile"]
-        seconds = time.process_time() - started
+        seconds = time.perf_counter() - started
     label = f"{STORM_BINDINGS} bindings decided and written, one of {STORM_CLUSTERS} clusters deleted"
     return [Result(label, seconds, "s", 10.0)]
 
