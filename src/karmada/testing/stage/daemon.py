@@ -1,0 +1,91 @@
+"""A program of the stage: started with a log, ended with its context, and never left behind."""
+
+import asyncio
+import ctypes
+import os
+import random
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+GRACE = 15.0
+PORTS = range(15000, 30000)
+"""Below those that the kernel gives to outgoing connections: a server can come back to its own."""
+_PR_SET_PDEATHSIG = 1
+
+
+class Ended(Exception):
+    """A program ended by itself; the message has the end of its log."""
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
+
+
+class Daemon:
+    """One program with its arguments; it can be ended, killed and started again."""
+
+    def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
+        self.name = name
+        self.command = list(map(str, command))
+        self.log = log
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process id, while it runs."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    @property
+    def said(self) -> str:
+        """What it logged, in all its lives."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    async def start(self) -> None:
+        """Start it; whether it is ready is for others to see."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self.command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
+            )
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal, insist after a while, and wait for the end; the exit code."""
+        process = self._process
+        if process is None:
+            return 0
+        if process.returncode is None:
+            process.send_signal(number)
+        try:
+            async with asyncio.timeout(GRACE):
+                return await process.wait()
+        except TimeoutError:
+            process.kill()
+            return await process.wait()
+
+    def check(self) -> None:
+        """Raise if it does not run any more."""
+        if self.pid is None:
+            tail = "\n".join(self.said.splitlines()[-20:])
+            raise Ended(f"{self.name} ended:\n{tail}")
+
+
+def _die_with_parent(parent: int) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
