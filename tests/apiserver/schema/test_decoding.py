@@ -26,6 +26,7 @@ CORE, APPS = "io.k8s.api.core.v1.", "io.k8s.api.apps.v1."
             {"replicas": 0, "minReadySeconds": 0},
             {
                 "replicas": 0,
+                "selector": None,
                 "strategy": {},
                 "template": {"metadata": {}, "spec": {"containers": None}},
             },

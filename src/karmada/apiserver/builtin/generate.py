@@ -92,6 +92,8 @@ def _wire(text: str) -> dict[str, dict[str, str]]:
             name, *parts = line.split()
             codes = (part.split(":", 1) for part in parts)
             table[name] = {field: code for code, fields in codes for field in fields.split(",")}
+    # An empty list asks to forget all ownership, so it must survive decoding.
+    del table[_META + "ObjectMeta"]["managedFields"]
     return table
 
 

@@ -291,15 +291,5 @@ def _table(name: str) -> dict[int, _Field]:
     for entry in line.split():
         number, field, type_ = entry.split(":")
         shape = type_[0] if type_[0] in "*%^" else ""
-        json_name = _schema_name(field) if name == _SCHEMA else field
-        table[int(number)] = _Field(json_name, shape, type_[len(shape) :])
+        table[int(number)] = _Field(field, shape, type_[len(shape) :])
     return table
-
-
-def _schema_name(field: str) -> str:
-    """Schemas have names that protobuf cannot spell: `$ref`, `x-kubernetes-int-or-string`."""
-    if field in ("ref", "schema"):
-        return f"${field}"
-    if field.startswith("xKubernetes"):
-        return "".join([f"-{c.lower()}" if c.isupper() else c for c in field])
-    return field

@@ -116,7 +116,8 @@ def _default_priority_level(obj: JSONObject) -> None:
     spec = obj["spec"]
     limited = spec.get("limited")
     if limited is not None:
-        limited.setdefault("nominalConcurrencyShares", 30)
+        if limited.get("nominalConcurrencyShares") is None:
+            limited["nominalConcurrencyShares"] = 30
         limited.setdefault("lendablePercent", 0)
         response = limited["limitResponse"]
         if response.get("type") == "Queue":

@@ -109,8 +109,8 @@ def _backend(backend: JSONObject, path: str) -> Errors:
 
 def _default_ingress_class(obj: JSONObject) -> None:
     parameters = obj["spec"].get("parameters")
-    if parameters is not None:
-        parameters.setdefault("scope", "Cluster")
+    if parameters is not None and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"
 
 
 def _validate_ingress_class(obj: JSONObject, old: JSONObject | None) -> Errors:

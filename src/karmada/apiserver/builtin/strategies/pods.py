@@ -92,7 +92,7 @@ def _probe(probe: JSONObject) -> None:
     probe.setdefault("failureThreshold", 3)
     _http_get(probe.get("httpGet"))
     if "grpc" in probe:
-        probe["grpc"].setdefault("service", "")
+        probe["grpc"]["service"] = probe["grpc"].get("service") or ""
 
 
 def _http_get(action: JSONObject | None) -> None:
