@@ -135,13 +135,7 @@ async def _connect(target: Target, tls: TLSSettings, credentials: CredentialSour
     present = await credentials.current()
     secure = target.server.startswith("https://")
     context = tls.context(present.certificate, present.key) if secure else None
-    return await dial(
-        target.server,
-        context,
-        server_name=target.server_name,
-        proxy_url=target.proxy,
-        proxy_headers=target.proxy_headers,
-    )
+    return await dial(target, context)
 
 
 async def _read_head(channel: Channel) -> Head:

@@ -3,31 +3,24 @@
 import asyncio
 import os
 import ssl
-from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from karmada.machinery.http.proxy import proxy_for, tunnel
+from karmada.machinery.http.target import Target
 from karmada.membership.channel import READ_SIZE, SocketChannel
 
 
-async def dial(
-    server: str,
-    context: ssl.SSLContext | None,
-    *,
-    server_name: str = "",
-    proxy_url: str = "",
-    proxy_headers: Iterable[tuple[str, str]] = (),
-) -> SocketChannel:
-    """Connect to `http(s)://host[:port]`; raises OSError, or `Unavailable` when the proxy refuses."""
-    url = urlsplit(server)
+async def dial(target: Target, context: ssl.SSLContext | None) -> SocketChannel:
+    """Connect to a target's server; raises OSError, or `Unavailable` when the proxy refuses."""
+    url = urlsplit(target.server)
     host = url.hostname or ""
     port = url.port or (443 if context is not None else 80)
-    name = (server_name or host) if context is not None else None
-    proxy = proxy_for(url, proxy_url, os.environ)
+    name = (target.server_name or host) if context is not None else None
+    proxy = proxy_for(url, target.proxy, os.environ)
     if proxy is None:
         reader, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=name, limit=READ_SIZE)
         return SocketChannel(reader, writer)
-    raw = await tunnel(proxy, host, port, proxy_headers)
+    raw = await tunnel(proxy, target, host, port)
     reader = asyncio.StreamReader(limit=READ_SIZE)
     protocol = asyncio.StreamReaderProtocol(reader)
     raw.set_protocol(protocol)

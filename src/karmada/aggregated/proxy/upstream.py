@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.members import MemberUnavailable
 from karmada.machinery.errors import ApiError
-from karmada.membership.access import SecretAccess, proxy_headers
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.membership.access import SecretAccess, proxy_headers, target_of
 from karmada.membership.channel import Channel
 from karmada.membership.dialing import dial
 from karmada.membership.tunnel.tunnels import Tunnels
@@ -57,15 +58,27 @@ class Upstreams:
         secret = await self._secrets.content(name, spec.impersonator_secret_ref)
         if not secret.get("token"):
             raise MemberUnavailable(f"the impersonator secret of cluster {name} has no token")
-        authority = b""
-        if spec.secret_ref is not None and not spec.insecure_skip_tls_verification:
-            authority = (await self._secrets.content(name, spec.secret_ref)).get("caBundle", b"")
-        url = urlsplit(spec.api_endpoint)
+        target = await self._target(cluster)
+        url = urlsplit(target.server)
         if not url.hostname:
             raise MemberUnavailable(f"the api endpoint of cluster {name} is empty")
-        context = _context(authority, spec.insecure_skip_tls_verification) if url.scheme != "http" else None
-        channel = await dial(spec.api_endpoint, context, proxy_url=spec.proxy_url, proxy_headers=proxy_headers(cluster))
+        context = _context(target.authority.data, target.insecure) if url.scheme != "http" else None
+        channel = await dial(target, context)
         return Upstream(channel, url.netloc, url.path.rstrip("/"), secret["token"])
+
+    async def _target(self, cluster: Cluster) -> Target:
+        """Where the member is and how to trust it, without anybody's identity."""
+        name, spec = cluster.metadata.name, cluster.spec
+        data = {} if spec.secret_ref is None else await self._secrets.content(name, spec.secret_ref)
+        if data.get("kubeconfig"):
+            return target_of(cluster, data)._replace(identity=Identity())
+        return Target(
+            spec.api_endpoint,
+            Material(data.get("caBundle", b"")),
+            spec.insecure_skip_tls_verification,
+            proxy=spec.proxy_url,
+            proxy_headers=proxy_headers(cluster),
+        )
 
 
 @lru_cache(maxsize=4096)

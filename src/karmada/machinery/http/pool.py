@@ -80,7 +80,7 @@ class Pool:
                 Connection, self.host, self.port, ssl=context, server_hostname=name
             )
             return connection
-        raw = await tunnel(proxy, self.host, self.port, self._target.proxy_headers)
+        raw = await tunnel(proxy, self._target, self.host, self.port)
         connection = Connection()
         if context is None:
             raw.set_protocol(connection)

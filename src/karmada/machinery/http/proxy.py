@@ -1,13 +1,19 @@
-"""Tunnels through HTTP proxies (CONNECT), from the kubeconfig or the environment."""
+"""Which proxy a server is reached through, and the tunnel through it: `http`, `https` and `socks5` proxies.
+
+The proxy is set in the kubeconfig, in the Cluster or in the environment. It learns nothing but where the tunnel leads:
+the server's credentials are sent inside, and no client certificate is shown to a proxy.
+"""
 
 import asyncio
-import base64
-from collections.abc import Iterable, Mapping
-from urllib.parse import SplitResult, unquote, urlsplit
+import ssl
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import SplitResult, urlsplit
 
 from karmada.machinery.errors import Unavailable
+from karmada.machinery.http.target import Target
 
-HEAD_LIMIT = 16 * 1024
+PORTS = {"http": 3128, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 def proxy_for(server: SplitResult, configured: str, environment: Mapping[str, str]) -> SplitResult | None:
@@ -19,9 +25,48 @@ def proxy_for(server: SplitResult, configured: str, environment: Mapping[str, st
         if not chosen or _excepted(server.hostname or "", environment.get("no_proxy") or environment.get("NO_PROXY")):
             return None
     proxy = urlsplit(chosen if "://" in chosen else f"http://{chosen}")
-    if proxy.scheme != "http" or not proxy.hostname:
-        raise Unavailable(f"proxy-url must be http://host:port, {proxy.scheme} proxies are not supported")
+    if proxy.scheme not in PORTS or not proxy.hostname:
+        raise Unavailable("a proxy must be http://, https:// or socks5:// with host[:port]")
     return proxy
+
+
+async def tunnel(proxy: SplitResult, target: Target, host: str, port: int) -> asyncio.Transport:
+    """A connection to a server through its proxy, before the server's own TLS; `Unavailable` names what went wrong."""
+    from karmada.machinery.http.proxy_handshakes import Incoming, http_connect, socks5_connect
+
+    loop = asyncio.get_running_loop()
+    where = proxy.hostname or ""
+    context = _context(target.authority.read(), target.insecure) if proxy.scheme == "https" else None
+    try:
+        transport, incoming = await loop.create_connection(
+            Incoming, where, proxy.port or PORTS[proxy.scheme], ssl=context, server_hostname=where if context else None
+        )
+    except ssl.SSLCertVerificationError as error:
+        raise Unavailable(f"the proxy {where} cannot be trusted: {error.verify_message}") from error
+    except OSError as error:
+        raise Unavailable(f"no connection to the proxy {where}: {error}") from error
+    try:
+        if proxy.scheme in ("http", "https"):
+            await http_connect(transport, incoming, proxy, host, port, target.proxy_headers)
+        else:
+            await socks5_connect(transport, incoming, proxy, host, port)
+    except BaseException:
+        transport.abort()
+        raise
+    return transport
+
+
+@lru_cache(maxsize=64)
+def _context(authority: bytes, insecure: bool) -> ssl.SSLContext:
+    """How a proxy is trusted: by the system's CAs or by the CA that is given for the server behind it."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if authority:
+        context.load_verify_locations(cadata=authority.decode("ascii"))
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _excepted(host: str, exceptions: str | None) -> bool:
@@ -42,45 +87,3 @@ def _in_network(host: str, network: str) -> bool:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
     except ValueError:
         return False
-
-
-class _Handshake(asyncio.Protocol):
-    """Collects the proxy's answer to CONNECT."""
-
-    def __init__(self, answered: asyncio.Future[bytes]) -> None:
-        self._answered = answered
-        self._data = b""
-
-    def data_received(self, data: bytes) -> None:
-        self._data += data
-        if not self._answered.done() and (b"\r\n\r\n" in self._data or len(self._data) > HEAD_LIMIT):
-            self._answered.set_result(self._data)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if not self._answered.done():
-            self._answered.set_exception(Unavailable("the proxy closed the connection"))
-
-
-async def tunnel(
-    proxy: SplitResult, host: str, port: int, headers: Iterable[tuple[str, str]] = ()
-) -> asyncio.Transport:
-    """A connection to the server through the proxy, before TLS."""
-    loop = asyncio.get_running_loop()
-    answered: asyncio.Future[bytes] = loop.create_future()
-    transport, _ = await loop.create_connection(lambda: _Handshake(answered), proxy.hostname or "", proxy.port or 3128)
-    where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    head = f"CONNECT {where} HTTP/1.1\r\nHost: {where}\r\n"
-    if proxy.username:
-        pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-        head += f"Proxy-Authorization: Basic {base64.b64encode(pair.encode()).decode()}\r\n"
-    head += "".join(f"{name}: {value}\r\n" for name, value in headers)
-    transport.write(head.encode() + b"\r\n")
-    try:
-        status = (await answered).split(b"\r\n", 1)[0].decode("latin-1")
-    except BaseException:
-        transport.abort()
-        raise
-    if status.split(" ")[1:2] != ["200"]:
-        transport.abort()
-        raise Unavailable(f"the proxy refused the tunnel: {status}")
-    return transport
