@@ -20,12 +20,6 @@ async def enrol(hub: Client, member: Client, options: AgentOptions, clock: Clock
     name = options.cluster
     registration.check_name(name)
     identity = await cluster_id(member)
-    known = await _known(hub, name)
-    if known is not None and known["spec"].get("id") not in (None, "", identity):
-        raise Refused(
-            f"the cluster name {name} belongs to another cluster (ID {known['spec']['id']}): "
-            "register under another name"
-        )
     about = Description(
         name,
         options.api_endpoint,
@@ -37,16 +31,24 @@ async def enrol(hub: Client, member: Client, options: AgentOptions, clock: Clock
         options.insecure,
         options.proxy,
     )
+    owners = await registration.secret_owners(hub, about)
+    known = await _known(hub, name)
+    if known is not None and known["spec"].get("id") not in (None, "", identity):
+        raise Refused(
+            f"the cluster name {name} belongs to another cluster (ID {known['spec']['id']}): "
+            "register under another name"
+        )
     credentials, impersonator = CREDENTIALS in options.report_secrets, IMPERSONATOR in options.report_secrets
+    secrets: list[JSONObject] = []
     if credentials or impersonator:
         made = await obtain(member, name, options.space, clock)
         token = made.impersonator_token if impersonator else b""
-        await registration.write_secrets(hub, about, made if credentials else None, token)
+        secrets = registration.secrets_of(about, made if credentials else None, token)
+        await registration.write_secrets(hub, about, secrets, owners)
     if known is None:
         wanted = registration.cluster_object(about, identity, credentials=credentials, impersonator=impersonator)
         known = await hub.resource(objects.CLUSTERS).create(wanted)
-    if options.report_secrets:
-        await registration.own_secrets(hub, about, known)
+    await registration.own_secrets(hub, about, secrets, known)
     return known
 
 

@@ -1,16 +1,14 @@
 """What roles cannot say about agents: an agent creates nothing but its own Cluster, Secrets, lease and requests.
 
 Roles name objects that exist; the right to create holds for every name. A hostile agent could otherwise make a Cluster
-whose Secret is another member's, and have the control plane send that member's token wherever it likes. Also refused to
-everybody: a second Cluster with the identity of one that exists.
+whose Secret is another member's, and have the control plane send that member's token wherever it likes.
 """
 
 from typing import Any
 
 from karmada.api import names
-from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.failures import forbidden
-from karmada.machinery.client import Client
 from karmada.membership import objects
 
 _CLUSTERS, _SECRETS, _LEASES = ("cluster.karmada.io", "clusters"), ("", "secrets"), ("coordination.k8s.io", "leases")
@@ -41,34 +39,6 @@ class AgentGuard:
             return
         if problem:
             raise forbidden(request.type.group, request.type.plural, request.name, problem)
-
-
-class ClusterIdentity:
-    """Refuses a Cluster with the identity of another. An `AdmissionPlugin`; `clusters` is set when there is one."""
-
-    clusters: Client
-
-    def applies(self, request: AdmissionRequest) -> bool:
-        """Clusters whose identity is new."""
-        if (request.type.group, request.type.plural) != _CLUSTERS or request.subresource or request.object is None:
-            return False
-        identity = _id(request.object)
-        return bool(identity) and (request.operation is Operation.CREATE or identity != _id(request.old or {}))
-
-    async def mutate(self, request: AdmissionRequest) -> None:
-        """Nothing is changed."""
-
-    async def validate(self, request: AdmissionRequest) -> None:
-        """Look for another cluster with the same identity."""
-        identity = _id(request.object or {})
-        for known in (await self.clusters.resource(objects.CLUSTERS).list()).items:
-            if known["metadata"]["name"] != request.name and _id(known) == identity:
-                why = f"the cluster ID {identity} has been registered as {known['metadata']['name']}"
-                raise forbidden(request.type.group, request.type.plural, request.name, why)
-
-
-def _id(tree: dict[str, Any]) -> str:
-    return (tree.get("spec") or {}).get("id") or ""
 
 
 def _cluster_problem(cluster: str, name: str, spec: dict[str, Any]) -> str:

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable
 
-from karmada.aggregated.agent_guard import AgentGuard, ClusterIdentity
+from karmada.aggregated.agent_guard import AgentGuard
 from karmada.aggregated.cluster_type import GROUP, PLURAL, PROXY, TUNNEL, cluster_type
+from karmada.aggregated.identities import ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
 from karmada.aggregated.tunnel_door import TunnelDoor
@@ -12,6 +13,7 @@ from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
+from karmada.apiserver.store import ObjectStore
 from karmada.machinery.client import Client
 from karmada.membership.access import SecretAccess
 from karmada.membership.tunnel.tunnels import Tunnels
@@ -22,7 +24,7 @@ class ClusterApi:
 
     def __init__(self, gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time.time) -> None:
         self.tunnels = Tunnels()
-        self._identities = ClusterIdentity()
+        self._identities = ClusterIdentities()
         self.admission: list[AdmissionPlugin] = [AgentGuard(), self._identities]
         self._proxy: ClusterProxy | None = None
         self.local = LocalApi(
@@ -30,9 +32,9 @@ class ClusterApi:
             {(GROUP, PLURAL, PROXY): self._proxied, (GROUP, PLURAL, TUNNEL): TunnelDoor(self.tunnels)},
         )
 
-    def connect(self, hub: Client, own: Client | None = None) -> None:
-        """Read Secrets with this client, and Clusters with the server's `own` where that is another one."""
-        self._identities.clusters = own or hub
+    def connect(self, hub: Client, store: ObjectStore) -> None:
+        """Read Secrets with this client; Clusters are in this store."""
+        self._identities.connect(store)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
 
     async def _proxied(self, context: Context, call: Call) -> AnyAnswer:

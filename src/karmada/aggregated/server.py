@@ -102,7 +102,7 @@ class ClusterServer:
         self._handler = HttpDoor(self.door, self.identity.user_of, None, traffic)
         self._http: HttpServer | None = None
         self.supervisor = Supervisor(clock)
-        self.api.connect(hub, Client(self.direct()))
+        self.api.connect(hub, self.store)
 
     async def __aenter__(self) -> "ClusterServer":
         await self.store.start()

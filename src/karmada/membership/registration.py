@@ -1,6 +1,6 @@
 """The control plane's side of a new member: is it one we know, its Secrets, its Cluster object."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from karmada.api import name_rules, names
@@ -77,27 +77,71 @@ def cluster_object(
     }
 
 
-async def write_secrets(
-    hub: Client, about: Description, credentials: MemberCredentials | None, impersonator_token: bytes
-) -> None:
-    """Have the cluster's Secrets hold these credentials; what is not given is not written."""
+def secrets_of(
+    about: Description, credentials: MemberCredentials | None, impersonator_token: bytes
+) -> list[JSONObject]:
+    """The cluster's Secrets with these credentials; what is not given has none."""
     own, other = objects.secret_names(about.name)
+    made = []
     if credentials is not None:
         data = {"caBundle": credentials.authority, "token": credentials.token}
-        await _replace(hub, objects.secret(own, about.namespace, data))
-    if impersonator_token:
-        await _replace(hub, objects.secret(other, about.namespace, {"token": impersonator_token}))
+        made.append(objects.secret(own, about.namespace, data))
+    if impersonator:
+        made.append(objects.secret(other, about.namespace, {"token": impersonator}))
+    return made
 
 
-async def own_secrets(hub: Client, about: Description, cluster: JSONObject) -> None:
-    """Have the cluster's Secrets go with the cluster."""
-    owner = objects.owned_by(cluster)
+async def secret_owners(hub: Client, about: Description) -> set[str]:
+    """The uids of the Clusters that own the cluster's Secrets now. Read before its name is found to be free, they are
+    those of Clusters that left."""
+    found: set[str] = set()
     for name in objects.secret_names(about.name):
-        patch: JSONObject = {"metadata": {"ownerReferences": [owner]}}
         try:
-            await hub.resource(objects.SECRETS).patch(name, patch, about.namespace)
+            found |= set(_owners(await hub.resource(objects.SECRETS).get(name, about.namespace)))
         except NotFound:
             continue
+    return found
+
+
+async def write_secrets(hub: Client, about: Description, secrets: Sequence[JSONObject], owners: Set[str]) -> None:
+    """Have Secrets hold what is given; those of a Cluster that is not among `owners` (uids) are refused."""
+    committer = Committer(hub.resource(objects.SECRETS))
+    for wanted in secrets:
+
+        def decide(current: JSONObject | None, wanted: JSONObject = wanted) -> JSONObject:
+            if current is None:
+                return wanted
+            if set(_owners(current)) - owners:
+                raise Refused(f"the cluster name {about.name} has been registered")
+            return {**current, "data": wanted["data"]}
+
+        await committer.ensure(wanted["metadata"]["name"], about.namespace, decide)
+
+
+async def own_secrets(hub: Client, about: Description, secrets: Sequence[JSONObject], cluster: JSONObject) -> None:
+    """Have Secrets belong to the cluster, with what is given in them whoever wrote them before."""
+    for wanted in secrets:
+        owner = {"ownerReferences": [objects.owned_by(cluster)]}
+        patch: JSONObject = {"metadata": owner, "data": wanted["data"]}
+        try:
+            await hub.resource(objects.SECRETS).patch(wanted["metadata"]["name"], patch, about.namespace)
+        except NotFound:
+            await hub.resource(objects.SECRETS).create({**wanted, "metadata": wanted["metadata"] | owner})
+
+
+async def take_back_secrets(hub: Client, about: Description, secrets: Sequence[JSONObject]) -> None:
+    """Remove Secrets that were written in vain; those that somebody else owns or wrote stay."""
+    resource = hub.resource(objects.SECRETS)
+    for wanted in secrets:
+
+        def vain(current: JSONObject, wanted: JSONObject = wanted) -> bool:
+            return not _owners(current) and current.get("data") == wanted["data"]
+
+        try:
+            found = await resource.get(wanted["metadata"]["name"], about.namespace)
+        except NotFound:
+            continue
+        await Committer(resource).remove(found, vain)
 
 
 async def ensure_space(hub: Client, about: Description) -> None:
@@ -105,11 +149,6 @@ async def ensure_space(hub: Client, about: Description) -> None:
     await ensure(hub, objects.NAMESPACES, objects.namespace(about.namespace))
 
 
-async def _replace(hub: Client, wanted: JSONObject) -> None:
-    metadata = wanted["metadata"]
-    committer = Committer(hub.resource(objects.SECRETS))
-
-    def decide(current: JSONObject | None) -> JSONObject:
-        return wanted if current is None else {**current, "data": wanted["data"]}
-
-    await committer.ensure(metadata["name"], metadata["namespace"], decide)
+def _owners(secret: JSONObject) -> list[str]:
+    references = secret["metadata"].get("ownerReferences") or ()
+    return [reference["uid"] for reference in references if reference.get("kind") == "Cluster"]

@@ -99,7 +99,7 @@ class ControlPlane:
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
         self._lookup.client = self.client
-        self.clusters.connect(self.client)
+        self.clusters.connect(self.client, self.server.store)
 
     async def __aenter__(self) -> "ControlPlane":
         await self._stack.enter_async_context(self.server)
