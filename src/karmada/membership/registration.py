@@ -77,9 +77,7 @@ def cluster_object(
     }
 
 
-def secrets_of(
-    about: Description, credentials: MemberCredentials | None, impersonator_token: bytes
-) -> list[JSONObject]:
+def secrets_of(about: Description, credentials: MemberCredentials | None, impersonator: bytes) -> list[JSONObject]:
     """The cluster's Secrets with these credentials; what is not given has none."""
     own, other = objects.secret_names(about.name)
     made = []
