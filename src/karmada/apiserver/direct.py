@@ -35,9 +35,11 @@ class DirectTransport:
     async def send(self, request: Request) -> bytes:
         """Answer every verb but watch."""
         self._check_open()
-        with _typed_errors():
+        try:
             call = self._door.call_for(request, self._user, self._agent)
             answer = await self._door.pipeline.run(call)
+        except _REFUSALS as refusal:
+            raise _typed(refusal) from None
         if isinstance(answer, Answer):
             return answer.body
         if isinstance(answer, Upgraded):
@@ -100,12 +102,21 @@ async def _converted(call: Call, event: StoreEvent) -> WatchEvent:
 def _typed_errors() -> Iterator[None]:
     try:
         yield
-    except Failure as failure:
-        retry = failure.headers.get("Retry-After", "1")
-        raise errors.from_status(failure.code, failure.status(), float(retry)) from None
-    except PageNotFound:
-        raise errors.NotFound("the server could not find the requested resource") from None
-    except DeadlinePassed:
-        raise errors.Timeout("the request did not complete within its timeout") from None
-    except StorageFailed as failed:
-        raise errors.ServerError(f"the storage failed: {failed}") from failed
+    except _REFUSALS as refusal:
+        raise _typed(refusal) from None
+
+
+_REFUSALS = (Failure, PageNotFound, DeadlinePassed, StorageFailed)
+
+
+def _typed(refusal: Exception) -> errors.ApiError:
+    """A refusal of the pipeline as every transport raises it."""
+    match refusal:
+        case Failure():
+            return errors.from_status(refusal.code, refusal.status(), float(refusal.headers.get("Retry-After", "1")))
+        case PageNotFound():
+            return errors.NotFound("the server could not find the requested resource")
+        case DeadlinePassed():
+            return errors.Timeout("the request did not complete within its timeout")
+        case _:
+            return errors.ServerError(f"the storage failed: {refusal}")

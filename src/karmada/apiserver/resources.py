@@ -125,13 +125,14 @@ class ResourceType:
     """Where the scale subresource of a custom kind finds its values."""
     deprecation: str = ""
     """Warning that every answer of a deprecated version carries."""
+    stored_as: tuple[str, str] = field(init=False)
+    """Where objects live in the store: one place for all served versions."""
+
+    def __post_init__(self) -> None:
+        place = (self.group if self.stored_in is None else self.stored_in, self.plural)
+        object.__setattr__(self, "stored_as", place)
 
     @property
     def api_version(self) -> str:
         """As objects spell it: `v1` or `group/version`."""
         return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def stored_as(self) -> tuple[str, str]:
-        """Where objects live in the store: one place for all served versions."""
-        return (self.group if self.stored_in is None else self.stored_in, self.plural)

@@ -7,7 +7,6 @@ In memory it starts in milliseconds: schemas, keys and certificates are made whe
 """
 
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -92,6 +91,8 @@ if TYPE_CHECKING:
 
 ADMIN = UserInfo("system:admin", ("system:masters", "system:authenticated"))
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
+_VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+"""How the fourth group of a random uuid begins."""
 
 
 @dataclass(slots=True)
@@ -294,7 +295,8 @@ class ApiServer:
         ]
 
     def _uid(self) -> str:
-        return str(uuid.UUID(int=self.options.random.getrandbits(128), version=4))
+        bits = f"{self.options.random.getrandbits(128):032x}"
+        return f"{bits[:8]}-{bits[8:12]}-4{bits[13:16]}-{_VARIANT[bits[16]]}{bits[17:20]}-{bits[20:]}"
 
     def _suffix(self) -> str:
         return "".join(self.options.random.choices(_SUFFIX, k=5))

@@ -14,7 +14,6 @@ Rules both sides rely on:
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -51,8 +50,7 @@ class PatchType(StrEnum):
     APPLY = "application/apply-patch+yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One API request on a resource; `params` are the query parameters by their wire names."""
 
     verb: Verb
@@ -60,7 +58,7 @@ class Request:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = {}
     body: bytes | JSONObject | list[Any] | None = None
     patch_type: PatchType | None = None
     accept: str = ""

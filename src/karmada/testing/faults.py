@@ -7,7 +7,7 @@ may break, lag or repeat itself, but events are never silently left out of a wat
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 import orjson
@@ -176,4 +176,4 @@ class FaultyTransport:
 def _copied(request: Request) -> Request:
     """The same request again: the body of the first one belongs to whoever got it."""
     body = request.body
-    return request if body is None or isinstance(body, bytes) else replace(request, body=orjson.dumps(body))
+    return request if body is None or isinstance(body, bytes) else request._replace(body=orjson.dumps(body))

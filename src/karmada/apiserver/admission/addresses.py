@@ -24,6 +24,8 @@ _Owner = tuple[str, str]
 class ServiceAddresses:
     """The admission plugin that gives services their addresses."""
 
+    kinds = (_KIND,)
+
     def __init__(self, store: ObjectStore, network: str = DEFAULT_RANGE, random: Random | None = None) -> None:
         self._store = store
         self._network = ipaddress.ip_network(network, strict=False)
@@ -31,7 +33,7 @@ class ServiceAddresses:
         self._ips: dict[str, _Owner] = {}
         self._ports: dict[int, _Owner] = {}
         self._loaded = False
-        store.subscribe(self._changed)
+        store.subscribe(self._changed, _KIND)
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of services through their main door."""

@@ -19,7 +19,7 @@ class Configurations(Generic[T]):
         self._kind = kind
         self._build = build
         self._value: T | None = None
-        store.subscribe(self._changed)
+        store.subscribe(self._changed, kind)
 
     def get(self) -> T:
         """The current meaning."""

@@ -27,6 +27,7 @@ class _OnCreate:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self.kinds = (self.kind,)
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New objects of the kind."""
@@ -203,6 +204,8 @@ _PROTECTION = {
 
 class StorageInUse:
     """Protects claims, volumes and their classes from being deleted while they are in use."""
+
+    kinds = _PROTECTION
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New objects of these kinds."""

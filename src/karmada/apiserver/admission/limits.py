@@ -21,6 +21,8 @@ _ANNOTATION = "kubernetes.io/limit-ranger"
 class LimitRanger:
     """The admission plugin of limit ranges."""
 
+    kinds = (_PODS, _CLAIMS)
+
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._present = Presence(store, _RANGES)

@@ -5,13 +5,14 @@ new tree there); `validate` sees the final object and may only refuse. Refusals 
 when `dry_run` is set.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.resources import JSONObject, ResourceType
+from karmada.apiserver.store import Kind
 
 
 class Operation(StrEnum):
@@ -46,7 +47,7 @@ class AdmissionRequest:
 
 
 class AdmissionPlugin(Protocol):
-    """Changes or refuses writes."""
+    """Changes or refuses writes. One that is about a few kinds only names them in an attribute `kinds`."""
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Cheap test, once for every write, whether the plugin has anything to do with it."""
@@ -66,6 +67,7 @@ class AdmissionChain:
 
     def __init__(self, plugins: Iterable[AdmissionPlugin] = ()) -> None:
         self._plugins = list(plugins)
+        self._by_kind: dict[Kind, list[AdmissionPlugin]] = {}
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Let every plugin change the object."""
@@ -79,5 +81,14 @@ class AdmissionChain:
 
     def _concerned(self, request: AdmissionRequest) -> list[AdmissionPlugin]:
         if request.concerned is None:
-            request.concerned = [plugin for plugin in self._plugins if plugin.applies(request)]
+            kind = request.type.stored_as
+            asked = self._by_kind.get(kind)
+            if asked is None:
+                asked = self._by_kind[kind] = [plugin for plugin in self._plugins if _may_concern(plugin, kind)]
+            request.concerned = [plugin for plugin in asked if plugin.applies(request)]
         return request.concerned
+
+
+def _may_concern(plugin: AdmissionPlugin, kind: Kind) -> bool:
+    kinds: Collection[Kind] | None = getattr(plugin, "kinds", None)
+    return kinds is None or kind in kinds

@@ -40,6 +40,8 @@ class Finding(NamedTuple):
 class PodSecurity:
     """The admission plugin of pod security standards."""
 
+    kinds = (_PODS, *_TEMPLATES)
+
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 

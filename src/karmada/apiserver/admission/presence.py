@@ -13,7 +13,7 @@ class Presence:
         self._store = store
         self._kind = kind
         self._counts: Counter[str] | None = None
-        store.subscribe(self._changed)
+        store.subscribe(self._changed, kind)
 
     def __contains__(self, namespace: str) -> bool:
         if self._counts is None:

@@ -55,7 +55,7 @@ class ApiServices:
 
     def load(self) -> None:
         """Know the remote ones; before anything is served."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _SERVICES, KIND)
         self._context.catalog.subscribe(self._catalog_changed)
         for item in self._store.list(KIND).items:
             self._consider(item)

@@ -16,7 +16,7 @@ class RbacFollower:
 
     def start(self) -> None:
         """Load, so that decisions are right when this returns, and begin to follow."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, *((GROUP, resource) for resource in KINDS))
         for resource in KINDS:
             for item in self._store.list((GROUP, resource)).items:
                 self._apply(resource, item, deleted=False)

@@ -30,7 +30,7 @@ class CertificateController:
 
     def start(self) -> None:
         """Look at everything once, then follow events."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _KIND)
         for item in self._store.list(_KIND).items:
             self._worker.add(item.name)
         self._worker.start()

@@ -33,7 +33,7 @@ class BootstrapSigner:
 
     def start(self) -> None:
         """Look once, then follow events."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _SECRETS, _MAPS)
         self._worker.add(_NAME)
         self._worker.start()
 

@@ -23,7 +23,7 @@ class ClusterRoleAggregation:
 
     def start(self) -> None:
         """Look at everything once, then follow events."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _KIND)
         self._add_all()
         self._worker.start()
 

@@ -37,7 +37,7 @@ class EventExpiry:
 
     def start(self) -> None:
         """Give every event its time, then follow changes."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _EVENTS)
         for item in self._store.list(_EVENTS).items:
             self._note(item)
 

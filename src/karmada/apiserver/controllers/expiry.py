@@ -38,7 +38,7 @@ class Expiry:
 
     def start(self) -> None:
         """Look at everything once, then follow events."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _JOBS, _SECRETS)
         for kind in (_JOBS, _SECRETS):
             for item in self._store.list(kind).items:
                 self._consider(kind, item)

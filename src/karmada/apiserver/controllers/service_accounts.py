@@ -48,7 +48,7 @@ class ServiceAccounts:
 
     def start(self) -> None:
         """Look at everything once, then follow events."""
-        self._store.subscribe(self._changed)
+        self._store.subscribe(self._changed, _NAMESPACES, _ACCOUNTS, _SECRETS)
         for item in self._store.list(_NAMESPACES).items:
             self._worker.add(_Key(_NAMESPACES, "", item.name))
         for item in self._store.list(_SECRETS).items:

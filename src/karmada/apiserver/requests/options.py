@@ -167,6 +167,8 @@ def dry_run_option(params: Params, errors: list[FieldError]) -> bool:
 
 
 def _check_manager(manager: str) -> list[FieldError]:
+    if len(manager) <= 32 and manager.isprintable():
+        return []
     errors = []
     if len(manager.encode()) > 128:
         errors.append(FieldError("FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"))

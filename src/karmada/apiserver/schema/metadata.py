@@ -28,12 +28,19 @@ def validate_metadata(
     """What is wrong with the metadata of a new object, or of an update; `rule` says what names are allowed."""
     metadata = obj.get("metadata") or {}
     errors = [] if old is not None else _names(metadata, rule, namespaced)
-    marks = labels(metadata.get("labels"), "metadata.labels")
-    marks += annotations(metadata.get("annotations"), "metadata.annotations")
-    marks += _owners(metadata.get("ownerReferences") or [])
-    errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
-    errors += _finalizers(metadata.get("finalizers") or [])
-    errors += _managed_fields(metadata.get("managedFields") or [])
+    marks: list[FieldError] = []
+    if found := metadata.get("labels"):
+        marks += labels(found, "metadata.labels")
+    if found := metadata.get("annotations"):
+        marks += annotations(found, "metadata.annotations")
+    if found := metadata.get("ownerReferences"):
+        marks += _owners(found)
+    if marks:
+        errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
+    if found := metadata.get("finalizers"):
+        errors += _finalizers(found)
+    if found := metadata.get("managedFields"):
+        errors += _managed_fields(found)
     return errors
 
 

@@ -39,12 +39,11 @@ class Collection:
         if not self.watchers:
             return
         namespace, name = event.item.namespace, event.item.name
-        places = [("", ""), ("", name)]
-        if namespace:
-            places += [(namespace, ""), (namespace, name)]
-        for place in places:
-            for watcher in tuple(self.watchers.get(place, ())):
-                watcher.offer(event)
+        everywhere = (("", ""), ("", name))
+        for place in (*everywhere, (namespace, ""), (namespace, name)) if namespace else everywhere:
+            if watchers := self.watchers.get(place):
+                for watcher in tuple(watchers):
+                    watcher.offer(event)
 
     def attach(self, place: tuple[str, str], watcher: Watcher) -> None:
         """Begin to tell a watcher of a place."""

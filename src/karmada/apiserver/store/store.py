@@ -55,7 +55,9 @@ class ObjectStore:
         self._revision = 0
         self._history = History(0, self._bounds, clock)
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, frozenset[Kind]]] = []
+        self._listeners_of: dict[Kind, list[Listener]] = {}
+        """Who listens to a kind, found once."""
         self._upkeep = Upkeep(storage, lambda: self._revision, self._bookmark)
 
     async def start(self) -> None:
@@ -170,13 +172,14 @@ class ObjectStore:
         """Index the objects of a kind anew: its selectable fields have changed, or are known only now."""
         self._contents.reindex(kind)
 
-    def subscribe(self, listener: Listener) -> None:
-        """Call `listener` for every change of any kind, on the event loop, before the write is answered.
+    def subscribe(self, listener: Listener, *kinds: Kind) -> None:
+        """Call `listener` for every change of some kinds (of any, when none is named), before the write is answered.
 
         For caches and controllers of the server itself; a listener must be quick. One that raises misses that event,
         nobody else does.
         """
-        self._listeners.append(listener)
+        self._listeners.append((listener, frozenset(kinds)))
+        self._listeners_of.clear()
 
     def committed(self, changes: Changes, revision: int) -> None:
         """The storage's word that these writes are durable: make them visible."""
@@ -199,7 +202,11 @@ class ObjectStore:
             self._tell_listeners(kind, event)
 
     def _tell_listeners(self, kind: Kind, event: StoreEvent) -> None:
-        for listener in self._listeners:
+        listeners = self._listeners_of.get(kind)
+        if listeners is None:
+            listeners = [listener for listener, kinds in self._listeners if not kinds or kind in kinds]
+            self._listeners_of[kind] = listeners
+        for listener in listeners:
             try:
                 listener(kind, event)
             except Exception as error:  # its text may quote the object, which may be a Secret

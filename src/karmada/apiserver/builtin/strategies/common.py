@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from karmada.api import label_selector, name_rules
@@ -235,7 +236,13 @@ _CONFIG_KEY_RULE = (
 
 
 def config_key(field: str, value: str) -> Errors:
-    """A key of a ConfigMap or Secret."""
+    """A key of a ConfigMap or Secret; `field` is the map it is in."""
+    return [invalid(f"{field}[{value}]", value, problem) for problem in config_key_problems(value)]
+
+
+@lru_cache(maxsize=8192)
+def config_key_problems(value: str) -> tuple[str, ...]:
+    """What is wrong with such a key. The same few keys come again and again, hence the cache."""
     problems = []
     if len(value) > 253:
         problems.append("must be no more than 253 characters")
@@ -245,7 +252,7 @@ def config_key(field: str, value: str) -> Errors:
         problems.append(f"must not be '{value}'")
     elif value.startswith(".."):
         problems.append("must not start with '..'")
-    return [invalid(field, value, problem) for problem in problems]
+    return tuple(problems)
 
 
 def quantity_of(value: Any) -> Quantity:

@@ -8,6 +8,7 @@ from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
     config_key,
+    config_key_problems,
     frozen_keys,
     immutable,
     strategy,
@@ -29,12 +30,13 @@ def _validate_config_map(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors: Errors = []
     size = 0
     for key, text in data.items():
-        errors += config_key(f"data[{key}]", key)
+        if config_key_problems(key):
+            errors += config_key("data", key)
         if key in binary:
             errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
         size += len(text)
     for key, encoded in binary.items():
-        errors += config_key(f"binaryData[{key}]", key)
+        errors += config_key("binaryData", key)
         size += len(encoded) * 3 // 4
     if size > _LIMIT:
         errors.append(FieldError("FieldValueTooLong", "", f"Too long: may not be more than {_LIMIT} bytes"))
@@ -54,7 +56,7 @@ def _validate_secret(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors: Errors = []
     size = 0
     for key, encoded in data.items():
-        errors += config_key(f"data[{key}]", key)
+        errors += config_key("data", key)
         size += len(encoded or "") * 3 // 4
     if size > _LIMIT:
         errors.append(FieldError("FieldValueTooLong", "data", f"Too long: may not be more than {_LIMIT} bytes"))

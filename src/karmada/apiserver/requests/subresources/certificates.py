@@ -59,6 +59,8 @@ def _times(context: Context) -> JSONObject:
 class CertificateRules:
     """The admission plugin of certificate signing requests."""
 
+    kinds = (KIND,)
+
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
 
