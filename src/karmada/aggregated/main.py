@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from karmada.aggregated.server import ClusterServer, Trust
+from karmada.aggregated.server import ClusterServer, Serving, Trust
 from karmada.apiserver.main import etcd_storage
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.choice import storage_at
@@ -40,9 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     async def serve() -> None:
         hub = Client(HttpTransport(target, agent=PROGRAM))
         trust = await _trust(flags, hub)
-        serving = None
-        if flags.tls_cert_file is not None and flags.tls_private_key_file is not None:
-            serving = (flags.tls_cert_file.read_bytes(), flags.tls_private_key_file.read_bytes())
+        serving = _serving(flags)
         folder = flags.cert_dir if serving is None else None
         try:
             async with ClusterServer(
@@ -106,6 +104,11 @@ def _storage(flags: Namespace) -> Storage:
     if not flags.storage:
         raise ValueError("--etcd-servers (or --storage) says where clusters are kept: one must be given")
     return storage_at(flags.storage)
+
+
+def _serving(flags: Namespace) -> Serving | None:
+    certificate, key = flags.tls_cert_file, flags.tls_private_key_file
+    return None if certificate is None or key is None else lambda: (certificate.read_bytes(), key.read_bytes())
 
 
 async def _trust(flags: Namespace, hub: Client) -> Trust:

@@ -47,6 +47,10 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 if TYPE_CHECKING:
     from OpenSSL import SSL
 
+Serving = Callable[[], tuple[bytes, bytes]]
+"""Reads certificate and key to serve with; asked again and again, as they are rotated."""
+RENEWAL = 60.0
+"""Seconds between two looks at the certificate."""
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -70,7 +74,7 @@ class ClusterServer:
         *,
         gates: FeatureGates = DEFAULTS,
         folder: Path | None = None,
-        serving: tuple[bytes, bytes] | None = None,
+        serving: Serving | None = None,
         clock: Clock = REAL,
     ) -> None:
         self._hub = hub
@@ -130,7 +134,9 @@ class ClusterServer:
     async def listen(self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = ()) -> int:
         """Serve HTTPS; returns the port."""
         if self._http is None:
-            self._http = HttpServer(self._handler, tls=self._tls(hosts))
+            self._http = HttpServer(
+                self._handler, tls=self._tls(hosts), renew=lambda: self._tls(hosts), renew_seconds=RENEWAL
+            )
         return await self._http.listen(host, port)
 
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
@@ -138,7 +144,7 @@ class ClusterServer:
             return self.identity.tls(hosts)
         from karmada.apiserver.http.tls import server_context
 
-        return server_context(*self._serving, self._client_ca)
+        return server_context(*self._serving(), self._client_ca)
 
     def _follow(self, resource: str) -> Callable[[list[Change[JSONObject]]], None]:
         def changed(changes: list[Change[JSONObject]]) -> None:

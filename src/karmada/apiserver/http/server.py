@@ -42,6 +42,7 @@ class HttpServer:
         *,
         tls: "SSL.Context | None" = None,
         renew: "Callable[[], SSL.Context] | None" = None,
+        renew_seconds: float = RENEW_SECONDS,
         limits: Limits | None = None,
         timeouts: Timeouts | None = None,
         failed: Callable[[HttpRequest, Exception], None] = _log_failure,
@@ -49,6 +50,7 @@ class HttpServer:
     ) -> None:
         self.tls = tls
         self._renew = renew
+        self._renew_seconds = renew_seconds
         self.limits = limits or Limits()
         self.timeouts = timeouts or Timeouts()
         self.failed = failed
@@ -142,12 +144,12 @@ class HttpServer:
 
     async def _sweep_forever(self) -> None:
         interval = max(0.05, min(vars_of(self.timeouts)) / 4)
-        renewal = self.loop.time() + RENEW_SECONDS
+        renewal = self.loop.time() + self._renew_seconds
         while True:
             await asyncio.sleep(interval)
             self.sweep(self.loop.time())
             if self.loop.time() >= renewal:
-                renewal += RENEW_SECONDS
+                renewal += self._renew_seconds
                 self.renew()
 
 

@@ -78,11 +78,20 @@ class Daemon:
             process.kill()
             return await process.wait()
 
+    async def ended(self) -> None:
+        """Wait until it ends."""
+        if self._process is not None:
+            await self._process.wait()
+
+    @property
+    def tail(self) -> str:
+        """The end of its log."""
+        return "\n".join(self.said.splitlines()[-20:])
+
     def check(self) -> None:
         """Raise if it does not run any more."""
         if self.pid is None:
-            tail = "\n".join(self.said.splitlines()[-20:])
-            raise Ended(f"{self.name} ended:\n{tail}")
+            raise Ended(f"{self.name} ended:\n{self.tail}")
 
 
 def _die_with_parent(parent: int) -> None:

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
-from karmada.apiserver.auth.pki import Authority, private_pem, server_names, write_file
+from karmada.apiserver.auth.pki import LEAF_DAYS, Authority, private_pem, server_names, write_file
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.kubeconfig import load
@@ -127,6 +127,7 @@ class KubeApiServer(_Server):
     def __init__(self, name: str, folder: Path, etcd: Etcd, flags: Sequence[str] = ()) -> None:
         self.name = name
         self.folder = folder
+        self.prefix = f"/registry-{name}"
         self.port = free_port()
         self.endpoint = f"https://{HOST}:{self.port}"
         self.authority = Authority.create(f"{name}-ca")
@@ -145,6 +146,15 @@ class KubeApiServer(_Server):
         made = kubeconfig(
             self.endpoint, self.authority.certificate_pem, cluster=cluster, user=user, certificate=certificate, key=key
         )
+        write_kubeconfig(path, made)
+        return path
+
+    def rotatable_access(self, path: Path, user: str, seconds: int = LEAF_DAYS * 86400) -> Path:
+        """The same with certificate and key in files beside it, written anew each time it is called."""
+        _write(path.parent, path.stem, self.authority.issue_client(user, seconds=seconds))
+        made = kubeconfig(self.endpoint, self.authority.certificate_pem, user=user)
+        files = {"client-certificate": f"{path.stem}.crt", "client-key": f"{path.stem}.key"}
+        made["users"][0]["user"] = files
         write_kubeconfig(path, made)
         return path
 
@@ -184,7 +194,7 @@ class KubeApiServer(_Server):
         return [
             program("kube-apiserver"),
             *etcd.flags,
-            f"--etcd-prefix=/{self.name}",
+            f"--etcd-prefix={self.prefix}",
             f"--bind-address={HOST}",
             f"--advertise-address={HOST}",
             f"--secure-port={self.port}",

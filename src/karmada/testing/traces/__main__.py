@@ -12,7 +12,7 @@ from pathlib import Path
 
 from karmada.testing.traces.comparing import Verdict, judge
 from karmada.testing.traces.explanations import EXPLANATIONS
-from karmada.testing.traces.running import Tool, federation
+from karmada.testing.traces.running import Tool, World, engine, federation
 from karmada.testing.traces.scenarios import NOT_YET, Scenario, by_profile, find
 
 DEFAULT = Path("../shared/golden/traces")
@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these scenarios")
     parser.add_argument("--out", type=Path, help="keep the traces and logs here")
     parser.add_argument("--parallel", type=int, default=3, help="scenarios at a time (default: %(default)s)")
+    parser.add_argument("--engine", action="store_true", help="on a stock kube-apiserver and etcd, which Go builds")
     options = parser.parse_args(arguments)
     tool = _tool(options.folder.absolute())
     chosen = [s for s in find(options.folder) if not options.only or s.name in options.only]
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
     ready = [scenario for scenario in chosen if scenario.area not in NOT_YET]
     with tempfile.TemporaryDirectory(prefix="karmada-traces-") as temporary:
         out = options.out or Path(temporary)
-        verdict = asyncio.run(_run(tool, ready, out, options.parallel))
+        verdict = asyncio.run(run(tool, ready, out, options.parallel, engine if options.engine else federation))
     for scenario in chosen:
         if scenario.area in NOT_YET:
             _say(f"not yet supported: {scenario.name}")
@@ -55,10 +56,11 @@ def show(verdict: Verdict) -> None:
     _say(f"{len(verdict.same)} scenarios the same, {len(verdict.unexplained)} different ({left} differences)")
 
 
-async def _run(tool: Tool, scenarios: list[Scenario], out: Path, parallel: int) -> Verdict:
+async def run(tool: Tool, scenarios: list[Scenario], out: Path, parallel: int, world: World = federation) -> Verdict:
+    """Run scenarios, one federation per profile, and judge what was seen."""
     traces = out / "traces"
     for profile, group in by_profile(scenarios).items():
-        async with federation(out / f"federation-{profile}", profile) as layout:
+        async with world(out / f"federation-{profile}", profile) as layout:
             await tool.run(layout, group, traces, parallel)
     verdict = Verdict()
     for scenario in scenarios:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from karmada.testing.traces.scenarios import Scenario
 
 FLEET = "reference"
 MEMBERS = ("member1", "member2", "member3")
+World = Callable[[Path, str], contextlib.AbstractAsyncContextManager[Layout]]
+"""Makes a federation in a folder with the flags of a profile."""
 PROFILES: dict[str, Sequence[str]] = {
     "default": (),
     "gates": ("--feature-gates=AllAlpha=true,AllBeta=true", "--allow-no-execute-taint-policy=true"),
@@ -51,6 +53,30 @@ class Tool(NamedTuple):
         )
         output, _ = await process.communicate()
         return output.decode()
+
+
+@contextlib.asynccontextmanager
+async def engine(folder: Path, profile: str) -> AsyncIterator[Layout]:
+    """The same on a stock kube-apiserver and etcd, every component a process, members stock API servers as well."""
+    # Only this world needs Go's programs.
+    from karmada.testing.stage.federation import Stage, StageOptions
+
+    async with Stage(StageOptions(folder, FLEET, flags=flags_of(profile))) as stage:
+        await stage.join_all()
+        await stage.start_components()
+        yield stage.layout
+
+
+def flags_of(profile: str) -> dict[str, list[str]]:
+    """The flags of a profile, by program: each knows only its own."""
+    gates = [flag for flag in PROFILES[profile] if flag.startswith("--feature-gates")]
+    admission = [flag for flag in PROFILES[profile] if flag.startswith("--allow-no-execute")]
+    working = [flag for flag in PROFILES[profile] if flag not in (*gates, *admission)]
+    return {
+        "karmada-controller-manager": [*gates, *working],
+        "karmada-scheduler": gates,
+        "karmada-webhook": [*gates, *admission],
+    }
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,263 @@
+"""A federation as in production: a stock control plane, our components as processes, stock members with workloads.
+
+    async with Stage(StageOptions(folder)) as stage:
+        await stage.hub.client().resource(...)
+
+Members are those of a fleet file, joined in push mode; `simulate-workloads` plays their kubelets and controllers. All
+API servers share one etcd, under prefixes. Everything a test does to the parts is done through them: `stage.etcd`,
+`stage.members[name]`, `stage.components[program]`.
+"""
+
+import asyncio
+import base64
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.apiserver.auth.pki import server_names, write_file
+from karmada.cli.deploy.control_plane import control_plane
+from karmada.cli.deploy.rights import user_of
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.client import Client
+from karmada.machinery.errors import AlreadyExists, ApiError
+from karmada.machinery.http.kubeconfig import load as load_kubeconfig
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership import installation, token
+from karmada.membership.join import describe, join
+from karmada.membership.register import Registration, agent_access
+from karmada.simulator.spec import MemberSpec, load
+from karmada.standalone.layout import Layout
+from karmada.testing.stage.components import Component, console
+from karmada.testing.stage.daemon import Daemon, free_port
+from karmada.testing.stage.servers import HOST, Etcd, KubeApiServer, KubeControllerManager
+from karmada.webhook.configurations import by_url, configurations
+
+CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+CONTROLLERS, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
+AGGREGATED, WEBHOOK, AGENT = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-agent"
+OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+"""Kinds of the control plane's objects that tell its API server of other servers."""
+NO_PODS = "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"
+"""What the hub's API server need not do, as nothing runs there."""
+PATIENCE = 120.0
+TOKEN_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class StageOptions:
+    """What to build."""
+
+    folder: Path
+    fleet: str = "reference"
+    workloads: bool = True
+    """Whether members' workloads come to life."""
+    durable: bool = False
+    """Whether etcd waits for the disk, as it must in production."""
+    flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Further flags of our programs, by program."""
+
+
+class Stage:
+    """See the module."""
+
+    def __init__(self, options: StageOptions) -> None:
+        self.options = options
+        self.layout = Layout(options.folder)
+        self.layout.prepare()
+        self.etcd = Etcd(options.folder / "etcd", durable=options.durable)
+        self.hub = KubeApiServer("karmada", self.layout.control_plane, self.etcd, [NO_PODS])
+        self.hub.access(self.layout.control_plane / "admin.kubeconfig", "admin", ["system:masters"])
+        self.controllers = KubeControllerManager(self.hub)
+        self.specs = {spec.name: spec for spec in load(options.fleet).each()}
+        self.members = {name: KubeApiServer(name, self.layout.members / name, self.etcd) for name in self.specs}
+        self.components: dict[str, Component] = {}
+        self.workloads: dict[str, Daemon] = {}
+        self._stack = AsyncExitStack()
+        self._started = 0
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """An administrator of the control plane."""
+        assert self._client is not None, "the stage is not open"
+        return self._client
+
+    async def __aenter__(self) -> "Stage":
+        try:
+            await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def _open(self) -> None:
+        for server in (self.etcd, self.controllers, self.hub, *self.members.values()):
+            self._stack.push_async_callback(server.stop)
+        await self.etcd.start()
+        async with asyncio.TaskGroup() as group:
+            for server in (self.hub, *self.members.values()):
+                group.create_task(server.start())
+        self._client = self.hub.client()
+        self._stack.push_async_callback(self._client.close)
+        await self.controllers.start()
+        await self._furnish()
+        if self.options.workloads:
+            for name, spec in self.specs.items():
+                await self._enliven(name, spec)
+
+    async def start_components(self) -> None:
+        """Start the two that move resources, and wait until all members are ready."""
+        for program in (CONTROLLERS, SCHEDULER):
+            await self.start(program)
+        await self.ready()
+
+    async def start(self, program: str, *flags: str) -> Component:
+        """Start one (more) replica of a component of the control plane; it ends with the stage."""
+        access = self.hub.rotatable_access(self._place(program, "kubeconfig"), user_of(program))
+        made = await self._run(program, access, flags)
+        if program != AGGREGATED:  # It has no side door: the API server sees whether it is healthy.
+            await made.healthy()
+        return made
+
+    async def start_beside(self, program: str, member: str, *flags: str) -> Component:
+        """Start a component that works in a member, with an administrator's rights there."""
+        made = await self._run(program, self.members[member].kubeconfig, [f"--cluster-name={member}", *flags])
+        await made.healthy()
+        return made
+
+    async def register(self, name: str, *flags: str) -> Component:
+        """Make one a member in pull mode: obtain its agent's certificate by a token, and start the agent."""
+        spec, made = self.specs[name], token.new_token()
+        await token.create(self.client, made, ttl=TOKEN_SECONDS)
+        pin = token.pin(self.hub.authority.certificate_pem)
+        path = self._place(f"agent-{name}", "kubeconfig")
+        write_file(path, await agent_access(Registration(self.hub.endpoint, str(made), name, pins=[pin])), 0o600)
+        said = {"provider": spec.provider, "region": spec.region, "zones": ",".join(spec.zones)}
+        agent = await self.start_beside(
+            AGENT,
+            name,
+            f"--karmada-kubeconfig={path}",
+            *(f"--cluster-{key}={value}" for key, value in said.items() if value),
+            *flags,
+        )
+        await eventually(lambda: self._label(name), PATIENCE)
+        return agent
+
+    async def _run(self, program: str, access: Path, flags: Sequence[str]) -> Component:
+        self._started += 1
+        given = [*self.options.flags.get(program, ()), *flags]
+        made = Component(program, access, self._place(program, "log"), given)
+        self.components.setdefault(program, made)
+        await made.start()
+        self._stack.push_async_callback(made.end)
+        return made
+
+    def _place(self, name: str, kind: str) -> Path:
+        return self.options.folder / "components" / f"{name}-{self._started}.{kind}"
+
+    async def join_all(self) -> None:
+        """Make all members members, as an administrator does."""
+        for name in self.members:
+            await self.join(name)
+
+    async def join(self, name: str) -> None:
+        """Make one a member, with what its fleet file says of it."""
+        spec, member = self.specs[name], self.members[name].client()
+        target = load_kubeconfig([self.members[name].kubeconfig]).target()
+        about = describe(name, target, provider=spec.provider, region=spec.region, zones=",".join(spec.zones))
+        try:
+            await join(member, self.client, about)
+        finally:
+            await member.close()
+        await self._label(name)
+
+    async def _label(self, name: str) -> bool:
+        await self.client.resource(CLUSTERS).patch(name, {"metadata": {"labels": self.specs[name].labels}})
+        return True
+
+    async def ready(self) -> None:
+        """Wait until all members are."""
+
+        async def look() -> bool:
+            found = (await self.client.of(Cluster).list()).items
+            return len(found) == len(self.members) and all(map(is_ready, found))
+
+        await eventually(look, PATIENCE)
+
+    async def _furnish(self) -> None:
+        """Everything an installation holds before the first component starts."""
+        bundle = base64.b64encode(self.hub.authority.certificate_pem).decode()
+        objects = control_plane(bundle)
+        await self.create([obj for obj in objects if obj["kind"] not in OUTSIDE])
+        await eventually(self._established)
+        await installation.install(self.client, self.hub.endpoint, self.hub.authority.certificate_pem)
+        pki = self.options.folder / "pki"
+        names = server_names([f"{AGGREGATED}.karmada-system.svc", HOST])
+        certificate, key = self.hub.authority.issue_server(AGGREGATED, names)
+        write_file(pki / "tls.key", key, 0o600)
+        write_file(pki / "tls.crt", certificate)
+        clusters, hooks = free_port(), free_port()
+        keys = (f"--tls-cert-file={pki}/tls.crt", f"--tls-private-key-file={pki}/tls.key")
+        await self.start(AGGREGATED, *self.etcd.flags, *keys, f"--bind-address={HOST}", f"--secure-port={clusters}")
+        await self.start(WEBHOOK, f"--cert-dir={pki}", f"--bind-address={HOST}", f"--secure-port={hooks}")
+        outside = [obj for obj in objects if obj["kind"] in ("Service", "APIService")]
+        for obj in outside:
+            if obj["kind"] == "Service":
+                obj["spec"]["externalName"] = "localhost"
+            else:
+                obj["spec"]["service"]["port"] = clusters
+        await self.create([*outside, *configurations(by_url(f"https://{HOST}:{hooks}", bundle))])
+        await eventually(self._serves_clusters, PATIENCE)
+
+    async def create(self, objects: Sequence[JSONObject]) -> None:
+        """Create what is not there yet."""
+        for obj in objects:
+            served = await self.client.mapper.of_kind(obj["apiVersion"], obj["kind"])
+            try:
+                await self.client.resource(served.type).create(obj)
+            except AlreadyExists:
+                continue
+
+    async def _established(self) -> bool:
+        for crd in (await self.client.resource(CRDS).list()).items:
+            conditions = (crd.get("status") or {}).get("conditions") or ()
+            if not any(c["type"] == "Established" and c["status"] == "True" for c in conditions):
+                return False
+        return True
+
+    async def _serves_clusters(self) -> bool:
+        await self.client.resource(CLUSTERS).list()
+        return True
+
+    async def _enliven(self, name: str, spec: MemberSpec) -> None:
+        command: list[Any] = [console("karmada"), "simulate-workloads", f"--kubeconfig={self.members[name].kubeconfig}"]
+        command += [f"--fleet={self.options.fleet}", f"--member={name}"]
+        daemon = self.workloads[name] = Daemon(f"workloads of {name}", command, self.layout.members / name / "sim.log")
+        self._stack.push_async_callback(daemon.end)
+        await daemon.start()
+
+
+async def eventually(check: Any, patience: float = 60.0, pause: float = 0.1) -> Any:
+    """The first answer of a check that is true; what the servers cannot answer yet is asked again."""
+    last: Exception | None = None
+    try:
+        async with asyncio.timeout(patience):
+            while True:
+                try:
+                    if found := await check():
+                        return found
+                except (ApiError, KeyError, OSError) as error:
+                    last = error
+                await asyncio.sleep(pause)
+    except TimeoutError:
+        raise AssertionError(f"did not happen within {patience:g} s; last: {last!r}") from None

@@ -1,0 +1,20 @@
+"""The recorded scenarios of the reference, on the engine it was recorded on."""
+
+from pathlib import Path
+
+import pytest
+
+from karmada.testing.traces.__main__ import run
+from karmada.testing.traces.running import Tool, engine
+from karmada.testing.traces.scenarios import NOT_YET, find
+
+SHARED = Path(__file__).parents[4] / "shared"
+TRACES, TOOL = SHARED / "golden" / "traces", SHARED / "tools" / "karmada_trace.py"
+
+
+@pytest.mark.skipif(not TRACES.is_dir(), reason="the recorded scenarios (../shared) are not here")
+async def test_recorded_scenarios_go_as_they_went_on_the_reference(tmp_path: Path) -> None:
+    scenarios = [scenario for scenario in find(TRACES) if scenario.area not in NOT_YET]
+    verdict = await run(Tool(TOOL), scenarios, tmp_path, 3, engine)
+    assert {name: [str(each) for each in found] for name, found in verdict.unexplained.items()} == {}
+    assert len(verdict.same) == len(scenarios)
