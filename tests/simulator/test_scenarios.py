@@ -13,7 +13,7 @@ from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.supervisor import Supervisor
 from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.scenario import StepFailed, load, play
-from karmada.simulator.workloads.command import parser, register
+from karmada.simulator.workloads.command import described, parser, register
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.housekeeping import Collector, NamespaceKeeper
@@ -30,7 +30,7 @@ def test_on_a_simulated_member(act):
 
 async def bring_to_life(client: Client) -> None:
     """What `simulate-workloads --nodes 1 --cpu 4` does, and then the scenario."""
-    await register(client, parser().parse_args(["--nodes", "1", "--cpu", "4"]))
+    await register(client, described(parser().parse_args(["--nodes", "1", "--cpu", "4"])))
     async with Supervisor() as supervisor:
         workloads = Workloads(client, supervisor, Behaviour(), workers=4)
         start(workloads)
