@@ -77,3 +77,20 @@ async def test_a_misspelt_policy_is_refused_by_name(federation):
     async with federation(members=1) as world:
         with pytest.raises(ApiError, match="clusterAfinity"):
             await world.apply(POLICY.replace("clusterAffinity", "clusterAfinity"))
+
+
+async def test_federations_of_one_process_are_strangers(federation):
+    """Later ones take over what all have alike, never what was done with an earlier one nor who its members were."""
+
+    async def identities(world):
+        spaces = [await member.get("Namespace", "kube-system", api_version="v1") for member in world.members.values()]
+        return {space["metadata"]["uid"] for space in spaces}
+
+    async with federation(members=2) as first, federation(members=2) as second:
+        await first.apply(DEPLOYMENT)
+        with pytest.raises(ApiError, match="not found"):
+            await second.get("Deployment", "web")
+        assert len(await identities(first) | await identities(second)) == 4
+    async with federation(members=1) as third:
+        with pytest.raises(ApiError, match="not found"):
+            await third.get("Deployment", "web")

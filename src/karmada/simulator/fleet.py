@@ -4,7 +4,7 @@
         fleet["member1"].client
 
 With a folder, every member keeps its keys, its port and (unless `memory` is set) its objects there, so a fleet that is
-started again is the same fleet.
+started again is the same fleet. Members in memory take over from the first what all clusters have alike.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,10 +14,15 @@ from random import Random
 from types import TracebackType
 from typing import Any
 
-from karmada.apiserver.storage.base import Storage
+from karmada.apiserver.storage.base import EMPTY, Snapshot, Storage
+from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.apiserver.store.keys import place_of
 from karmada.machinery.clock import REAL, Clock
 from karmada.simulator.member import Member
 from karmada.simulator.spec import FleetSpec, MemberSpec
+
+_ALIKE = ("apiregistration.k8s.io", "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
+"""API groups whose objects a new member has like any other; it makes the rest, and so its identity, itself."""
 
 
 class Fleet(Mapping[str, Member]):
@@ -31,8 +36,11 @@ class Fleet(Mapping[str, Member]):
         random: Random | None = None,
         folder: Path | None = None,
         memory: bool = True,
+        start: Snapshot = EMPTY,
     ) -> None:
+        """`start`: what another fleet found all its members to have alike, as `common` tells."""
         self._folder = folder
+        self.common = start
         self._memory = memory or folder is None
         random = random or clock.random()
         self._members = {one.name: self._member(one, clock, random) for one in spec.each()}
@@ -50,7 +58,10 @@ class Fleet(Mapping[str, Member]):
     async def __aenter__(self) -> "Fleet":
         async with AsyncExitStack() as stack:
             for member in self._members.values():
-                await stack.enter_async_context(member)
+                if isinstance(storage := member.server.options.storage, MemoryStorage):
+                    await self._enter_alike(stack, member, storage)
+                else:
+                    await stack.enter_async_context(member)
             self._stack = stack.pop_all()
         return self
 
@@ -58,6 +69,14 @@ class Fleet(Mapping[str, Member]):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self._stack.aclose()
+
+    async def _enter_alike(self, stack: AsyncExitStack, member: Member, storage: MemoryStorage) -> None:
+        storage.start_from(self.common)
+        await stack.enter_async_context(member)
+        if self.common is EMPTY:
+            found = storage.snapshot()
+            alike = [record for record in found.records if place_of(record.key).kind[0] in _ALIKE]
+            self.common = Snapshot(alike, found.revision)
 
     async def listen(self, host: str = "127.0.0.1") -> None:
         """Have every member serve HTTPS and write its kubeconfig."""

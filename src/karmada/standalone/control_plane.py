@@ -155,8 +155,10 @@ class ControlPlane:
     async def _install(self) -> None:
         """Have Karmada's kinds and namespaces exist, in the shape of this version."""
         crds = Committer(self.client.resource(CRDS))
+        known = {crd["metadata"]["name"]: crd for crd in (await self.client.resource(CRDS).list()).items}
         for wanted in _definitions():
-            await crds.ensure(wanted["metadata"]["name"], "", partial(_installed, wanted))
+            name = wanted["metadata"]["name"]
+            await crds.ensure(name, "", partial(_installed, wanted), known.get(name))
         namespaces = Committer(self.client.resource(NAMESPACES))
         for name in SYSTEM_NAMESPACES:
             namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

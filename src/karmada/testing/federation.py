@@ -21,6 +21,8 @@ import msgspec
 from karmada.api import yaml
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.names import binding_name
+from karmada.apiserver.storage.base import EMPTY
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
@@ -41,6 +43,13 @@ MANAGER = "karmada-testing"
 PATIENCE = 15.0
 PAUSE = 0.01
 PROBING = StatusOptions(period=0.2, success_threshold=0, failure_threshold=0, probe_timeout=2.0)
+
+
+class _Images:
+    """What servers hold before anything is done with them: made by the first federation, taken over by later ones."""
+
+    hub = EMPTY
+    member = EMPTY
 
 
 class FederationMember:
@@ -94,12 +103,18 @@ class Federation:
         """A client of the control plane, as its administrator."""
 
     async def __aenter__(self) -> "Federation":
-        fleet = await self._stack.enter_async_context(Fleet(self._spec))
+        fleet = await self._stack.enter_async_context(Fleet(self._spec, start=_Images.member))
+        _Images.member = fleet.common
 
         async def open_member(cluster: Cluster) -> Transport:
             return fleet[cluster.metadata.name].transport()
 
+        storage = self._options.storage
+        if isinstance(storage, MemoryStorage) and not storage.snapshot().records:
+            storage.start_from(_Images.hub)
         plane = await self._stack.enter_async_context(ControlPlane(self._options, open_member))
+        if isinstance(storage, MemoryStorage) and _Images.hub is EMPTY:
+            _Images.hub = storage.snapshot()
         self.hub = plane.client
         self.members = {name: FederationMember(member) for name, member in fleet.items()}
         for member in fleet.values():

@@ -28,3 +28,18 @@ async def test_history_is_bounded_by_the_bytes_it_alone_keeps(heard, obj) -> Non
     with pytest.raises(Compacted):
         await storage.history("", start, start + 8)
     assert len(await storage.history("", start + 6, start + 8)) == 2
+
+
+async def test_one_starts_where_another_stood(heard, obj) -> None:
+    first = MemoryStorage()
+    await first.open(heard)
+    await first.put("/kept", obj(), 0)
+    second = MemoryStorage()
+    second.start_from(first.snapshot())
+    await first.delete("/kept", obj(), first.snapshot().revision)
+    heard.revision = 0
+    found = await second.open(heard)
+    assert [record.key for record in found.records] == ["/kept"]
+    with pytest.raises(Compacted):
+        await second.history("", found.revision - 1, found.revision)
+    assert (await second.put("/new", obj(), 0)).revision == found.revision + 1

@@ -58,6 +58,8 @@ def _reconciled(resource: str, wanted: JSONObject, old: JSONObject) -> JSONObjec
     if resource in ("roles", "clusterroles"):
         if "aggregationRule" in wanted:
             return None
+        if old.get("rules") == wanted.get("rules"):
+            return None
         missing = uncovered(parse_rules(old.get("rules")), parse_rules(wanted.get("rules")))
         if not missing:
             return None

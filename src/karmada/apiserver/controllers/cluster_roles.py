@@ -2,6 +2,7 @@
 
 import orjson
 
+from karmada.api import label_selector
 from karmada.apiserver.auth.aggregation import aggregated_rules, is_aggregated
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
@@ -47,7 +48,13 @@ class ClusterRoleAggregation:
         role: JSONObject = orjson.loads(item.body)
         if not is_aggregated(role):
             return
-        others = [orjson.loads(other.body) for other in self._store.list(_KIND).items if other.name != name]
+        # Most roles are part of nothing: their labels say so without reading them.
+        selectors = [label_selector.from_json(part) for part in role["aggregationRule"]["clusterRoleSelectors"]]
+        others = [
+            orjson.loads(other.body)
+            for other in self._store.list(_KIND).items
+            if other.name != name and any(selector.matches(other.index.labels) for selector in selectors)
+        ]
         rules = aggregated_rules(role, others)
         if rules != (role.get("rules") or []):
 

@@ -26,6 +26,8 @@ _EXTENSIONS = (
     "x-kubernetes-validations",
 )
 _OPERATORS = ("allOf", "anyOf", "oneOf")
+_HARMLESS = frozenset({"description", "enum", "format", "maximum", "minimum", "properties", "required", "type"})
+"""Keywords that no rule about forms is about, given a type that exists."""
 _EMPTY = "must be empty to be structural"
 
 
@@ -54,6 +56,15 @@ def _has(schema: JSONObject, keyword: str) -> bool:
 
 def _forms(schema: JSONObject, path: str, root: bool = False) -> list[FieldError]:
     """Keywords that are unsupported or malformed anywhere."""
+    plain = _HARMLESS.issuperset(schema) and schema.get("type") in TYPES
+    errors = [] if plain else _form(schema, path, root)
+    for place, child in _children(schema, path):
+        errors += _forms(child, place)
+    return errors
+
+
+def _form(schema: JSONObject, path: str, root: bool) -> list[FieldError]:
+    """What is malformed in one schema, apart from those inside it."""
     errors: list[FieldError] = []
     if schema.get("uniqueItems"):
         text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
@@ -85,15 +96,15 @@ def _forms(schema: JSONObject, path: str, root: bool = False) -> list[FieldError
             errors.append(invalid(f"{path}.pattern", schema["pattern"], text))
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         errors.append(invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined"))
-    errors += _list_forms(schema, path) + _map_forms(schema, path)
-    for place, child in _children(schema, path):
-        errors += _forms(child, place)
-    return errors
+    return errors + _list_forms(schema, path) + _map_forms(schema, path)
 
 
 def _children(schema: JSONObject, path: str) -> list[tuple[str, JSONObject]]:
     """All schemas directly inside one, with their fields."""
-    found = [(f"{path}.properties[{name}]", child) for name, child in sorted((schema.get("properties") or {}).items())]
+    properties = schema.get("properties")
+    found = [(f"{path}.properties[{name}]", child) for name, child in sorted((properties or {}).items())]
+    if _HARMLESS.issuperset(schema):
+        return found
     if isinstance(schema.get("additionalProperties"), dict):
         found.append((f"{path}.additionalProperties", schema["additionalProperties"]))
     if isinstance(schema.get("items"), dict):

@@ -14,6 +14,7 @@ Contract, checked by one suite for memory, SQLite and etcd:
   then the outcome is unknown).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -64,8 +65,11 @@ class Change(NamedTuple):
 class Snapshot(NamedTuple):
     """All records of one revision."""
 
-    records: list[Record]
+    records: Sequence[Record]
     revision: int
+
+
+EMPTY = Snapshot((), FIRST_REVISION)
 
 
 @dataclass

@@ -40,6 +40,15 @@ class MemoryStorage:
     async def open(self, listener: Listener) -> Snapshot:
         """Nothing to recover."""
         self._listener = listener
+        return self.snapshot()
+
+    def start_from(self, snapshot: Snapshot) -> None:
+        """Hold, from the beginning, what another one held; before it is opened."""
+        self._records = {record.key: record for record in snapshot.records}
+        self._revision = self._compacted = snapshot.revision
+
+    def snapshot(self) -> Snapshot:
+        """Everything as it is now."""
         return Snapshot(list(self._records.values()), self._revision)
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
