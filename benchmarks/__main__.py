@@ -19,6 +19,7 @@ MODULES = [
     "membership",
     "simulator",
     "standalone",
+    "propagation",
     "cli",
 ]
 

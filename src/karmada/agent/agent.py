@@ -22,6 +22,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.members import Member
+from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.client import Client, type_of
 from karmada.machinery.clock import REAL, Clock
@@ -82,10 +83,11 @@ class Agent:
         supervisor.start("lease", keeper.run)
         if options.enabled("clusterStatus"):
             supervisor.start("clusterStatus", ClusterStatusController(context, members, options.status).controller.run)
+        reflection = Reflection(context) if options.enabled("workStatus") else None
         if options.enabled("execution"):
-            supervisor.start("execution", ExecutionController(context, members, works).controller.run)
-        if options.enabled("workStatus"):
-            supervisor.start("workStatus", WorkStatusController(context, members, works).controller.run)
+            supervisor.start("execution", ExecutionController(context, members, works, reflection).controller.run)
+        if reflection is not None:
+            supervisor.start("workStatus", WorkStatusController(context, members, works, reflection).controller.run)
         if isinstance(self._hub, HubTransport):
             if options.enabled("certRotation"):
                 member = self._connection.client

@@ -33,6 +33,8 @@ from karmada.works.status import aggregate, is_fully_applied
 NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
 GATHERING = 0.05
 """Seconds in which reports of several Works are gathered into one write."""
+PATIENCE = 1.0
+"""Seconds in which the Works of a binding that was just scheduled are expected to report."""
 _SUCCESS = "All works have been successfully applied"
 _FAILURE = "Failed to apply all works, see status.aggregatedStatus for details"
 
@@ -68,8 +70,10 @@ class BindingStatusController:
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
             for key in _scheduled(change):
-                priority = Priority.INITIAL if change.initial else Priority.NORMAL
-                self.controller.queue.add_after(key, GATHERING, priority)
+                if change.initial:
+                    self.controller.queue.add(key, Priority.INITIAL)
+                else:
+                    self.controller.queue.add_after(key, PATIENCE)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Bring the status of one binding and of its template up to date."""

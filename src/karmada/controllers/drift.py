@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import msgspec
 import orjson
 
 from karmada.machinery.codec import identity
@@ -46,7 +47,29 @@ class AppliedVersions:
             return True
         if change.new.resource_version == known:
             return False
-        return change.old is None or _content(change.old.body) != _content(change.new.body)
+        if change.old is None:
+            return True
+        before, after = change.old.body, change.new.body
+        return not _is_same_generation(before, after) and _content(before) != _content(after)
+
+
+class _Metadata(msgspec.Struct, frozen=True, gc=False):
+    generation: int = 0
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _Head(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Metadata
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def _is_same_generation(before: bytes, after: bytes) -> bool:
+    """Whether the server itself says that nothing but status changed; many kinds have no generation and say nothing."""
+    old, new = _head.decode(before).metadata, _head.decode(after).metadata
+    return old.generation > 0 and old == new
 
 
 def _content(body: bytes) -> JSONObject:

@@ -6,23 +6,25 @@ cluster is a lane of its own. A member that is not ready is left alone; nothing 
 
 import asyncio
 from time import perf_counter
+from typing import NamedTuple
 
 import msgspec
 import orjson
 
 from karmada.api import annotations, conditions, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
+from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
-from karmada.machinery.codec import TREE
-from karmada.machinery.committer import Committer
+from karmada.machinery.codec import TREE, identity
+from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
@@ -51,13 +53,17 @@ LANE_LIMIT = 32
 class ExecutionController:
     """See the module."""
 
-    def __init__(self, context: Context, members: Members, works: Informer[Work]) -> None:
+    def __init__(
+        self, context: Context, members: Members, works: Informer[Work], reflection: Reflection | None = None
+    ) -> None:
+        """`reflection`: report with the outcome how the objects fare, as seen in the member's answers."""
         self._context = context
         self._members = members
         self._works = works
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Work))
         self._recorder = context.recorder(COMPONENT)
+        self._reflection = reflection
         self._versions = AppliedVersions()
         self._followed: dict[tuple[str, GroupVersionResource], Informer[JSONObject]] = {}
         self.controller: Controller[Key] = Controller(
@@ -107,17 +113,19 @@ class ExecutionController:
         total = len(work.spec.workload.manifests)
         started = perf_counter()
         outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in range(total)))
-        errors = [outcome for outcome in outcomes if outcome is not None]
+        errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
-        await self._report(work, member.name, errors, total)
+        seen = await self._seen(work, [outcome for outcome in outcomes if isinstance(outcome, bytes)], total)
+        await self._report(work, member.name, errors, total, seen)
         return Retry(str(errors[0])) if errors else DONE
 
-    async def _apply(self, work: Work, ordinal: int, member: Member) -> Exception | None:
+    async def _apply(self, work: Work, ordinal: int, member: Member) -> bytes | Exception:
+        """Bring one object into the member: the object as it is there then, or why not."""
         desired = manifest_of(work, ordinal)
         about = _template_reference(desired)
         where = _where(desired)
         try:
-            await self._put(work, ordinal, member)
+            body = await self._put(work, ordinal, desired, member)
         except (ApiError, NotOurs, InterpretError) as error:
             text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
@@ -125,12 +133,11 @@ class ExecutionController:
             return error
         text = f"Successfully applied resource({where}) to cluster {member.name}"
         self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
-        return None
+        return body
 
-    async def _put(self, work: Work, ordinal: int, member: Member) -> None:
+    async def _put(self, work: Work, ordinal: int, desired: JSONObject, member: Member) -> bytes:
         """Create the object, or bring the one that is there in line. What the cache shows may be out of date: then the
         member is asked, and decided on what it says."""
-        desired = manifest_of(work, ordinal)
         collection, informer = await self._collection(member, desired)
         metadata = desired["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
@@ -139,12 +146,11 @@ class ExecutionController:
         for _ in range(ATTEMPTS):
             try:
                 if body is not None:
-                    await self._update(desired, orjson.loads(body), collection, member)
-                else:
-                    answer = await collection.create(orjson.dumps(desired), key.namespace)
-                    self._versions.record(ObjectKey(member.name, collection.type, key), answer)
-                    self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
-                return
+                    return await self._update(desired, body, collection, member)
+                answer = await collection.create(orjson.dumps(desired), key.namespace)
+                self._versions.record(ObjectKey(member.name, collection.type, key), answer)
+                self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
+                return answer
             except (AlreadyExists, Conflict, NotFound) as error:
                 if isinstance(error, NotFound) and body is None:
                     raise
@@ -153,9 +159,8 @@ class ExecutionController:
             desired = manifest_of(work, ordinal)
         raise conflict
 
-    async def _update(
-        self, desired: JSONObject, observed: JSONObject, collection: Resource[bytes], member: Member
-    ) -> None:
+    async def _update(self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member) -> bytes:
+        observed: JSONObject = orjson.loads(body)
         require_ours(desired, observed, member.name)
         merge_observed(desired, observed)
         interpreter = self._context.interpreter
@@ -166,9 +171,27 @@ class ExecutionController:
         version = observed["metadata"].get("resourceVersion", "")
         if is_unchanged(desired, observed):
             self._versions.note(which, version)
-            return
-        self._versions.record(which, await collection.update(orjson.dumps(desired)))
+            return body
+        answer = await collection.update(orjson.dumps(desired))
+        self._versions.record(which, answer)
         self._context.metrics.updated[labels_of(SUCCESS, desired, member.name)] += 1
+        return answer
+
+    async def _seen(self, work: Work, bodies: list[bytes], total: int) -> "_Seen | None":
+        """What the member's answers say about all objects of a Work; the work status controller reports the rest."""
+        if self._reflection is None or len(bodies) < total:
+            return None
+        versions = [identity(body).resource_version for body in bodies]
+        if self._reflection.is_reported(work, versions):
+            return None
+        try:
+            statuses = [
+                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), orjson.loads(body))
+                for ordinal, body in enumerate(bodies)
+            ]
+        except InterpretError:
+            return None
+        return _Seen(versions, tuple(statuses))
 
     async def _remove(self, work: Work, cluster: Cluster) -> Result:
         if finalizers.WORK not in work.metadata.finalizers or not await self._is_present(work):
@@ -267,7 +290,9 @@ class ExecutionController:
         if changed:
             self._recorder.event(ObjectReference.to(work), events.NORMAL, events.WORK_DISPATCHING, text)
 
-    async def _report(self, work: Work, cluster: str, errors: list[Exception], total: int) -> None:
+    async def _report(
+        self, work: Work, cluster: str, errors: list[Exception], total: int, seen: "_Seen | None"
+    ) -> None:
         dispatching = "Work is being dispatched to member clusters."
         about = ObjectReference.to(work)
         where = f"work({work.metadata.namespace}/{work.metadata.name})"
@@ -290,22 +315,40 @@ class ExecutionController:
             )
             text = f"Sync {where} to cluster({cluster}) successful."
             self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
-        if await self._set_conditions(work, [(conditions.DISPATCHING, True, "Dispatching", dispatching), applied]):
+        wanted = [(conditions.DISPATCHING, True, "Dispatching", dispatching), applied]
+        if await self._set_conditions(work, wanted, seen):
             self._recorder.event(about, events.NORMAL, events.WORK_DISPATCHING, dispatching)
 
-    async def _set_conditions(self, work: Work, wanted: list[tuple[str, bool, str, str]]) -> bool:
+    async def _set_conditions(
+        self, work: Work, wanted: list[tuple[str, bool, str, str]], seen: "_Seen | None" = None
+    ) -> bool:
         now = self._context.clock.now()
+        told = False
 
         def decide(current: Work) -> Work:
+            nonlocal told
             found = current.status.conditions
             for type_, status, reason, message in wanted:
                 found = with_condition(found, type_, status, reason, message, now)
             status_ = msgspec.structs.replace(current.status, conditions=found)
+            # In a status that somebody else wrote meanwhile the objects may have been seen later than here.
+            told = seen is not None and current is work
+            if seen is not None and told:
+                status_ = msgspec.structs.replace(status_, manifest_statuses=seen.statuses)
             return msgspec.structs.replace(current, status=status_)
 
         before = any(condition.type == conditions.DISPATCHING for condition in work.status.conditions)
-        await self._commit.commit(work, decide)
+        outcome = await self._commit.commit(work, decide)
+        if self._reflection is not None and seen is not None and told and not isinstance(outcome, Absent):
+            self._reflection.report(work, seen.versions)
         return not before
+
+
+class _Seen(NamedTuple):
+    """The objects of a Work as the member answered."""
+
+    versions: list[str]
+    statuses: tuple[ManifestStatus, ...]
 
 
 async def _read(collection: Resource[bytes], key: Key) -> bytes | None:

@@ -18,6 +18,7 @@ from karmada.controllers.detector.detector import Detector
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.members import Members
 from karmada.controllers.namespace import NamespaceController
+from karmada.controllers.reflection import Reflection
 from karmada.controllers.templates import Templates
 from karmada.controllers.unified_auth import UnifiedAuthController
 from karmada.controllers.work_status import WorkStatusController
@@ -78,10 +79,11 @@ class ControllerManager:
         if self.selection.enabled("bindingStatus"):
             yield "bindingStatus", BindingStatusController(self.context, templates).controller
         works = self.context.informers.of(Work)
+        reflection = Reflection(self.context) if self.selection.enabled("workStatus") else None
         if self.selection.enabled("execution"):
-            yield "execution", ExecutionController(self.context, self.members, works).controller
-        if self.selection.enabled("workStatus"):
-            yield "workStatus", WorkStatusController(self.context, self.members, works).controller
+            yield "execution", ExecutionController(self.context, self.members, works, reflection).controller
+        if reflection is not None:
+            yield "workStatus", WorkStatusController(self.context, self.members, works, reflection).controller
         if self.selection.enabled("cluster"):
             yield "cluster", ClusterController(self.context).controller
             yield "cluster monitor", ClusterMonitor(self.context, self.monitor).controller

@@ -108,7 +108,8 @@ class Member:
             random=Random(self.random.getrandbits(64)),
             workers=1 if isinstance(self.server.options.storage, MemoryStorage) else WORKERS,
         )
-        start(workloads)
+        if self.spec.workloads:
+            start(workloads)
         return self
 
     async def __aexit__(

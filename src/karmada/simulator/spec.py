@@ -89,6 +89,8 @@ class MemberSpec(_Spec, frozen=True):
     pod_address: str = ""
     """The address of all pods; one of its own for each when empty."""
     dead_nodes: tuple[str, ...] = ()
+    workloads: bool = True
+    """Whether workloads run; otherwise the member is an API server with nodes, and objects stay as they are written."""
     port: int = 0
     """Port of the API server; 0 lets the system choose."""
 

@@ -10,7 +10,7 @@ from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.policy_index import TemplateKey
 from karmada.interpreter.model import InterpretError, Operation, kind_of
-from karmada.machinery.committer import Committer
+from karmada.machinery.committer import Absent, Committer, Unchanged, Written
 from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.informer import Informer
@@ -40,15 +40,16 @@ class BindingWriter:
         self._commit = Committer(context.client.of(ResourceBinding))
         self._commit_wide = Committer(context.client.of(ClusterResourceBinding))
 
-    async def claim(self, key: TemplateKey, template: JSONObject, claim: Claim | None) -> JSONObject | None:
-        """Have a template carry exactly this claim (or none); the template as it is then, None when it is gone."""
+    async def claim(
+        self, key: TemplateKey, template: JSONObject, claim: Claim | None
+    ) -> Unchanged[JSONObject] | Written[JSONObject] | Absent:
+        """Have a template carry exactly this claim, or none."""
 
         def decide(current: JSONObject) -> JSONObject:
             return with_metadata(current, claimed(*_marks(current), claim))
 
         committer = Committer(self._context.client.resource(key.type))
-        outcome = await committer.commit(template, decide)
-        return getattr(outcome, "value", None)
+        return await committer.commit(template, decide)
 
     async def write(self, template: JSONObject, policy: Policy) -> None:
         """Create or refresh the binding of a claimed template."""
@@ -67,6 +68,16 @@ class BindingWriter:
         self._recorder.event(
             ObjectReference.to(template), events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed"
         )
+
+    async def binding_of(self, key: TemplateKey) -> Binding | None:
+        """The binding of a template, by the server's word: the cache may lack one that was written a moment ago."""
+        name = names.binding_name(key.kind, key.name)
+        try:
+            if key.namespace:
+                return await self._context.client.of(ResourceBinding).get(name, key.namespace)
+            return await self._context.client.of(ClusterResourceBinding).get(name)
+        except NotFound:
+            return None
 
     async def release_binding(self, binding: Binding) -> None:
         """Take the claim off a binding; its Works and the members' copies stay."""

@@ -6,10 +6,12 @@ from karmada.api.policy.v1alpha1 import (
     OverridePolicy,
     PropagationPolicy,
 )
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.bindings import COMPONENT, BindingWriter
 from karmada.controllers.detector.changes import Meaning, meaning
-from karmada.controllers.detector.policies import PolicyKey, PolicyReconciler
+from karmada.controllers.detector.fresh_claims import FreshClaims
+from karmada.controllers.detector.policies import PolicyKey, PolicyReconciler, claimed_by_policy
 from karmada.controllers.detector.policy_index import TemplateKey, Waiting
 from karmada.controllers.detector.templates import Cause, TemplateReconciler
 from karmada.controllers.templates import Templates
@@ -27,10 +29,11 @@ class Detector:
     def __init__(self, context: Context, templates: Templates) -> None:
         self._scope = context.scope
         waiting = Waiting()
+        self._fresh = FreshClaims()
         self._writer = BindingWriter(context)
-        self._reconciler = TemplateReconciler(context, templates, self._writer, waiting)
+        self._reconciler = TemplateReconciler(context, templates, self._writer, waiting, self._fresh)
         self._policy_reconciler = PolicyReconciler(
-            context, templates, self._reconciler, self._writer, waiting, self._enqueue
+            context, templates, self._reconciler, self._writer, waiting, self._fresh, self._enqueue
         )
         self._user_changes: set[TemplateKey] = set()
         """Templates whose user change has not been acted on yet; every other key in the queue is Karmada's doing."""
@@ -58,6 +61,8 @@ class Detector:
             clock=context.clock,
         )
         templates.add_handler(self._templates_changed)
+        self._writer.bindings.add_handler(self._bindings_changed)
+        self._writer.wide_bindings.add_handler(self._bindings_changed)
         self._reconciler.policies.add_handler(self._policies_changed)
         self._reconciler.wide_policies.add_handler(self._policies_changed)
         self._reconciler.overrides.add_handler(self._overrides_changed)
@@ -85,14 +90,22 @@ class Detector:
             namespace, name = change.key
             if not self._scope.covers(resource.api_version, resource.kind, namespace, name):
                 continue
-            what = Meaning.USER
-            if change.old is not None and change.new is not None:
-                what = meaning(change.old.body, change.new.body)
-                if what is Meaning.NOTHING:
-                    continue
             key = TemplateKey(resource.type, resource.api_version, resource.kind, namespace, name)
+            what = Meaning.USER
+            if change.new is None:
+                self._fresh.gone(key)
+            elif change.old is not None:
+                what = meaning(change.old.body, change.new.body)
+                own = what is Meaning.OWN and self._fresh.is_own(key, change.new.resource_version)
+                if what is Meaning.NOTHING or own:
+                    continue
             cause = Cause.USER if what is Meaning.USER else Cause.KARMADA
             self._enqueue(key, cause, Priority.INITIAL if change.initial else Priority.NORMAL)
+
+    def _bindings_changed(self, changes: list[Change[ResourceBinding]] | list[Change[ClusterResourceBinding]]) -> None:
+        for change in changes:
+            if change.new is not None:
+                self._fresh.bound(change.new.value.spec.resource, claimed_by_policy(change.new))
 
     def _policies_changed(
         self, changes: list[Change[PropagationPolicy]] | list[Change[ClusterPropagationPolicy]]

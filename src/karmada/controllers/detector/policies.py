@@ -10,6 +10,7 @@ from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPol
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.bindings import COMPONENT, Binding, BindingWriter
+from karmada.controllers.detector.fresh_claims import FreshClaims
 from karmada.controllers.detector.policy_index import TemplateKey, Waiting
 from karmada.controllers.detector.templates import Cause, TemplateReconciler
 from karmada.controllers.metrics import SUCCESS
@@ -67,6 +68,7 @@ class PolicyReconciler:
         reconciler: TemplateReconciler,
         writer: BindingWriter,
         waiting: Waiting,
+        fresh: FreshClaims,
         enqueue: Enqueue,
     ) -> None:
         self._context = context
@@ -74,6 +76,7 @@ class PolicyReconciler:
         self._reconciler = reconciler
         self._writer = writer
         self._waiting = waiting
+        self._fresh = fresh
         self._enqueue = enqueue
         self._recorder = context.recorder(COMPONENT)
         self._commit = Committer(context.client.of(PropagationPolicy), status_subresource=False)
@@ -104,6 +107,9 @@ class PolicyReconciler:
 
     async def _review_claimed(self, policy: Policy) -> None:
         """Free what the policy no longer chooses; look again at what it does."""
+        cause = Cause.KARMADA if _is_lazy(policy) else Cause.USER
+        for unbound in self._fresh.of_policy(claim_of(policy).permanent_id):
+            self._enqueue(unbound, cause)
         for binding in self._claimed(policy):
             found = await self._template_of(binding)
             if found is None:
@@ -112,7 +118,7 @@ class PolicyReconciler:
             if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
                 await self._release(key, template, binding, claim_of(policy))
             else:
-                self._enqueue(key, Cause.KARMADA if _is_lazy(policy) else Cause.USER)
+                self._enqueue(key, cause)
 
     async def _clean_up(self, policy: Policy) -> None:
         """Take the claim off everything, then let the policy go. Bindings, Works and copies stay."""

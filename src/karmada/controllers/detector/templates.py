@@ -4,7 +4,7 @@ import logging
 from enum import Enum
 from time import perf_counter
 
-from karmada.api import events, labels, names
+from karmada.api import events, labels
 from karmada.api.policy.v1alpha1 import (
     ClusterOverridePolicy,
     ClusterPropagationPolicy,
@@ -13,10 +13,12 @@ from karmada.api.policy.v1alpha1 import (
 )
 from karmada.controllers.context import Context
 from karmada.controllers.detector.bindings import COMPONENT, BindingOfAnother, BindingWriter, applying
+from karmada.controllers.detector.fresh_claims import FreshClaims
 from karmada.controllers.detector.policy_index import SELECTS, TemplateKey, Waiting, candidates, selects
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError
-from karmada.machinery.controller import DONE, Result, Retry
+from karmada.machinery.committer import Absent, Unchanged, Written
+from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.transport import JSONObject
 from karmada.policies.binding import BindingRefused
@@ -37,8 +39,11 @@ class Cause(Enum):
 class TemplateReconciler:
     """See the module."""
 
-    def __init__(self, context: Context, templates: Templates, writer: BindingWriter, waiting: Waiting) -> None:
+    def __init__(
+        self, context: Context, templates: Templates, writer: BindingWriter, waiting: Waiting, fresh: FreshClaims
+    ) -> None:
         self._templates = templates
+        self._fresh = fresh
         self._writer = writer
         self._waiting = waiting
         self._recorder = context.recorder(COMPONENT)
@@ -111,6 +116,9 @@ class TemplateReconciler:
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
         if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+            if self._fresh.is_unbound(key, claim.permanent_id):
+                # The policy changed while the binding was on its way: its own review did not find the two linked.
+                await self._release(key, template)
             return DONE
         return await self._apply(key, template, policy, cause)
 
@@ -121,23 +129,31 @@ class TemplateReconciler:
         about = ObjectReference.to(template)
         try:
             with self._metrics.apply.timing():
-                current = await self._writer.claim(key, template, claim_of(policy))
-                if current is None or (policy.spec.activation_preference == "Lazy" and cause is Cause.KARMADA):
+                outcome, again = await self._claim(key, template, claim_of(policy))
+                if isinstance(outcome, Absent):
                     return DONE
-                await self._writer.write(current, policy)
+                if policy.spec.activation_preference != "Lazy" or cause is Cause.USER:
+                    await self._writer.write(outcome.value, policy)
         except (BindingOfAnother, BindingRefused, InterpretError) as error:
             self._recorder.event(
                 about, events.WARNING, events.APPLY_POLICY.failed, f"{applying(policy)} failed: {error}"
             )
             return Retry(error)
-        return DONE
+        return RequeueAfter(0.0) if again else DONE
+
+    async def _claim(
+        self, key: TemplateKey, template: JSONObject, claim: Claim
+    ) -> tuple[Unchanged[JSONObject] | Written[JSONObject] | Absent, bool]:
+        """Claim a template for its policy; whether it must be looked at once more."""
+        with self._fresh.claiming(key, claim.permanent_id):
+            outcome = await self._writer.claim(key, template, claim)
+            version = outcome.value["metadata"]["resourceVersion"] if isinstance(outcome, Written) else ""
+            return outcome, self._fresh.claimed(key, version)
 
     async def _release(self, key: TemplateKey, template: JSONObject) -> None:
-        """The policy is gone: free the binding first, so that the scheduler lets go before another policy comes."""
-        name = names.binding_name(key.kind, key.name)
-        binding = (
-            self._writer.bindings.get(name, key.namespace) if key.namespace else self._writer.wide_bindings.get(name)
-        )
+        """The policy let go: free the binding first, so that the scheduler lets go before another policy comes."""
+        binding = await self._writer.binding_of(key)
         if binding is not None:
             await self._writer.release_binding(binding)
+        self._fresh.released(key)
         await self._writer.claim(key, template, None)

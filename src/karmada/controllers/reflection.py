@@ -1,0 +1,94 @@
+"""How the objects of a Work fare: status and health as the interpreter reads them from the member's objects.
+
+The execution controller reports with its own write what it has just seen in the member; the work status controller
+reports what changes there later. Both note which states they have reported, so that nothing is read and written twice.
+"""
+
+from collections.abc import Sequence
+
+from karmada.api import events
+from karmada.api.base import ABSENT
+from karmada.api.codec import raw
+from karmada.api.work.v1alpha1 import ManifestStatus, ResourceIdentifier, Work
+from karmada.controllers.context import Context
+from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Key, number
+from karmada.machinery.transport import JSONObject
+
+COMPONENT = "work-status-controller"
+
+
+class Reflection:
+    """See the module."""
+
+    def __init__(self, context: Context) -> None:
+        self._interpreter = context.interpreter
+        self._recorder = context.recorder(COMPONENT)
+        self._reported: dict[Key, tuple[str, Sequence[str]]] = {}
+        """By Work: its uid and the resourceVersions of its objects when they were last reported."""
+
+    async def status(self, work: Work, ordinal: int, manifest: JSONObject, observed: JSONObject) -> ManifestStatus:
+        """What one object's state means; raises `InterpretError`."""
+        metadata, kind = manifest["metadata"], kind_of(manifest)
+        reflected = await self._reflect(work, observed)
+        return ManifestStatus(
+            identifier=ResourceIdentifier(
+                ordinal=ordinal,
+                group=kind.group,
+                version=kind.version,
+                kind=kind.kind,
+                resource="",
+                namespace=metadata.get("namespace", ""),
+                name=metadata["name"],
+            ),
+            status=ABSENT if reflected is None else raw(reflected),
+            health=await self._health(work, observed),
+        )
+
+    def report(self, work: Work, versions: Sequence[str]) -> None:
+        """These states of the Work's objects are in its status now."""
+        self._reported[Key(work.metadata.namespace, work.metadata.name)] = (work.metadata.uid, versions)
+
+    def is_reported(self, work: Work, versions: Sequence[str]) -> bool:
+        """Whether these states, or later ones, are in the Work's status already."""
+        known = self._reported.get(Key(work.metadata.namespace, work.metadata.name))
+        if known is None or known[0] != work.metadata.uid or len(known[1]) != len(versions):
+            return False
+        return all(a == b or number(a) < number(b) for a, b in zip(versions, known[1], strict=True))
+
+    def forget(self, key: Key) -> None:
+        """The Work is gone."""
+        self._reported.pop(key, None)
+
+    async def _reflect(self, work: Work, observed: JSONObject) -> JSONObject | None:
+        about = ObjectReference.to(work)
+        try:
+            reflected = await self._interpreter.reflect(observed)
+        except InterpretError as error:
+            text = f"Reflect status for object({_named(observed)}) failed, err: {error}"
+            self._recorder.event(about, events.WARNING, events.REFLECT_STATUS.failed, text)
+            raise
+        text = f"Reflect status for object({_named(observed)}) succeed."
+        self._recorder.event(about, events.NORMAL, events.REFLECT_STATUS.succeeded, text)
+        return reflected
+
+    async def _health(self, work: Work, observed: JSONObject) -> str:
+        if not self._interpreter.enabled(kind_of(observed), Operation.HEALTH):
+            return "Healthy"
+        about = ObjectReference.to(work)
+        try:
+            healthy = await self._interpreter.healthy(observed)
+        except InterpretError as error:
+            text = f"Interpret health of object({_named(observed)}) failed, err: {error}"
+            self._recorder.event(about, events.WARNING, events.INTERPRET_HEALTH.failed, text)
+            return "Unknown"
+        word = "healthy" if healthy else "unhealthy"
+        text = f"Interpret health of object({_named(observed)}) as {word}."
+        self._recorder.event(about, events.NORMAL, events.INTERPRET_HEALTH.succeeded, text)
+        return word.capitalize()
+
+
+def _named(observed: JSONObject) -> str:
+    metadata = observed["metadata"]
+    return f"{observed['kind']}/{metadata.get('namespace', '')}/{metadata['name']}"
