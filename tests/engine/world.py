@@ -122,7 +122,7 @@ class Engine:
             options.apis = [clusters.local]
         self.server = ApiServer(options)
         self.hub = lookup.client = Client(self.server.direct(ADMIN))
-        clusters.connect(self.hub)
+        clusters.connect(self.hub, self.server.store)
 
     async def restart_server(self) -> None:
         """Stop the control plane's API server and start another on what it stored, at the same address."""
