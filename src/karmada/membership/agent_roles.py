@@ -1,7 +1,7 @@
 """What an agent may do in the control plane: deal with its own Cluster, Works, Secrets and lease, and nothing else.
 
 Narrower than in the reference: an agent there may read every Cluster and every lease, and create any Cluster. Here it
-reads its own only; creating is further limited by admission (`aggregated.agent_guard`), as roles cannot name what does
+reads its own only; creating is further limited by admission (`agent_writes`), as roles cannot name what does
 not exist yet. Its renewals have one fixed name, so that it can read no other request.
 """
 

@@ -6,6 +6,7 @@
 from collections.abc import Callable
 
 from karmada.api import labels
+from karmada.webhook.agents import agent_webhook
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Handler, JSONObject, Operation
 
@@ -42,7 +43,7 @@ def configurations(client_config: ClientConfig) -> list[JSONObject]:
     validating = [_webhook(h, h.validate_path, h.validate_on, client_config) for h in HANDLERS if h.validate]
     return [
         _configuration("MutatingWebhookConfiguration", MUTATING, mutating),
-        _configuration("ValidatingWebhookConfiguration", VALIDATING, validating),
+        _configuration("ValidatingWebhookConfiguration", VALIDATING, [*validating, agent_webhook(client_config)]),
     ]
 
 

@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 
 from karmada.machinery.metrics import Histogram
+from karmada.webhook.agents import PATH, judge_agent
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.reviews import Answer, BadReview, Settings, answered, converting, mutating, validating
 
@@ -25,7 +26,7 @@ LARGEST_BODY = 8 * 2**20
 
 def answers(settings: Settings) -> dict[str, Answer]:
     """Who answers at which path."""
-    found: dict[str, Answer] = {"/convert": converting}
+    found: dict[str, Answer] = {"/convert": converting, PATH: judge_agent}
     for handler in HANDLERS:
         if handler.mutate is not None:
             found[handler.mutate_path] = mutating(handler, settings)

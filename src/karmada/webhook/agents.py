@@ -1,0 +1,53 @@
+"""The webhook for what agents write (`membership.agent_writes`), beside API servers that do not know these rules.
+
+The API server asks about requests of agents only, so that nobody else depends on this webhook.
+"""
+
+from collections.abc import Callable
+
+from karmada.api import names
+from karmada.membership import agent_writes
+from karmada.webhook.model import JSONObject
+
+PATH = "/validate-agent"
+SECONDS = 3
+
+
+async def judge_agent(request: JSONObject) -> JSONObject:
+    """Answer the request of an AdmissionReview."""
+    user = (request.get("userInfo") or {}).get("username") or ""
+    written = request.get("object")
+    if not agent_writes.is_agent(user) or not written:
+        return {"allowed": True, "status": {"code": 200}}
+    resource = request.get("resource") or {}
+    kind = (resource.get("group") or "", resource.get("resource") or "")
+    name = request.get("name") or (written.get("metadata") or {}).get("name") or ""
+    why = agent_writes.problem(user, kind, name, written)
+    if not why:
+        return {"allowed": True, "status": {"code": 200}}
+    return {"allowed": False, "status": {"code": 403, "reason": "Forbidden", "message": why}}
+
+
+def agent_webhook(client_config: Callable[[str], JSONObject]) -> JSONObject:
+    """The entry of the webhook configuration."""
+    rules = [
+        {
+            "operations": ["CREATE", "UPDATE"],
+            "apiGroups": [group],
+            "apiVersions": ["*"],
+            "resources": [plural],
+            "scope": "*",
+        }
+        for group, plural in agent_writes.JUDGED
+    ]
+    agents = f"request.userInfo.username.startsWith('{names.AGENT_USER_PREFIX}')"
+    return {
+        "name": "agent.karmada.io",
+        "clientConfig": client_config(PATH),
+        "rules": rules,
+        "matchConditions": [{"name": "agents", "expression": agents}],
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": SECONDS,
+    }
