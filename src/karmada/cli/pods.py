@@ -29,7 +29,7 @@ async def find_pod(access: Access, namespace: str, word: str) -> JSONObject:
 
 async def pods_of(access: Access, namespace: str, word: str) -> list[JSONObject]:
     """All pods of a workload."""
-    from karmada.cli.describe.workloads import selector
+    from karmada.cli.describe.metadata import selector
 
     kind, _, name = word.partition("/")
     found = await access.kinds.find(kind)

@@ -5,25 +5,23 @@ from typing import Any
 
 from karmada.cli.describe import metadata
 from karmada.cli.describe.page import Page
+from karmada.cli.describe.related import Related
 
 JSONObject = dict[str, Any]
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z-]+|-+")
 _ACRONYMS = {"Api": "API", "Uid": "UID", "Url": "URL", "Osb": "OSB", "Guid": "GUID"}
 _HIDDEN = frozenset({"managedFields", "name", "namespace", "labels", "annotations"})
 
 
-def describe(page: Page, item: JSONObject) -> None:
+def describe(page: Page, item: JSONObject, _: Related) -> None:
     """The whole object."""
     about = item["metadata"]
     page.field(0, "Name", about["name"])
     page.field(0, "Namespace", about.get("namespace", ""))
     metadata.labels(page, about.get("labels"))
     metadata.annotations(page, about.get("annotations"))
-    page.field(0, "API Version", item.get("apiVersion", ""))
-    page.field(0, "Kind", item.get("kind", ""))
-    page.line(0, "Metadata:")
-    _fields(page, 1, {key: value for key, value in about.items() if key not in _HIDDEN})
-    _fields(page, 0, {key: value for key, value in item.items() if key not in ("metadata", "apiVersion", "kind")})
+    rest = {key: value for key, value in about.items() if key not in _HIDDEN}
+    _fields(page, 0, {**item, "metadata": rest})
 
 
 def _fields(page: Page, level: int, fields: JSONObject) -> None:
@@ -51,7 +49,7 @@ def _items(page: Page, level: int, values: list[Any]) -> None:
 
 def spelled(key: str) -> str:
     """`apiVersion` as `API Version`; keys that are no names stay as they are."""
-    if not key.isalnum():
+    if not key.replace("-", "").isalpha():
         return key
     words = [word[0].upper() + word[1:] for word in _WORD.findall(key)]
     return " ".join(_ACRONYMS.get(word, word) for word in words)

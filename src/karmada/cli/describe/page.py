@@ -6,19 +6,19 @@ PADDING = 2
 
 
 class Page:
-    """Lines of cells."""
+    """Lines of cells. A line break in a cell begins a line of its own, as far left as the page goes."""
 
     def __init__(self) -> None:
         self._lines: list[list[str]] = []
 
-    def line(self, level: int, *cells: str) -> None:
+    def line(self, level: int, *cells: object) -> None:
         """A line, indented by its level."""
-        first, *rest = cells or ("",)
-        self._lines.append(["  " * level + first, *rest])
+        text = "  " * level + "\t".join(str(cell) for cell in cells)
+        self._lines += [line.split("\t") for line in text.split("\n")]
 
     def field(self, level: int, name: str, value: object) -> None:
         """`Name:  value`."""
-        self.line(level, f"{name}:", str(value))
+        self.line(level, f"{name}:", value)
 
     def several(self, level: int, name: str, values: Sequence[str]) -> None:
         """A field with one value per line."""
@@ -26,6 +26,14 @@ class Page:
         self.field(level, name, first)
         for value in rest:
             self.line(level, "", value)
+
+    def table(self, level: int, head: Sequence[str], rows: Sequence[Sequence[object]], *, ruled: bool = True) -> None:
+        """Rows under a head, which is underlined if ruled."""
+        self.line(level, *head)
+        if ruled:
+            self.line(level, *("-" * len(cell) for cell in head))
+        for row in rows:
+            self.line(level, *row)
 
     def text(self) -> str:
         """The lines with their columns lined up."""

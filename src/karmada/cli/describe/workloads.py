@@ -1,29 +1,44 @@
-"""Deployments and the pods they are made of."""
+"""Deployments, sets of pods, and jobs."""
 
-from datetime import UTC
+from collections import Counter
 from typing import Any
 
 from karmada.cli.describe import metadata
 from karmada.cli.describe.page import Page
+from karmada.cli.describe.pods import template
+from karmada.cli.describe.related import Query, Related
 
 JSONObject = dict[str, Any]
+_HASH = "pod-template-hash"
 
 
-def deployment(page: Page, item: JSONObject) -> None:
+def replica_sets_of(item: JSONObject) -> dict[str, Query]:
+    """The replica sets of a deployment."""
+    return {"sets": Query("apps", "v1", "replicasets", item["metadata"].get("namespace", ""), labels=_query(item))}
+
+
+def pods_of(item: JSONObject) -> dict[str, Query]:
+    """The pods of a set."""
+    return {"pods": Query("", "v1", "pods", item["metadata"].get("namespace", ""), labels=_query(item))}
+
+
+def _query(item: JSONObject) -> str:
+    text = metadata.selector((item.get("spec") or {}).get("selector"))
+    return "" if text == "<none>" else text
+
+
+def deployment(page: Page, item: JSONObject, related: Related) -> None:
     """A Deployment."""
-    about, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
-    page.field(0, "Name", about["name"])
-    page.field(0, "Namespace", about.get("namespace", ""))
-    page.field(0, "CreationTimestamp", _time(about.get("creationTimestamp", "")))
-    metadata.labels(page, about.get("labels"))
-    metadata.annotations(page, about.get("annotations"))
-    page.field(0, "Selector", selector(spec.get("selector") or {}))
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    metadata.name(page, item)
+    page.field(0, "CreationTimestamp", metadata.time(item["metadata"].get("creationTimestamp")))
+    metadata.marks(page, item)
+    page.field(0, "Selector", metadata.selector(spec.get("selector")))
     count = {name: status.get(f"{name}Replicas", 0) for name in ("updated", "available", "unavailable")}
-    total = status.get("replicas", 0)
     page.field(
         0,
         "Replicas",
-        f"{spec.get('replicas', 1)} desired | {count['updated']} updated | {total} total | "
+        f"{spec.get('replicas', 1)} desired | {count['updated']} updated | {status.get('replicas', 0)} total | "
         f"{count['available']} available | {count['unavailable']} unavailable",
     )
     strategy = spec.get("strategy") or {}
@@ -32,153 +47,155 @@ def deployment(page: Page, item: JSONObject) -> None:
     if rolling := strategy.get("rollingUpdate"):
         text = f"{rolling.get('maxUnavailable', '25%')} max unavailable, {rolling.get('maxSurge', '25%')} max surge"
         page.field(0, "RollingUpdateStrategy", text)
-    pod_template(page, spec.get("template") or {})
-    conditions(page, status.get("conditions") or [])
+    template(page, spec.get("template") or {})
+    metadata.conditions(page, status.get("conditions"))
+    owned = [one for one in related["sets"] if _is_owner(item, one)]
+    if owned:
+        new = [one for one in owned if _made_from(one) == _made_from(item)][:1]
+        old = [one for one in owned if one not in new and (one.get("spec") or {}).get("replicas")]
+        page.field(0, "OldReplicaSets", ", ".join(_created(one) for one in old) or "<none>")
+        page.field(0, "NewReplicaSet", ", ".join(_created(one) for one in new) or "<none>")
 
 
-def conditions(page: Page, found: list[JSONObject]) -> None:
-    """Conditions as a table."""
-    if not found:
-        return
-    page.line(0, "Conditions:")
-    page.line(1, "Type", "Status", "Reason")
-    page.line(1, "----", "------", "------")
-    for condition in found:
-        page.line(1, condition.get("type", ""), condition.get("status", ""), condition.get("reason", ""))
+def _is_owner(owner: JSONObject, item: JSONObject) -> bool:
+    references = item["metadata"].get("ownerReferences") or ()
+    return any(one.get("controller") and one.get("uid") == owner["metadata"].get("uid") for one in references)
 
 
-def pod_template(page: Page, template: JSONObject) -> None:
-    """The template of pods."""
-    page.line(0, "Pod Template:")
-    about, spec = template.get("metadata") or {}, template.get("spec") or {}
-    metadata.labels(page, about.get("labels"), level=1)
-    if about.get("annotations"):
-        metadata.annotations(page, about["annotations"], level=1)
-    if spec.get("serviceAccountName"):
-        page.field(1, "Service Account", spec["serviceAccountName"])
-    pod_spec(page, spec, 1)
+def _made_from(item: JSONObject) -> JSONObject:
+    """The template of a deployment or of one of its sets, without what tells the sets apart."""
+    found = (item.get("spec") or {}).get("template") or {}
+    about = found.get("metadata") or {}
+    labels = {key: value for key, value in (about.get("labels") or {}).items() if key != _HASH}
+    return {**found, "metadata": {**about, "labels": labels}}
 
 
-def pod_spec(page: Page, spec: JSONObject, level: int) -> None:
-    """Containers, volumes, and where pods may run."""
-    for title, key in (("Init Containers", "initContainers"), ("Containers", "containers")):
-        if spec.get(key):
-            page.line(level, f"{title}:")
-            for container in spec[key]:
-                _container(page, container, level)
-    volumes(page, spec.get("volumes") or [], level)
-    chosen = [f"{key}={value}" for key, value in sorted((spec.get("nodeSelector") or {}).items())]
-    page.several(level, "Node-Selectors", chosen)
-    page.several(level, "Tolerations", [toleration(one) for one in spec.get("tolerations") or ()])
+def _created(item: JSONObject) -> str:
+    made, wanted = (item.get("status") or {}).get("replicas", 0), (item.get("spec") or {}).get("replicas", 0)
+    return f"{item['metadata']['name']} ({made}/{wanted} replicas created)"
 
 
-def _container(page: Page, container: JSONObject, level: int) -> None:
-    page.line(level, f" {container['name']}:")
-    inner = level + 1
-    page.field(inner, "Image", container.get("image", ""))
-    ports = container.get("ports") or []
-    label = "Port" if len(ports) <= 1 else "Ports"
-    page.field(inner, label, _ports(ports, "containerPort"))
-    page.field(inner, f"Host {label}", _ports(ports, "hostPort"))
-    for title, key in (("Command", "command"), ("Args", "args")):
-        if container.get(key):
-            page.line(inner, f"{title}:")
-            for word in container[key]:
-                page.line(inner + 1, word)
-    resources = container.get("resources") or {}
-    for title in ("limits", "requests"):
-        if resources.get(title):
-            page.line(inner, f"{title.title()}:")
-            for name, amount in sorted(resources[title].items()):
-                page.field(inner + 1, name, amount)
-    _environment(page, container.get("env") or [], inner)
-    mounts = [f"{mount['mountPath']} from {mount['name']} ({_access(mount)})" for mount in _by_path(container)]
-    if not mounts:
-        page.field(inner, "Mounts", "<none>")
-        return
-    page.line(inner, "Mounts:")
-    for mount in mounts:
-        page.line(inner + 1, mount)
+def replica_set(page: Page, item: JSONObject, related: Related) -> None:
+    """A ReplicaSet or a ReplicationController."""
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    metadata.name(page, item)
+    page.field(0, "Selector", metadata.selector(spec.get("selector")))
+    metadata.marks(page, item)
+    metadata.owner(page, item)
+    page.field(0, "Replicas", f"{status.get('replicas', 0)} current / {spec.get('replicas', 1)} desired")
+    page.field(0, "Pods Status", _phases(item, related))
+    template(page, spec.get("template") or {})
+    metadata.conditions(page, status.get("conditions"))
 
 
-def _by_path(container: JSONObject) -> list[JSONObject]:
-    return sorted(container.get("volumeMounts") or [], key=lambda mount: str(mount["mountPath"]))
+def stateful_set(page: Page, item: JSONObject, related: Related) -> None:
+    """A StatefulSet."""
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    metadata.name(page, item)
+    page.field(0, "CreationTimestamp", metadata.time(item["metadata"].get("creationTimestamp")))
+    page.field(0, "Selector", metadata.selector(spec.get("selector")))
+    metadata.marks(page, item)
+    page.field(0, "Replicas", f"{spec.get('replicas', 1)} desired | {status.get('replicas', 0)} total")
+    strategy = spec.get("updateStrategy") or {}
+    page.field(0, "Update Strategy", strategy.get("type", ""))
+    if strategy.get("rollingUpdate"):
+        page.field(1, "Partition", strategy["rollingUpdate"].get("partition", 0))
+    page.field(0, "Pods Status", _phases(item, related))
+    template(page, spec.get("template") or {})
+    claims = spec.get("volumeClaimTemplates") or ()
+    page.line(0, *(("Volume Claims:",) if claims else ("Volume Claims:", "<none>")))
+    for claim in claims:
+        about, wanted = claim["metadata"], claim.get("spec") or {}
+        page.field(1, "Name", about["name"])
+        page.field(1, "StorageClass", wanted.get("storageClassName", ""))
+        metadata.labels(page, about.get("labels"), level=1)
+        metadata.labels(page, about.get("annotations"), "Annotations", level=1)
+        size = ((wanted.get("resources") or {}).get("requests") or {}).get("storage", "<default>")
+        page.field(1, "Capacity", size)
+        page.field(1, "Access Modes", f"[{' '.join(wanted.get('accessModes') or ())}]")
 
 
-def _access(mount: JSONObject) -> str:
-    return "ro" if mount.get("readOnly") else "rw"
+def daemon_set(page: Page, item: JSONObject, related: Related) -> None:
+    """A DaemonSet."""
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    pods = spec.get("template") or {}
+    page.field(0, "Name", item["metadata"]["name"])
+    page.field(0, "Selector", metadata.selector(spec.get("selector")))
+    page.field(0, "Node-Selector", ",".join(metadata.pairs((pods.get("spec") or {}).get("nodeSelector"))) or "<none>")
+    metadata.marks(page, item)
+    for text, key in (
+        ("Desired Number of Nodes Scheduled", "desiredNumberScheduled"),
+        ("Current Number of Nodes Scheduled", "currentNumberScheduled"),
+        ("Number of Nodes Scheduled with Up-to-date Pods", "updatedNumberScheduled"),
+        ("Number of Nodes Scheduled with Available Pods", "numberAvailable"),
+        ("Number of Nodes Misscheduled", "numberMisscheduled"),
+    ):
+        page.line(0, f"{text}: {status.get(key, 0)}")
+    page.field(0, "Pods Status", _phases(item, related))
+    template(page, pods)
 
 
-def _environment(page: Page, found: list[JSONObject], level: int) -> None:
-    if not found:
-        page.field(level, "Environment", "<none>")
-        return
-    page.line(level, "Environment:")
-    for entry in found:
-        page.field(level + 1, entry["name"], _value(entry))
+def _phases(item: JSONObject, related: Related) -> str:
+    found = Counter((pod.get("status") or {}).get("phase") for pod in related["pods"] if _is_owner(item, pod))
+    words = (("Running", "Running"), ("Pending", "Waiting"), ("Succeeded", "Succeeded"), ("Failed", "Failed"))
+    return " / ".join(f"{found[phase]} {word}" for phase, word in words)
 
 
-def _value(entry: JSONObject) -> str:
-    source = entry.get("valueFrom") or {}
-    for kind, word in (("configMapKeyRef", "config map"), ("secretKeyRef", "secret")):
-        if ref := source.get(kind):
-            return f"<set to the key '{ref.get('key', '')}' of {word} '{ref.get('name', '')}'>"
-    if ref := source.get("fieldRef"):
-        return f"({ref.get('apiVersion', 'v1')}:{ref.get('fieldPath', '')})"
-    return str(entry.get("value", ""))
+def job(page: Page, item: JSONObject, _: Related) -> None:
+    """A Job."""
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    metadata.name(page, item)
+    page.field(0, "Selector", metadata.selector(spec.get("selector")))
+    metadata.marks(page, item)
+    metadata.owner(page, item)
+    page.field(0, "Parallelism", spec.get("parallelism", 1))
+    page.field(0, "Completions", spec.get("completions", "<unset>"))
+    page.field(0, "Completion Mode", spec.get("completionMode", "NonIndexed"))
+    page.field(0, "Suspend", str(spec.get("suspend", False)).lower())
+    page.field(0, "Backoff Limit", spec.get("backoffLimit", 6))
+    if "ttlSecondsAfterFinished" in spec:
+        page.field(0, "TTL Seconds After Finished", spec["ttlSecondsAfterFinished"])
+    if status.get("startTime"):
+        page.field(0, "Start Time", metadata.time(status["startTime"]))
+    if status.get("completionTime"):
+        page.field(0, "Completed At", metadata.time(status["completionTime"]))
+        if status.get("startTime"):
+            page.field(0, "Duration", _duration(status["startTime"], status["completionTime"]))
+    if "activeDeadlineSeconds" in spec:
+        page.field(0, "Active Deadline Seconds", f"{spec['activeDeadlineSeconds']}s")
+    ready = f" ({status['ready']} Ready)" if "ready" in status else ""
+    counts = [status.get(name, 0) for name in ("active", "succeeded", "failed")]
+    page.field(0, "Pods Statuses", f"{counts[0]} Active{ready} / {counts[1]} Succeeded / {counts[2]} Failed")
+    if spec.get("completionMode") == "Indexed":
+        page.field(0, "Completed Indexes", status.get("completedIndexes") or "<none>")
+    template(page, spec.get("template") or {})
 
 
-def _ports(ports: list[JSONObject], key: str) -> str:
-    return ", ".join(f"{port.get(key, 0)}/{port.get('protocol', 'TCP')}" for port in ports) or "<none>"
-
-
-def volumes(page: Page, found: list[JSONObject], level: int) -> None:
-    """Volumes with where they come from."""
-    if not found:
-        page.field(level, "Volumes", "<none>")
-        return
-    page.line(level, "Volumes:")
-    for volume in found:
-        page.line(level, f" {volume['name']}:")
-        for kind, source in volume.items():
-            if kind == "name":
-                continue
-            page.field(level + 1, "Type", kind[0].upper() + kind[1:])
-            for key, value in sorted((source or {}).items()):
-                if isinstance(value, str | int | bool):
-                    page.field(level + 1, key[0].upper() + key[1:], value)
-
-
-def toleration(one: JSONObject) -> str:
-    """`key=value:Effect op=Exists for 300s`."""
-    text = str(one.get("key", ""))
-    if one.get("value"):
-        text += f"={one['value']}"
-    if one.get("effect"):
-        text += f":{one['effect']}"
-    if one.get("operator") == "Exists":
-        text += " op=Exists"
-    if one.get("tolerationSeconds") is not None:
-        text += f" for {one['tolerationSeconds']}s"
-    return text.strip()
-
-
-def selector(found: JSONObject) -> str:
-    """A label selector on one line."""
-    parts = [f"{key}={value}" for key, value in sorted((found.get("matchLabels") or {}).items())]
-    for test in found.get("matchExpressions") or ():
-        values = ",".join(test.get("values") or ())
-        match test.get("operator"):
-            case "Exists":
-                parts.append(test["key"])
-            case "DoesNotExist":
-                parts.append(f"!{test['key']}")
-            case operator:
-                parts.append(f"{test['key']} {str(operator).lower()} ({values})")
-    return ",".join(parts) or "<none>"
-
-
-def _time(text: str) -> str:
+def _duration(start: str, end: str) -> str:
+    from karmada.api.duration import human
     from karmada.api.timestamps import parse
 
-    return parse(text).astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000") if text else "<unset>"
+    return human((parse(end) - parse(start)).total_seconds())
+
+
+def cron_job(page: Page, item: JSONObject, _: Related) -> None:
+    """A CronJob."""
+    spec, status = item.get("spec") or {}, item.get("status") or {}
+    work = (spec.get("jobTemplate") or {}).get("spec") or {}
+    metadata.head(page, item)
+    page.field(0, "Schedule", spec.get("schedule", ""))
+    page.field(0, "Concurrency Policy", spec.get("concurrencyPolicy", ""))
+    page.field(0, "Suspend", "True" if spec.get("suspend") else "False")
+    page.field(0, "Successful Job History Limit", spec.get("successfulJobsHistoryLimit", "<unset>"))
+    page.field(0, "Failed Job History Limit", spec.get("failedJobsHistoryLimit", "<unset>"))
+    deadline = spec.get("startingDeadlineSeconds")
+    page.field(0, "Starting Deadline Seconds", "<unset>" if deadline is None else f"{deadline}s")
+    chosen = work.get("selector")
+    page.field(0, "Selector", metadata.selector(chosen) if chosen else "<unset>")
+    page.field(0, "Parallelism", work.get("parallelism", "<unset>"))
+    page.field(0, "Completions", work.get("completions", "<unset>"))
+    if "activeDeadlineSeconds" in work:
+        page.field(0, "Active Deadline Seconds", f"{work['activeDeadlineSeconds']}s")
+    template(page, work.get("template") or {})
+    page.field(0, "Last Schedule Time", metadata.time(status.get("lastScheduleTime")))
+    page.field(0, "Active Jobs", ", ".join(one["name"] for one in status.get("active") or ()) or "<none>")
