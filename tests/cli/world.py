@@ -33,7 +33,7 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 QUICK = StatusOptions(period=0.1, success_threshold=0.0, failure_threshold=0.0, probe_timeout=5.0)
 PATIENCE = 30.0
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
-FLEET = {
+FLEET: dict[str, list[dict[str, Any]]] = {
     "members": [
         {"name": "member1", "provider": "alpha", "region": "north", "zones": ["north-1"], "labels": {"tier": "gold"}},
         {"name": "member2", "provider": "alpha", "region": "north", "zones": ["north-2"]},
@@ -53,8 +53,10 @@ class Outcome(NamedTuple):
 class World:
     """See the module."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **members: Any) -> None:
+        """`members` is said of every member of the fleet."""
         self.folder = folder
+        self._spec = parse({"members": [one | members for one in FLEET["members"]]})
         self.kubeconfig = folder / "hub.config"
         self.plane: ControlPlane
         self.fleet: Fleet
@@ -127,7 +129,7 @@ class World:
         return str(self.fleet.kubeconfig_path(self.fleet[name]))
 
     async def _start(self) -> None:
-        self.fleet = await self._stack.enter_async_context(Fleet(parse(FLEET), folder=self.folder / "members"))
+        self.fleet = await self._stack.enter_async_context(Fleet(self._spec, folder=self.folder / "members"))
         await self.fleet.listen()
         self.plane = await self._stack.enter_async_context(ControlPlane(ControlPlaneOptions(status=QUICK)))
         port = await self.plane.server.listen()

@@ -82,7 +82,7 @@ class Member:
             storage=storage or MemoryStorage(HISTORY.events, HISTORY.bytes),
             folder=folder,
             admission=(*admission, Interference(lambda: self.faults.webhooks, lambda: self.faults.full_namespaces)),
-            apis=(MetricsApi(self.usage).local,),
+            apis=(MetricsApi(self.usage).local,) if spec.metrics_server else (),
             now=self.clock.now,
             history=HISTORY,
             random=self.random,

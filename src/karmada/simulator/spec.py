@@ -86,6 +86,8 @@ class MemberSpec(_Spec, frozen=True):
     """How long containers of Jobs run whose command does not say."""
     images: tuple[ImageRule, ...] = USUAL
     faults: Faults = Faults()
+    metrics_server: bool = True
+    """Whether it serves what pods and nodes use."""
     pod_address: str = ""
     """The address of all pods; one of its own for each when empty."""
     dead_nodes: tuple[str, ...] = ()
