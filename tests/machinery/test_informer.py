@@ -1,5 +1,4 @@
 import asyncio
-import dataclasses
 from random import Random
 
 import orjson
@@ -351,7 +350,7 @@ def test_a_server_that_takes_a_streaming_list_for_a_plain_watch_is_listed(server
             def watch(self, request):
                 params = {name: value for name, value in request.params.items() if name != "sendInitialEvents"}
                 params.setdefault("resourceVersion", str(server.revision))
-                return server.watch(dataclasses.replace(request, params=params))
+                return server.watch(request._replace(params=params))
 
         server.put(CONFIG_MAPS, config_map("a"))
         informer, seen, _ = start(Old())

@@ -1,7 +1,6 @@
 """The pipeline under faults: nothing breaks in many seeds, and bugs planted under the controllers are found."""
 
 import contextlib
-from dataclasses import replace
 from functools import partial
 
 import orjson
@@ -94,7 +93,7 @@ class WritesWithoutVersion(Wrapped):
                 metadata = {
                     key: value for key, value in body["metadata"].items() if key not in ("resourceVersion", "uid")
                 }
-                request = replace(request, body=orjson.dumps(body | {"metadata": metadata}))
+                request = request._replace(body=orjson.dumps(body | {"metadata": metadata}))
         return await self._inner.send(request)
 
 
