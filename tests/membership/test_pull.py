@@ -12,7 +12,7 @@ from tests.membership.world import QUICK, Member, World, eventually, is_gone, us
 
 from karmada.agent.agent import Agent
 from karmada.agent.hub import HubTransport
-from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions, parse_report_secrets
+from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden
@@ -23,9 +23,11 @@ from karmada.machinery.leader import LEASES
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects, token
+from karmada.membership.agent_roles import agent_objects
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
-from karmada.membership.register import DEPLOYMENTS, Registration, register
+from karmada.membership.register import DEPLOYMENTS, Registration, agent_access, register
+from karmada.membership.reporting import parse_report_secrets
 from karmada.membership.unjoin import unjoin
 from karmada.membership.unregister import unregister
 
@@ -222,6 +224,39 @@ async def test_one_cluster_cannot_register_under_two_names(pull: Pull) -> None:
     with pytest.raises(Refused, match="did not become ready"):
         await asyncio.gather(register(member.client, asked, lambda line: None), other_agent())
     assert await is_gone(pull.world.hub.resource(objects.CLUSTERS).get("other3"))
+    await eventually(lambda: nothing_is_left(pull, "other3"))
+
+
+async def nothing_is_left(pull: Pull, cluster: str) -> bool:
+    """Whether a registration that failed left nothing in the control plane."""
+    hub = pull.world.hub
+    requests = [r["metadata"]["name"] for r in (await hub.resource(REQUESTS).list()).items]
+    assert not [name for name in requests if name.startswith(f"{cluster}-")]
+    for made in agent_objects(cluster):
+        metadata = made.tree["metadata"]
+        assert await is_gone(hub.resource(made.type).get(metadata["name"], metadata.get("namespace", ""))), metadata
+    return True
+
+
+async def test_a_registration_that_fails_is_taken_back_on_both_sides(pull: Pull) -> None:
+    member = await pull.world.member("member3")
+    with pytest.raises(Refused, match="its pod did not become ready"):
+        await register(member.client, await pull.asked(member, wait=0.3), lambda line: None)
+    await eventually(lambda: nothing_is_left(pull, "member3"))
+    assert await is_gone(member.client.resource(objects.CLUSTER_ROLES).get("karmada-agent"))
+    await pull.register(member)
+    await pull.world.ready("member3")
+
+
+async def test_a_certificate_nobody_used_is_worth_nothing_after_a_while(pull: Pull) -> None:
+    """Whoever took it may have gone without a word: the roles go with the request that Kubernetes forgets."""
+    member = await pull.world.member("member3")
+    await agent_access(await pull.asked(member))
+    role = pull.world.hub.resource(objects.CLUSTER_ROLES)
+    assert await role.get("system:karmada:member3:agent")
+    (request,) = (await pull.world.hub.resource(REQUESTS).list()).items
+    await pull.world.hub.resource(REQUESTS).delete(request["metadata"]["name"])
+    await eventually(lambda: nothing_is_left(pull, "member3"))
 
 
 @pytest.mark.parametrize(

@@ -8,31 +8,34 @@ import pytest
 from tests.membership.test_cluster_api import cluster
 
 from karmada.agent.options import AgentOptions
-from karmada.api import conditions
+from karmada.api import conditions, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.meta import Condition
+from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.machinery.client import Client
 from karmada.machinery.leader import LEASES
 from karmada.machinery.transport import Transport
 from karmada.membership import objects
+from karmada.membership.certificate import obtain_certificate
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 from karmada.testing.faults import CALM, FaultyTransport
 from karmada.testing.loop import VirtualClock, run_virtual
 
 CLOCK = VirtualClock()
+AUTHENTICATED = "system:authenticated"
 
 
 def ready_of(found: Cluster) -> Condition | None:
     return next((c for c in found.status.conditions if c.type == conditions.READY), None)
 
 
-async def until(check: Callable[[], Awaitable[Any]], seconds: float = 300.0) -> float:
+async def until(check: Callable[[], Awaitable[Any]], seconds: float = 300.0, pause: float = 0.01) -> float:
     """Seconds until something holds."""
     begin = CLOCK.monotonic()
     while not await check():
         assert CLOCK.monotonic() - begin < seconds, "did not happen"
-        await CLOCK.sleep(0.01)
+        await CLOCK.sleep(pause)
     return CLOCK.monotonic() - begin
 
 
@@ -142,3 +145,23 @@ def test_a_pull_cluster_that_never_reports_is_said_to_be_unknown() -> None:
             return seconds
 
     assert 60.0 <= run_virtual(scenario, 1) <= 70.0
+
+
+def test_the_roles_of_a_registration_that_led_nowhere_are_taken_back_in_time() -> None:
+    async def scenario() -> float:
+        async with ControlPlane(ControlPlaneOptions(clock=CLOCK)) as plane:
+            token = UserInfo("system:bootstrap:abcdef", ("system:bootstrappers", names.BOOTSTRAP_GROUP, AUTHENTICATED))
+            bootstrap = Client(plane.server.direct(token))
+            await obtain_certificate(bootstrap, "m1", "m1-abcde", clock=CLOCK)
+            roles = plane.client.resource(objects.CLUSTER_ROLES)
+            assert await roles.get("system:karmada:m1:agent")
+
+            async def gone() -> bool:
+                return "system:karmada:m1:agent" not in [r["metadata"]["name"] for r in (await roles.list()).items]
+
+            seconds = await until(gone, 4000.0, 5.0)
+            spaces = (await plane.client.resource(objects.NAMESPACES).list()).items
+            assert "karmada-es-m1" not in [space["metadata"]["name"] for space in spaces]
+            return seconds
+
+    assert 3590.0 <= run_virtual(scenario, 1) <= 3610.0

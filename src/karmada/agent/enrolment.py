@@ -4,7 +4,7 @@ On a restart the Cluster is there already; then only what it reports is brought 
 name of another cluster.
 """
 
-from karmada.agent.options import CREDENTIALS, IMPERSONATOR, AgentOptions
+from karmada.agent.options import AgentOptions
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import NotFound
@@ -13,6 +13,7 @@ from karmada.membership import objects, registration
 from karmada.membership.credentials import cluster_id, obtain
 from karmada.membership.refusal import Refused
 from karmada.membership.registration import Description
+from karmada.membership.reporting import CREDENTIALS, IMPERSONATOR
 
 
 async def enrol(hub: Client, member: Client, options: AgentOptions, clock: Clock) -> JSONObject:

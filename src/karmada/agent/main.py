@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from karmada.agent.agent import Agent
 from karmada.agent.hub import HubTransport
-from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions, parse_report_secrets
+from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions
 from karmada.api import names
 from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.context import Concurrency
@@ -20,6 +20,7 @@ from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.target import Target
 from karmada.membership.refusal import Refused
 from karmada.membership.registration import check_name
+from karmada.membership.reporting import parse_report_secrets
 
 PROGRAM = "karmada-agent"
 

@@ -7,9 +7,8 @@ from karmada.api import names
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.context import Concurrency
-from karmada.membership.refusal import Refused
+from karmada.membership.reporting import CREDENTIALS, IMPERSONATOR
 
-CREDENTIALS, IMPERSONATOR, NONE = "KubeCredentials", "KubeImpersonator", "None"
 CONTROLLERS = ("clusterStatus", "execution", "workStatus", "certRotation")
 
 
@@ -57,16 +56,3 @@ class AgentOptions:
         if f"-{controller}" in self.controllers:
             return False
         return "*" in self.controllers or controller in self.controllers
-
-
-def parse_report_secrets(text: str) -> frozenset[str]:
-    """`--report-secrets`: which credentials of the member the control plane is given."""
-    given = {part.strip() for part in text.split(",") if part.strip()}
-    unknown = given - {CREDENTIALS, IMPERSONATOR, NONE}
-    if unknown:
-        raise Refused(
-            f"--report-secrets: unknown {', '.join(sorted(unknown))}: give {CREDENTIALS}, {IMPERSONATOR} or {NONE}"
-        )
-    if NONE in given and len(given) > 1:
-        raise Refused(f"--report-secrets: {NONE} stands alone")
-    return frozenset(given - {NONE})

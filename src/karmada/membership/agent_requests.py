@@ -21,6 +21,8 @@ USAGES = (
 )
 BOOTSTRAP, RENEWAL = "clusteragent", "selfclusteragent"
 """Subresources of certificatesigningrequests which the requester must be allowed to create."""
+APPROVAL = "AutoApproved"
+"""The reason in the condition of what was approved here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,22 @@ def judge(request: Mapping[str, Any], is_member: bool | None = None) -> Judgemen
     if is_member:
         return Refuse(f"cluster {cluster} is a member already: unregister it before it is registered again")
     return Ask(cluster, BOOTSTRAP)
+
+
+def granted(request: Mapping[str, Any]) -> str:
+    """The cluster whose registration this request was, if it was approved; empty for any other request."""
+    spec, status = request.get("spec") or {}, request.get("status") or {}
+    approved = any(condition.get("reason") == APPROVAL for condition in status.get("conditions") or ())
+    if not approved or spec.get("signerName") != SIGNER:
+        return ""
+    if (spec.get("username") or "").startswith(names.AGENT_USER_PREFIX):
+        return ""
+    subject = _subject(spec.get("request") or "")
+    if subject is None or subject.organisations != (names.AGENT_GROUP,):
+        return ""
+    if not subject.name.startswith(names.AGENT_USER_PREFIX) or subject.name == names.AGENT_RBAC_GENERATOR_USER:
+        return ""
+    return subject.name.removeprefix(names.AGENT_USER_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,18 @@ class Wanted(NamedTuple):
     tree: JSONObject
 
 
-def agent_objects(cluster: str, space: str = names.CLUSTER_NAMESPACE) -> list[Wanted]:
-    """The execution space and roles of an agent, in the order in which they must be made."""
+def agent_objects(cluster: str, space: str = names.CLUSTER_NAMESPACE, request: str = "") -> list[Wanted]:
+    """The execution space and roles of an agent, in the order in which they must be made.
+
+    `request` is the one by which it registers: it may be withdrawn when registration fails.
+    """
     works = names.execution_space(cluster)
     subject = objects.user_subject(names.agent_user(cluster))
     wide = f"system:karmada:{cluster}:agent"
     secret, work = f"{wide}-secret", f"{wide}-work"
     return [
         Wanted(objects.NAMESPACES, objects.namespace(works)),
-        Wanted(objects.CLUSTER_ROLES, objects.cluster_role(wide, _wide_rules(cluster), {})),
+        Wanted(objects.CLUSTER_ROLES, objects.cluster_role(wide, _wide_rules(cluster, request), {})),
         Wanted(objects.CLUSTER_ROLE_BINDINGS, objects.cluster_role_binding(wide, subject, {})),
         Wanted(objects.ROLES, objects.role(secret, space, _space_rules(cluster))),
         Wanted(objects.ROLE_BINDINGS, objects.role_binding(secret, space, subject)),
@@ -42,8 +45,9 @@ def renewal_name(cluster: str) -> str:
     return f"{cluster}-renewal"
 
 
-def _wide_rules(cluster: str) -> list[JSONObject]:
+def _wide_rules(cluster: str, request: str) -> list[JSONObject]:
     karmada = "cluster.karmada.io"
+    requests = [renewal_name(cluster), *([request] if request else [])]
     return [
         _rule(karmada, ["clusters"], ["get", "list", "watch", "delete"], [cluster]),
         _rule(karmada, ["clusters"], ["create"]),
@@ -55,7 +59,7 @@ def _wide_rules(cluster: str) -> list[JSONObject]:
             ["get", "list", "watch"],
         ),
         _rule("certificates.k8s.io", ["certificatesigningrequests"], ["create"]),
-        _rule("certificates.k8s.io", ["certificatesigningrequests"], ["get", "delete"], [renewal_name(cluster)]),
+        _rule("certificates.k8s.io", ["certificatesigningrequests"], ["get", "delete"], requests),
         _rule("", ["events"], ["create", "patch", "update"]),
     ]
 

@@ -6,6 +6,8 @@ preflight fails, asks for one certificate only (the agent's), and succeeds only 
 cluster.
 """
 
+import asyncio
+import contextlib
 import secrets as randomness
 import string
 from collections.abc import Callable, Sequence
@@ -19,11 +21,12 @@ from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
-from karmada.membership.certificate import YEAR, Issued, agent_kubeconfig, obtain_certificate
+from karmada.membership.certificate import REQUESTS, YEAR, Issued, agent_kubeconfig, obtain_certificate
 from karmada.membership.cluster_info import discover
 from karmada.membership.credentials import ensure
 from karmada.membership.refusal import Refused, Unfinished
 from karmada.membership.registration import check_name
+from karmada.membership.reporting import parse_report_secrets
 from karmada.membership.token import parse
 from karmada.membership.unjoin import discard
 
@@ -31,6 +34,7 @@ AGENT, ACCOUNT, KUBECONFIG = "karmada-agent", "karmada-agent-sa", "karmada-kubec
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 DEFAULT_IMAGE = "docker.io/karmada/karmada-agent:latest"
 PAUSE = 0.2
+WITHDRAWAL_SECONDS = 10.0
 Say = Callable[[str], None]
 _DOUBT = "couldn't validate the identity of the API Server: "
 
@@ -68,6 +72,7 @@ def check(asked: Registration) -> None:
     if not asked.pins and not asked.skip_verification:
         raise Refused("need to verify CACertHashes, or set --discovery-token-unsafe-skip-ca-verification=true")
     check_name(asked.cluster)
+    parse_report_secrets(asked.report_secrets)
 
 
 async def preflight(member: Client, asked: Registration, say: Say) -> None:
@@ -94,11 +99,11 @@ async def preflight(member: Client, asked: Registration, say: Say) -> None:
 
 
 async def register(member: Client, asked: Registration, say: Say, *, clock: Clock = REAL) -> None:
-    """Register a cluster; every step is said. What was made in the member is taken away again when it fails."""
+    """Register a cluster; every step is said. What was made is taken away again when it fails."""
     check(asked)
     await preflight(member, asked, say)
     say("[karmada-agent-start] Waiting to perform the TLS Bootstrap")
-    target, issued = await _bootstrap(asked, clock)
+    target, issued, request = await _bootstrap(asked, clock)
     agent = Client(HttpTransport(_as_agent(target, issued.certificate, issued.key)))
     try:
         say("[karmada-agent-start] Waiting to check cluster exists")
@@ -113,6 +118,7 @@ async def register(member: Client, asked: Registration, say: Say, *, clock: Cloc
         await _wait(member, agent, asked, clock)
     except BaseException:
         await remove_agent(member, asked.space)
+        await _withdraw(agent, request)
         raise
     finally:
         await agent.close()
@@ -123,12 +129,12 @@ async def register(member: Client, asked: Registration, say: Say, *, clock: Cloc
 async def agent_access(asked: Registration, *, clock: Clock = REAL) -> bytes:
     """The kubeconfig of a cluster's agent, for those who run the agent by other means than a Deployment."""
     check(asked)
-    target, issued = await _bootstrap(asked, clock)
+    target, issued, _ = await _bootstrap(asked, clock)
     return agent_kubeconfig(asked.cluster, target.server, target.authority.data, issued)
 
 
-async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued]:
-    """Where the control plane is, and a certificate from it."""
+async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued, str]:
+    """Where the control plane is, a certificate from it, and the request it was asked for with."""
     try:
         token = parse(asked.token)
     except Refused as error:
@@ -143,7 +149,14 @@ async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued]
         )
     finally:
         await bootstrap.close()
-    return target, issued
+    return target, issued, name
+
+
+async def _withdraw(agent: Client, request: str) -> None:
+    """Have the control plane take back the agent's roles; it does so by itself in time when it does not hear of it."""
+    with contextlib.suppress(ApiError, TimeoutError):
+        async with asyncio.timeout(WITHDRAWAL_SECONDS):
+            await agent.resource(REQUESTS).delete(request)
 
 
 async def remove_agent(member: Client, space: str) -> None:

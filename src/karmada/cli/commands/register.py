@@ -14,7 +14,7 @@ async def run(session: Session, flags: Values) -> None:
     """Register the cluster of the kubeconfig."""
     target = session.target(flags.kubeconfig, flags.context)
     if not flags.arguments:
-        raise CommandError("the endpoint of the control plane is required: karmadactl register HOST:PORT --token …")
+        raise CommandError("accepts 1 arg(s), received 0")
     from karmada.membership.register import Registration, register
 
     member = session.outside("member", flags.kubeconfig, flags.context)
@@ -36,6 +36,9 @@ async def run(session: Session, flags: Values) -> None:
         rotation=flags.enable_cert_rotation,
         certificate_seconds=flags.cert_expiration_seconds,
         discovery_seconds=flags.discovery_timeout,
+        tunnel=flags.enable_tunnel,
+        report_secrets=flags.report_secrets,
+        wait=flags.wait,
     )
     if flags.dry_run:
         from karmada.membership.register import check, preflight
@@ -72,11 +75,14 @@ COMMAND = Command(
         Flag("discovery-token-ca-cert-hash", [], "Hash of the control plane's authority: sha256:…."),
         Flag("discovery-token-unsafe-skip-ca-verification", False, "Trust the control plane without its hash."),
         common.SWITCH_DRY_RUN,
-        Flag("enable-cert-rotation", False, "Let the agent renew its certificate."),
+        Flag("enable-cert-rotation", True, "Let the agent renew its certificate."),
+        Flag("enable-tunnel", False, "Let the control plane reach the cluster through a connection the agent opens."),
         Flag("karmada-agent-image", IMAGE, "Image of the agent."),
         Flag("karmada-agent-replicas", 1, "How many agents."),
-        Flag("proxy-server-address", "", "Proxy by which the agent reaches the control plane."),
+        Flag("proxy-server-address", "", "Proxy by which the control plane reaches the cluster."),
+        Flag("report-secrets", "", "What the control plane is given: KubeCredentials,KubeImpersonator or None."),
         Flag("token", "", "Token of the control plane."),
+        common.waiting("wait", 120.0, "How long to wait for the agent and for the control plane to know the cluster."),
     ),
     examples="karmadactl register 10.0.0.1:5443 --token abcdef.0123456789abcdef "
     "--discovery-token-ca-cert-hash sha256:…",

@@ -12,7 +12,11 @@ from karmada.cli.session import Session
 async def run(session: Session, flags: Values) -> None:
     """Take a Pull cluster out."""
     if not flags.arguments:
-        raise CommandError("cluster name is required")
+        raise CommandError("invalid cluster name(): must be not empty")
+    if not flags.cluster_kubeconfig:
+        raise CommandError(
+            "--cluster-kubeconfig is required to specify KUBECONFIG file path to access unregistering member cluster"
+        )
     from karmada.membership.unregister import unregister
 
     (name,) = flags.arguments
