@@ -33,7 +33,7 @@ def run() -> list[Result]:
 
 
 def _config_map(number: int) -> dict[str, Any]:
-    data = {f"key-{line}": "x" * 200 for line in range(4)}
+    data = {f"key-{line}": "x" * 66 for line in range(12)}
     return {"metadata": {"name": f"map-{number:05}", "namespace": "default"}, "data": data}
 
 

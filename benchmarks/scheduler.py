@@ -102,7 +102,6 @@ async def _storm() -> list[Result]:
             others = [_cluster(1 + number % (STORM_CLUSTERS - 1))["metadata"]["name"], victim]
             tree["spec"]["clusters"] = [{"name": name, "replicas": 5} for name in others]
             tree["spec"]["replicas"] = 10
-            tree["spec"]["placement"]["spreadConstraints"] = []
             tree["metadata"]["annotations"] = {
                 "policy.karmada.io/applied-placement": _applied(tree["spec"]["placement"])
             }
@@ -113,6 +112,7 @@ async def _storm() -> list[Result]:
         recorder = EventRecorder(client, "default-scheduler")
         scheduler = Scheduler(client, informers, recorder)
         scheduler.start(supervisor)
+        supervisor.start("events", recorder.run)
         await informers.synced()
         ready = False
         while not ready:

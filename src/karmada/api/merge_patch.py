@@ -5,6 +5,8 @@ Nothing here changes its arguments; results share unchanged parts with them.
 
 from typing import Any
 
+import orjson
+
 JSONObject = dict[str, Any]
 
 
@@ -31,6 +33,8 @@ def create(original: JSONObject, modified: JSONObject) -> JSONObject:
             patch[key] = value
             continue
         before = original[key]
+        if value == before and _same_text(value, before):
+            continue
         if type(value) is dict and type(before) is dict:
             changes = create(before, value)
             if changes:
@@ -38,6 +42,11 @@ def create(original: JSONObject, modified: JSONObject) -> JSONObject:
         elif value != before or not same_json(value, before):
             patch[key] = value
     return patch
+
+
+def _same_text(left: Any, right: Any) -> bool:
+    """Whether two values are written the same: a quick yes; a no means that one has to look."""
+    return type(left) is str or orjson.dumps(left) == orjson.dumps(right)
 
 
 def create_three_way(original: JSONObject, modified: JSONObject, current: JSONObject) -> JSONObject:

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from random import Random
 from typing import Protocol
 
@@ -66,6 +67,11 @@ REAL = LoopClock()
 
 def rfc3339(seconds: float) -> str:
     """A moment as objects record it: UTC, whole seconds."""
+    return _second(int(seconds))
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from karmada.api import merge_patch
 from karmada.apiserver.failures import Failure, bad_request, invalid
 from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.model import Call, Context
@@ -34,19 +35,38 @@ def decode(context: Context, call: Call, field_validation: str) -> JSONObject:
     return obj
 
 
-def conform(call: Call, obj: JSONObject, field_validation: str, duplicates: list[str] | None = None) -> None:
-    """Decode and default a tree in place; unknown and duplicate fields are refused, warned of or ignored."""
+def conform(
+    call: Call, obj: JSONObject, field_validation: str, duplicates: list[str] | None = None, known: bool = False
+) -> None:
+    """Decode and default a tree in place; unknown and duplicate fields are refused, warned of or ignored.
+
+    `known` says that nothing of a custom object can be unknown or out of shape.
+    """
     served = call.served
-    unknown = _decode(served, obj)
+    unknown = _decode(served, obj, known)
     if unknown or duplicates:
         _report(call, obj, field_validation, unknown, duplicates or [])
     served.type.strategy.default(obj)
 
 
-def _decode(served: Served, obj: JSONObject) -> list[str]:
+def is_known(served: Served, patch: JSONObject) -> bool:
+    """Whether a merge patch leaves nothing to prune or to put right in a custom object."""
+    if not served.type.custom:
+        return False
+    given = merge_patch.apply({}, patch)
+    news = copied(given)
+    if pruner(served.type.schema)(news):
+        return False
+    meta, decoded = given.pop("metadata", {}), news.pop("metadata", {})
+    if not isinstance(meta, dict) or any(decoded.get(key) != value for key, value in meta.items()):
+        return False
+    return orjson.dumps(news) == orjson.dumps(given)
+
+
+def _decode(served: Served, obj: JSONObject, known: bool) -> list[str]:
     type_ = served.type
     if type_.custom:
-        removed = pruner(type_.schema)(obj) or []
+        removed = [] if known else pruner(type_.schema)(obj) or []
         fill = filler(type_.schema)
         if fill is not None:
             fill(obj)

@@ -27,12 +27,13 @@ async def patch(context: Context, call: Call) -> Answer:
         return await apply(context, call)
     options = write_options(dict(call.params), "PatchOptions")
     document = patch_body(call, kind)
+    known = kind is PatchType.MERGE and conforming.is_known(call.served, document)
 
     def build(current: JSONObject) -> JSONObject:
         new = patched(call, kind, document, current)
         try:
             new = bodies.check_kind(context.catalog, call, new, call.served)
-            conforming.conform(call, new, options.field_validation)
+            conforming.conform(call, new, options.field_validation, known=known)
         except Failure as failure:
             raise _as_invalid(failure) from None
         meta = metadata.ensure(new)
