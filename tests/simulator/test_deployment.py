@@ -151,8 +151,10 @@ def test_pods_beyond_the_capacity_wait_and_run_when_there_is_room(act):
         assert scheduled["message"] == "0/1 nodes are available: 1 Insufficient cpu."
         from karmada.machinery.events import EVENTS
 
-        events = [e for e in await actor.items(EVENTS) if e["reason"] == "FailedScheduling"]
-        assert {e["message"] for e in events} == {"0/1 nodes are available: 1 Insufficient cpu."}
+        async def told():
+            return [e["message"] for e in await actor.items(EVENTS) if e["reason"] == "FailedScheduling"]
+
+        assert set(await actor.until(told)) == {"0/1 nodes are available: 1 Insufficient cpu."}
         running = next(pod for pod in await actor.pods() if pod["status"]["phase"] == "Running")
         await actor.delete(PODS, running["metadata"]["name"])
 

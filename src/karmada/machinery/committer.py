@@ -172,6 +172,10 @@ class Committer(Generic[T]):
         self._recent[state.uid] = self._resource.codec.identity(written).resource_version
         return written
 
+    def wrote(self, uid: str, resource_version: str) -> bool:
+        """Whether a state is exactly what was written here last: news of it are no news to the writer."""
+        return self._recent.get(uid) == resource_version
+
     def _is_outdated(self, seen: Identity) -> bool:
         """Whether a state is older than what was written here."""
         written = self._recent.get(seen.uid)

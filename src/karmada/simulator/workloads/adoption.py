@@ -12,6 +12,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Resource
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.pod_making import owner_reference
+from karmada.simulator.workloads.views import Meta, meta_of
 
 ORPHANS = "orphans"
 
@@ -23,7 +24,7 @@ class Adoption:
         self._informer = informer
         self._decode = resource.codec.decode
         self._commit = Committer(resource)
-        informer.add_index(ORPHANS, orphaned)
+        informer.add_index(ORPHANS, orphaned if informer.codec.shareable else _orphaned_tree)
 
     async def adopt(self, owner: JSONObject) -> bool:
         """Adopt the orphans that an owner selects; whether there were any."""
@@ -70,12 +71,13 @@ def released(obj: JSONObject, uid: str) -> JSONObject:
 
 
 def orphaned(item: Item[Any]) -> list[str]:
-    """The namespace of an object that nobody manages."""
-    value = item.value
-    if isinstance(value, dict):
-        metadata = value["metadata"]
-        managed = any(reference.get("controller") for reference in metadata.get("ownerReferences") or ())
-        gone = metadata.get("deletionTimestamp")
-    else:
-        managed, gone = value.metadata.controller is not None, value.metadata.deletion_timestamp
-    return [] if managed or gone else [item.key.namespace]
+    """The namespace of an object, given as a view, that nobody manages."""
+    return _orphanage(item, item.value.metadata)
+
+
+def _orphaned_tree(item: Item[Any]) -> list[str]:
+    return _orphanage(item, meta_of(item.body))
+
+
+def _orphanage(item: Item[Any], meta: Meta) -> list[str]:
+    return [] if meta.controller is not None or meta.deletion_timestamp else [item.key.namespace]

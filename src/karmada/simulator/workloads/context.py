@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
+from karmada.machinery.committer import Committer
 from karmada.machinery.controller import Controller, Result
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.supervisor import Supervisor
@@ -104,6 +105,16 @@ class Workloads:
     def now(self) -> str:
         """The time as objects record it."""
         return rfc3339(self.clock.now())
+
+
+def news(commit: Committer[JSONObject]) -> Callable[[Change[JSONObject]], Sequence[Key]]:
+    """The changed object itself, unless the change is what its own controller has just written."""
+
+    def keys(change: Change[JSONObject]) -> Sequence[Key]:
+        new = change.new
+        return () if new is not None and commit.wrote(new.uid, new.resource_version) else (change.key,)
+
+    return keys
 
 
 def _owner(item: Item[Pod]) -> list[str]:

@@ -65,7 +65,8 @@ class DaemonSetController:
             by_node.setdefault(pinned(pod) or pod.spec.node_name or "", []).append(pod)
         model = POD.decode(self._context.client.resource(DAEMON_SETS).codec.encode(self._pod(one, "", newest)))
         nodes = [item.value for item in self._context.nodes.all_items()]
-        suited = {node.metadata.name for node in nodes if mismatch(model, node) is None}
+        tolerations = model.spec.tolerations
+        suited = {node.metadata.name for node in nodes if mismatch(model, node, tolerations) is None}
         failure = None
         if self._maker.expectations.satisfied(one["metadata"]["uid"], pods):
             unwanted = [pod for name, group in by_node.items() if name not in suited for pod in group]

@@ -1,16 +1,18 @@
 """Deployments: one ReplicaSet per pod template, and a gentle way from the old ones to the new one."""
 
+from karmada.api import merge_patch
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Committer
-from karmada.machinery.controller import DONE, RequeueAfter, Result, own_key
+from karmada.machinery.controller import DONE, RequeueAfter, Result
 from karmada.machinery.errors import AlreadyExists, NotFound
-from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.adoption import Adoption
-from karmada.simulator.workloads.context import Workloads
+from karmada.simulator.workloads.context import Workloads, news
 from karmada.simulator.workloads.deployment_status import seconds_left, status_of
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, REPLICA_SETS
 from karmada.simulator.workloads.pod_making import owner_reference
+from karmada.simulator.workloads.revisions import owners
 from karmada.simulator.workloads.rollout import (
     DESIRED,
     HASH_LABEL,
@@ -26,6 +28,7 @@ from karmada.simulator.workloads.rollout import (
     shrunk,
     template_hash,
 )
+from karmada.simulator.workloads.views import meta_of
 
 COMPONENT = "deployment-controller"
 _NOT_COPIED = (
@@ -45,14 +48,14 @@ class DeploymentController:
         self._context = context
         self._deployments = context.trees(DEPLOYMENTS)
         self._sets = context.trees(REPLICA_SETS)
-        self._sets.add_index("owner", _owner)
+        self._sets.add_index("owner", owners)
         self._resource = context.client.resource(REPLICA_SETS)
         self._own = context.client.resource(DEPLOYMENTS)
         self._commit = Committer(self._own)
         self._commit_set = Committer(self._resource)
         self._adoption = Adoption(self._sets, self._resource)
         self.controller = context.controller(COMPONENT, self.reconcile, (self._deployments, self._sets, context.pods))
-        self.controller.watch(self._deployments, own_key)
+        self.controller.watch(self._deployments, news(self._commit))
         self.controller.watch(self._sets, _deployments)
 
     async def reconcile(self, key: Key) -> Result:
@@ -70,13 +73,9 @@ class DeploymentController:
             new = await self._move(deployment, new, [one for one in sets if one is not new])
             if new is not None and all(one["metadata"]["uid"] != new["metadata"]["uid"] for one in sets):
                 sets.append(new)
-            deployment = await self._note_revision(deployment, new)
         now = self._context.clock.now()
-        stamp = rfc3339(now)
-        outcome = await self._commit.commit(
-            deployment, lambda seen: seen | {"status": status_of(seen, new, sets, stamp)}
-        )
-        left = seconds_left(getattr(outcome, "value", deployment), now)
+        deployment = await self._report(deployment, new, sets, rfc3339(now))
+        left = seconds_left(deployment, now)
         return DONE if left is None else RequeueAfter(left)
 
     async def _move(self, deployment: JSONObject, new: JSONObject | None, old: list[JSONObject]) -> JSONObject | None:
@@ -183,6 +182,7 @@ class DeploymentController:
             return seen | {"status": status | {"collisionCount": (status.get("collisionCount") or 0) + 1}}
 
         await self._commit.commit(deployment, collided)
+        self.controller.enqueue(Key(metadata["namespace"], deployment["metadata"]["name"]))
         return None
 
     async def _refresh(self, deployment: JSONObject, new: JSONObject, old: list[JSONObject]) -> JSONObject:
@@ -218,18 +218,25 @@ class DeploymentController:
         text = f"Scaled {direction} replica set {name} from {before} to {after}"
         self._context.event(COMPONENT, deployment, "Normal", "ScalingReplicaSet", text)
 
-    async def _note_revision(self, deployment: JSONObject, new: JSONObject | None) -> JSONObject:
-        if new is None or deployment["spec"].get("paused"):
-            return deployment
-        revision = _annotation(new, REVISION)
-        if _annotation(deployment, REVISION) == revision:
-            return deployment
+    async def _report(
+        self, deployment: JSONObject, new: JSONObject | None, sets: list[JSONObject], stamp: str
+    ) -> JSONObject:
+        """Write the status, and with it the revision when it is a new one; the Deployment as it is then."""
         metadata = deployment["metadata"]
-        change: JSONObject = {"annotations": {REVISION: revision}, "resourceVersion": metadata["resourceVersion"]}
+        revision = _annotation(new, REVISION) if new is not None else ""
+        settled = deployment["spec"].get("paused") or metadata.get("deletionTimestamp")
+        if settled or revision in ("", _annotation(deployment, REVISION)):
+            outcome = await self._commit.commit(
+                deployment, lambda seen: seen | {"status": status_of(seen, new, sets, stamp)}
+            )
+            return getattr(outcome, "value", deployment)
         # By way of the status, as the real controller does it: the generation stays.
-        return await self._own.patch(
-            metadata["name"], {"metadata": change}, metadata["namespace"], subresource="status"
-        )
+        status = merge_patch.create(deployment.get("status") or {}, status_of(deployment, new, sets, stamp))
+        change: JSONObject = {
+            "metadata": {"annotations": {REVISION: revision}, "resourceVersion": metadata["resourceVersion"]},
+            "status": status,
+        }
+        return await self._own.patch(metadata["name"], change, metadata["namespace"], subresource="status")
 
     async def _clean_up(self, deployment: JSONObject, old: list[JSONObject]) -> None:
         limit = deployment["spec"].get("revisionHistoryLimit")
@@ -255,17 +262,12 @@ def annotated(obj: JSONObject, annotations: dict[str, str]) -> JSONObject:
     return obj | {"metadata": metadata | {"annotations": present | annotations}}
 
 
-def _owner(item: Item[JSONObject]) -> list[str]:
-    references = item.value["metadata"].get("ownerReferences") or ()
-    return [reference["uid"] for reference in references if reference.get("controller")]
-
-
 def _deployments(change: Change[JSONObject]) -> list[Key]:
     found = []
     for item in (change.new, change.old):
         if item is not None:
-            references = item.value["metadata"].get("ownerReferences") or ()
-            found += [Key(item.key.namespace, ref["name"]) for ref in references if ref["kind"] == "Deployment"]
+            references = meta_of(item.body).owner_references or ()
+            found += [Key(item.key.namespace, ref.name) for ref in references if ref.kind == "Deployment"]
     return list(dict.fromkeys(found))
 
 

@@ -19,7 +19,7 @@ from karmada.simulator.workloads.conditions import with_condition
 from karmada.simulator.workloads.containers import Course, Life, course_of, recalled
 from karmada.simulator.workloads.context import Workloads, pod_reference
 from karmada.simulator.workloads.kinds import PODS
-from karmada.simulator.workloads.views import Node, Pod
+from karmada.simulator.workloads.views import Container, Node, Pod
 
 COMPONENT = "kubelet"
 NODE = "node"
@@ -91,22 +91,21 @@ class Kubelet:
         now = self._context.clock.now()
         lives = self._lives.get(item.uid)
         fresh = lives is None and not pod.status.container_statuses
+        containers = pod.spec.containers
         if lives is None:
             known = {status.name: status for status in pod.status.container_statuses or ()}
-            lives = {
-                c.name: recalled(known[c.name]) if c.name in known else Life(since=now) for c in pod.spec.containers
-            }
+            lives = {c.name: recalled(known[c.name]) if c.name in known else Life(since=now) for c in containers}
             self._lives[item.uid] = lives
-        courses = {c.name: course_of(pod, c, self._context.behaviour) for c in pod.spec.containers}
+        courses = {c.name: course_of(pod, c, self._context.behaviour) for c in containers}
         before = {name: (life.state, life.reason, life.restarts) for name, life in lives.items()}
         for name, life in lives.items():
             life.advance(courses[name], pod.spec.restart_policy, now)
         address = pod.status.pod_ip or self._address(item.uid)
-        status = status_of(pod, node, lives, courses, now, address)
+        status = status_of(pod, containers, node, lives, courses, now, address)
         await self._commit.commit(
             self._pods.codec.decode(item.body), lambda seen: seen | {"status": merged(seen.get("status") or {}, status)}
         )
-        self._tell(pod, lives, courses, {} if fresh else before)
+        self._tell(pod, containers, lives, courses, {} if fresh else before)
         if status["phase"] in ("Succeeded", "Failed"):
             return DONE
         policy = pod.spec.restart_policy
@@ -114,9 +113,14 @@ class Kubelet:
         return DONE if wait == inf else RequeueAfter(max(wait, 0.001))
 
     def _tell(
-        self, pod: Pod, lives: dict[str, Life], courses: dict[str, Course], before: dict[str, tuple[str, str, int]]
+        self,
+        pod: Pod,
+        containers: list[Container],
+        lives: dict[str, Life],
+        courses: dict[str, Course],
+        before: dict[str, tuple[str, str, int]],
     ) -> None:
-        for container in pod.spec.containers:
+        for container in containers:
             life = lives[container.name]
             if before.get(container.name) == (life.state, life.reason, life.restarts):
                 continue
@@ -160,7 +164,13 @@ class Kubelet:
 
 
 def status_of(
-    pod: Pod, node: Node, lives: dict[str, Life], courses: dict[str, Course], now: float, address: str
+    pod: Pod,
+    containers: list[Container],
+    node: Node,
+    lives: dict[str, Life],
+    courses: dict[str, Course],
+    now: float,
+    address: str,
 ) -> JSONObject:
     """The status that the kubelet reports."""
     host = next((a.address for a in node.status.addresses or () if a.type == "InternalIP"), "10.0.0.1")
@@ -173,18 +183,17 @@ def status_of(
         "startTime": pod.status.start_time or rfc3339(now),
         "containerStatuses": [
             lives[c.name].tree(c, ready[c.name], _image_id(c.image), f"simulated://{pod.metadata.uid}/{c.name}")
-            for c in pod.spec.containers
+            for c in containers
         ],
     }
     if phase != "Pending":
         ip = host if pod.spec.host_network else address
         status |= {"podIP": ip, "podIPs": [{"ip": ip}]}
-    if pod.spec.init_containers:
+    if init_containers := pod.spec.init_containers:
         started = parse_rfc3339(status["startTime"])
         done = Life("terminated", "Completed", started, started=started)
         status["initContainerStatuses"] = [
-            done.tree(c, True, _image_id(c.image), f"simulated://{pod.metadata.uid}/{c.name}")
-            for c in pod.spec.init_containers
+            done.tree(c, True, _image_id(c.image), f"simulated://{pod.metadata.uid}/{c.name}") for c in init_containers
         ]
     status["conditions"] = _conditions(pod, phase, all(ready.values()), ready, rfc3339(now))
     return status

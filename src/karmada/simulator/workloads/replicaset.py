@@ -4,13 +4,13 @@ from typing import Any
 
 from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.committer import Committer
-from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_key
+from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.adoption import Adoption, orphaned
 from karmada.simulator.workloads.conditions import find, with_condition, without_condition
-from karmada.simulator.workloads.context import OWNER, Workloads
+from karmada.simulator.workloads.context import OWNER, Workloads, news
 from karmada.simulator.workloads.kinds import PODS, REPLICA_SETS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, is_refusal, owner_name
 from karmada.simulator.workloads.views import Pod
@@ -31,10 +31,12 @@ class ReplicaSetController:
         self._maker = PodMaker(context, COMPONENT)
         self._adoption = Adoption(context.pods, context.client.resource(PODS))
         self.controller = context.controller(COMPONENT, self.reconcile, (self._sets, context.pods))
-        self.controller.watch(self._sets, own_key)
+        self.controller.watch(self._sets, news(self._commit))
         self.controller.watch(context.pods, self._owners)
 
     def _owners(self, change: Change[Pod]) -> list[Key]:
+        if change.old is not None and change.new is not None and _face(change.old.value) == _face(change.new.value):
+            return []
         self._maker.expectations.gone(change)
         owners = [Key(*which) for which in owner_name(change, "ReplicaSet")]
         if change.new is None or not orphaned(change.new) or not self._sets.has_synced:
@@ -82,6 +84,12 @@ class ReplicaSetController:
         prefix = f"{replica_set['metadata']['name']}-"
         pods = [from_template(replica_set, template, generateName=prefix) for _ in range(count)]
         return await self._maker.create(replica_set, pods)
+
+
+def _face(pod: Pod) -> tuple[object, ...]:
+    """What a set sees of a pod; that it was assigned to a node, for example, changes nothing for it."""
+    meta = pod.metadata
+    return meta.owner_references, meta.labels, pod.is_deleted, pod.is_finished, pod.ready_since
 
 
 _ALWAYS = frozenset({"replicas", "terminatingReplicas", "observedGeneration"})

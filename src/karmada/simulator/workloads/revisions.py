@@ -8,6 +8,7 @@ from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.kinds import CONTROLLER_REVISIONS
 from karmada.simulator.workloads.pod_making import owner_reference
 from karmada.simulator.workloads.rollout import template_hash
+from karmada.simulator.workloads.views import meta_of
 
 LABEL = "controller-revision-hash"
 
@@ -70,5 +71,5 @@ class Revisions:
 
 def owners(item: Item[JSONObject]) -> list[str]:
     """The uid of the controller of an object, for indexes."""
-    references = item.value["metadata"].get("ownerReferences") or ()
-    return [reference["uid"] for reference in references if reference.get("controller")]
+    controller = meta_of(item.body).controller
+    return [controller.uid] if controller is not None else []

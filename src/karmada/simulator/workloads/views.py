@@ -290,6 +290,20 @@ def _identity(value: Pod | Node) -> Identity:
     return Identity(meta.name, meta.namespace, meta.uid, meta.resource_version)
 
 
+class Head(View, frozen=True, gc=False):
+    """The metadata of any object."""
+
+    metadata: Meta
+
+
+_heads = msgspec.json.Decoder(Head)
+
+
+def meta_of(body: bytes) -> Meta:
+    """The metadata of an encoded object; the rest is skipped, not decoded."""
+    return _heads.decode(body).metadata
+
+
 POD: Codec[Pod] = Codec(msgspec.json.Decoder(Pod).decode, _unwritable, _identity, shareable=True)
 NODE: Codec[Node] = Codec(msgspec.json.Decoder(Node).decode, _unwritable, _identity, shareable=True)
 

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from karmada.simulator.workloads.scheduling import matching, topology
 from karmada.simulator.workloads.scheduling.ledger import Ledger, NodeState, host_ports
-from karmada.simulator.workloads.views import Pod, requests_of
+from karmada.simulator.workloads.views import Pod, Toleration, requests_of
 
 ENOUGH = 16
 """Suitable nodes that are compared; with more nodes than this the search goes round, so that all get their turn."""
@@ -27,6 +28,15 @@ class Unschedulable:
     message: str
 
 
+class Needs(NamedTuple):
+    """What a pod asks of a node, read once for all nodes."""
+
+    requests: dict[str, int]
+    ports: list[int]
+    tolerations: list[Toleration]
+    rules: list[topology.Check]
+
+
 class Chooser:
     """Chooses nodes on a ledger, remembering where the last search ended."""
 
@@ -41,20 +51,22 @@ class Chooser:
         states = self._states()
         if not states:
             return Unschedulable(NO_NODES)
+        tolerations = pod.spec.tolerations
         only = self._ledger.nodes.get(matching.pinned(pod) or "")
-        if only is not None and only.node is not None and matching.mismatch(pod, only.node) is None:
+        if only is not None and only.node is not None and matching.mismatch(pod, only.node, tolerations) is None:
             states = [only]
-        requests, ports = requests_of(pod.spec), host_ports(pod)
+        requests = requests_of(pod.spec)
         rules = (
             topology.checks(pod, self._ledger.placed(), [s.node for s in states if s.node])
             if topology.has_rules(pod)
             else []
         )
+        needs = Needs(requests, host_ports(pod), tolerations, rules)
         reasons: Counter[str] = Counter()
         fitting: list[NodeState] = []
         for offset in range(len(states)):
             state = states[(self._next + offset) % len(states)]
-            against = self._against(pod, state, requests, ports, rules)
+            against = self._against(pod, state, needs)
             if against:
                 reasons.update(against)
                 continue
@@ -74,20 +86,18 @@ class Chooser:
             self._next = 0
         return self._order
 
-    def _against(
-        self, pod: Pod, state: NodeState, requests: dict[str, int], ports: list[int], rules: list[topology.Check]
-    ) -> list[str]:
+    def _against(self, pod: Pod, state: NodeState, needs: "Needs") -> list[str]:
         node = state.node
         assert node is not None
-        reason = matching.mismatch(pod, node)
+        reason = matching.mismatch(pod, node, needs.tolerations)
         if reason is not None:
             return [reason]
-        if any(port in state.ports for port in ports):
+        if any(port in state.ports for port in needs.ports):
             return [NO_PORTS]
-        lacking = state.lacks(requests)
+        lacking = state.lacks(needs.requests)
         if lacking:
             return lacking
-        return [reason for check in rules if (reason := check(node)) is not None][:1]
+        return [reason for check in needs.rules if (reason := check(node)) is not None][:1]
 
 
 def _best(pod: Pod, fitting: list[NodeState], requests: dict[str, int]) -> str:

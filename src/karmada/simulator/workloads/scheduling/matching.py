@@ -11,10 +11,9 @@ UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def mismatch(pod: Pod, node: Node) -> str | None:
-    """Why a node does not suit a pod; None when it does."""
+def mismatch(pod: Pod, node: Node, tolerations: list[Toleration]) -> str | None:
+    """Why a node does not suit a pod with these tolerations; None when it does."""
     spec = pod.spec
-    tolerations = spec.tolerations or []
     if node.spec.unschedulable and not _tolerated(Taint(UNSCHEDULABLE, effect="NoSchedule"), tolerations):
         return CORDONED
     for taint in node.spec.taints or ():
