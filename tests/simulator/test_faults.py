@@ -1,8 +1,11 @@
 """A broken member as its clients see it, in the same process and over HTTPS."""
 
+import asyncio
+
 import pytest
 from tests.simulator.conftest import deployment
 
+from karmada.api import yaml
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, Forbidden, ServerError, Timeout, Unavailable
 from karmada.machinery.http.kubeconfig import from_bytes
@@ -56,6 +59,41 @@ def test_watches_break_when_the_member_goes_down(act):
     act(scene)
 
 
+def test_what_waits_for_a_hanging_member_goes_on_when_it_wakes_up(act):
+    async def scene(actor):
+        async with actor.client.resource(PODS).watch() as open_before:
+            await actor.member.change_faults(hanging=True)
+            began = actor.clock.monotonic()
+            making = asyncio.ensure_future(actor.create(DEPLOYMENTS, deployment()))
+            watching = asyncio.ensure_future(_first(actor.client.resource(NODES)))
+            waiting = asyncio.ensure_future(anext(open_before))
+            await actor.clock.sleep(5)
+            assert not any(task.done() for task in (making, watching, waiting))
+            await actor.member.change_faults(hanging=False)
+            await making, await watching, await waiting
+            assert actor.clock.monotonic() - began < 6
+            await actor.available("web", 3, 5)
+
+    act(scene)
+
+
+def test_what_waits_for_a_hanging_member_fails_when_it_goes_down(act):
+    async def scene(actor):
+        await actor.member.change_faults(hanging=True)
+        making = asyncio.ensure_future(actor.create(DEPLOYMENTS, deployment()))
+        await actor.clock.sleep(5)
+        await actor.member.change_faults(down=True)
+        with pytest.raises(Unavailable):
+            await making
+
+    act(scene)
+
+
+async def _first(resource):
+    async with resource.watch() as stream:
+        return await anext(stream)
+
+
 def test_workloads_go_on_behind_a_broken_door(act):
     async def scene(actor):
         await actor.create(DEPLOYMENTS, deployment())
@@ -98,8 +136,6 @@ def test_faults_are_changed_by_merge_patches():
 async def test_over_https_the_port_survives_and_certificates_expire():
     async with Member(MemberSpec("m")) as member:
         await member.listen()
-        from karmada.api import yaml
-
         target = from_bytes(yaml.dump(member.kubeconfig).encode()).target()
 
         async def nodes() -> int:
@@ -116,3 +152,22 @@ async def test_over_https_the_port_survives_and_certificates_expire():
                 await nodes()
         await member.set_faults(Faults())
         assert await nodes() == 1
+
+
+async def test_over_https_a_hanging_member_holds_requests_and_watches_until_it_wakes_up():
+    async with Member(MemberSpec("m")) as member:
+        await member.listen()
+        client = Client(HttpTransport(from_bytes(yaml.dump(member.kubeconfig).encode()).target()))
+        try:
+            async with client.resource(DEPLOYMENTS).watch() as stream:
+                await member.change_faults(hanging=True)
+                listing = asyncio.ensure_future(client.resource(NODES).list())
+                watching = asyncio.ensure_future(anext(stream))
+                await member.inside.resource(DEPLOYMENTS).create(deployment())
+                finished, _ = await asyncio.wait((listing, watching), timeout=0.2)
+                assert not finished
+                await member.change_faults(hanging=False)
+                assert len((await listing).items) == 1
+                assert (await watching)[0].type == "ADDED"
+        finally:
+            await client.close()

@@ -2,6 +2,9 @@
 
 A `Gate` holds the present faults of one member. It stands before both doors: the HTTP listener and transports in
 the same process. Controllers of the member itself go around it.
+
+A hanging member is like a process that is stopped: requests it has taken and watches that are open wait, and go on when
+it wakes up. Whoever gave up meanwhile has gone; nobody waits any longer than the fault lasts.
 """
 
 import asyncio
@@ -11,14 +14,15 @@ from contextlib import asynccontextmanager
 import msgspec
 import orjson
 
-from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse
+from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
 from karmada.machinery import errors
 from karmada.machinery.clock import Clock
 from karmada.machinery.transport import Request, Transport, WatchEvent, WatchStream
 from karmada.simulator.interference import WebhookRule
 
-HANGS = 3600.0
-"""Seconds that a hanging API server lets its clients wait."""
+RAW_TIMEOUT = 30.0
+"""Seconds for requests of paths that are no resources."""
+BROKE = "the connection broke: the member has a fault"
 
 
 class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -27,7 +31,7 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     down: bool = False
     """Nobody listens."""
     hanging: bool = False
-    """Requests are taken and never answered."""
+    """Requests are taken and not answered as long as this lasts."""
     slow_milliseconds: int = 0
     """Every answer takes this much longer."""
     rejecting: int = 0
@@ -73,29 +77,40 @@ class Gate:
         """Seconds that every request takes on its way, faults or not."""
         self.faults = faults
         self._broken = asyncio.Event()
+        """Set, and replaced, when what is open now breaks."""
+        self._changed = asyncio.Event()
+        """Set, and replaced, when faults change."""
 
     def set(self, faults: Faults) -> None:
-        """Change what is wrong; open watches break when the member goes down or hangs."""
+        """Change what is wrong; open watches break when the member goes down or rejects."""
         self.faults = faults
+        self._changed.set()
+        self._changed = asyncio.Event()
         if faults.down or faults.rejecting:
             self._broken.set()
             self._broken = asyncio.Event()
 
     async def pass_through(self) -> None:
         """Wait as long as the faults say; raises what they do to a request."""
-        faults = self.faults
-        if faults.down:
-            raise errors.Unavailable("connection refused: the member is down")
-        if faults.certificate_expired:
-            raise errors.Unavailable("the certificate of the member has expired")
-        delay = self._latency + faults.slow_milliseconds / 1000
+        self._check_reachable()
+        delay = self._latency + self.faults.slow_milliseconds / 1000
         if delay:
             await self._clock.sleep(delay)
-        if faults.hanging:
-            await self._clock.sleep(HANGS)
-            raise errors.Timeout("the member did not answer")
-        if faults.rejecting:
-            raise errors.from_status(faults.rejecting, {"message": "the member rejects requests on purpose"})
+        await self.answers()
+        self._check_reachable()
+        if self.faults.rejecting:
+            raise errors.from_status(self.faults.rejecting, {"message": "the member rejects requests on purpose"})
+
+    def _check_reachable(self) -> None:
+        if self.faults.down:
+            raise errors.Unavailable("connection refused: the member is down")
+        if self.faults.certificate_expired:
+            raise errors.Unavailable("the certificate of the member has expired")
+
+    async def answers(self) -> None:
+        """Wait while the member hangs."""
+        while self.faults.hanging and not self.faults.down:
+            await self._changed.wait()
 
     def handler(self, inner: Handler) -> Handler:
         """The HTTP handler behind this gate."""
@@ -115,9 +130,23 @@ class Gate:
                     "code": code,
                 }
                 return HttpResponse(code, orjson.dumps(status))
-            return await inner(request)
+            answer = await inner(request)
+            if isinstance(answer, StreamResponse):
+                answer.chunks = self._held(answer.chunks)
+            return answer
 
         return gated
+
+    async def _held(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+        """What a stream sends, held back while the member hangs."""
+        try:
+            async for chunk in chunks:
+                if self.faults.hanging:
+                    await self.answers()
+                yield chunk
+        finally:
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
 
     def transport(self, inner: Transport) -> "GatedTransport":
         """A transport behind this gate."""
@@ -137,12 +166,14 @@ class Gate:
                 following = asyncio.ensure_future(anext(stream, None))
                 await asyncio.wait((following, broken), return_when=asyncio.FIRST_COMPLETED)
                 if not following.done():
-                    raise errors.Unavailable("the connection broke: the member has a fault")
+                    raise errors.Unavailable(BROKE)
                 batch = following.result()
                 if batch is None:
                     return
-                while self.faults.hanging:
-                    await self._clock.sleep(1)
+                if self.faults.hanging:
+                    await self.answers()
+                    if breaks.is_set():
+                        raise errors.Unavailable(BROKE)
                 yield batch
         finally:
             # The stream can be closed by its owner only when nobody waits for its next event any more.
@@ -169,8 +200,12 @@ class GatedTransport:
 
     @asynccontextmanager
     async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
-        """Pass on; faults end the stream."""
-        await self._gate.pass_through()
+        """Pass on; faults end the stream. The request's deadline is for the start."""
+        try:
+            async with asyncio.timeout(request.timeout):
+                await self._gate.pass_through()
+        except TimeoutError:
+            raise errors.Timeout("the member did not start the watch in time") from None
         breaks = self._gate.breaks
         async with self._inner.watch(request) as stream:
             events = self._gate.until_broken(stream, breaks)
@@ -180,9 +215,13 @@ class GatedTransport:
                 await events.aclose()
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
-        """Pass on."""
-        await self._gate.pass_through()
-        return await self._inner.raw(method, path, body, accept)
+        """Pass on, within the deadline that raw requests have."""
+        try:
+            async with asyncio.timeout(RAW_TIMEOUT):
+                await self._gate.pass_through()
+                return await self._inner.raw(method, path, body, accept)
+        except TimeoutError:
+            raise errors.Timeout("the member did not answer in time") from None
 
     async def close(self) -> None:
         """Pass on."""
