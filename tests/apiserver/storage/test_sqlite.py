@@ -12,7 +12,7 @@ import pytest
 
 from karmada.apiserver.storage.base import Compacted, Record, StorageFailed
 from karmada.apiserver.storage.sqlite import SqliteStorage, Unusable, backup, restore
-from karmada.apiserver.storage.sqlite.database import FORMAT, connect, explain
+from karmada.apiserver.storage.sqlite.database import FORMAT, Row, append, connect, explain
 
 
 async def test_the_file_is_for_its_owner_only(tmp_path: Path, heard, obj) -> None:
@@ -48,9 +48,7 @@ def _garbage(path: Path) -> None:
 
 def _truncated(path: Path) -> None:
     with connect(path) as db:
-        rows = [(revision, f"/{revision}", 0, 0, b"x" * 3000) for revision in range(3, 103)]
-        db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", rows)
-        db.executemany("INSERT INTO current VALUES (?, ?)", [(row[1], row[0]) for row in rows])
+        append(db, [Row(revision, f"/{revision}", 0, False, b"x" * 3000) for revision in range(3, 103)])
     db.close()
     os.truncate(path, path.stat().st_size // 2)
 

@@ -330,6 +330,15 @@ class HttpConnection(asyncio.Protocol):
         self._state = _State.STREAMING
         complete = False
         pacer, clock, written = self._server.pacer, self._server.loop.time, 0.0
+
+        def flush() -> bool:
+            if self._can_write is not None or wire.is_closing():
+                return False
+            data = answer.gathered()
+            if data:
+                wire.write(encoding.chunk(data) if chunked else data)
+            return bool(data)
+
         pacer.streams += 1
         try:
             date = self._server.date.at(time.time())
@@ -343,7 +352,8 @@ class HttpConnection(asyncio.Protocol):
                     if self._can_write is not None:
                         await self._can_write
                     previous, written = written, clock()
-                    await pacer.after_write(previous, written)
+                    await pacer.after_write(previous, written, flush)
+                    written = clock()
             complete = True
         except asyncio.CancelledError:
             # A graceful end of the server finishes the body properly; a vanished client gets nothing.

@@ -56,6 +56,8 @@ class StreamResponse:
     headers: Headers = field(default_factory=dict)
     ended: Callable[[], None] = _nothing
     """Called once when the stream is over, however it ended."""
+    gathered: Callable[[], bytes] = bytes
+    """Takes what `chunks` would yield next without waiting; empty when there is nothing, or it takes more work."""
 
 
 class ByteStream(Protocol):

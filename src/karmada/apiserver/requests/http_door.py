@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import parse_qsl
 
 import orjson
@@ -18,7 +19,7 @@ from karmada.apiserver.requests.door import Door
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
-from karmada.apiserver.requests.watch import lines
+from karmada.apiserver.requests.watch import gathered, lines
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.storage.base import StorageFailed
 
@@ -125,7 +126,7 @@ class HttpDoor:
             ended()
             raise
         chunks = lines(self._door.pipeline.context, watch)
-        return StreamResponse(200, chunks, headers=_warnings(call), ended=ended)
+        return StreamResponse(200, chunks, headers=_warnings(call), ended=ended, gathered=partial(gathered, watch))
 
 
 def _written(call: Call, answer: AnyAnswer) -> HttpAnswer:

@@ -87,25 +87,43 @@ async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEve
 
 async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:
     """The watch as the body of an HTTP answer."""
-    call, served = watch.call, watch.call.served
-    plain = call.view.form is Form.OBJECT and call.served.is_storage_version
+    call = watch.call
     first = True
     try:
         async for events in batches(context, watch):
-            if plain and (not served.since or all(event.item.revision >= served.since for event in events)):
-                if len(events) == 1 and events[0].item.name:
-                    # The usual case: the line is shared by all watchers, not copied for each.
-                    yield events[0].line
-                else:
-                    yield b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
-                continue
-            parts = []
-            for event in events:
-                parts.append(await _converted(call, event, first))
-                first = False
-            yield b"".join(parts)
+            data = _shared(call, events)
+            if data is None:
+                parts = []
+                for event in events:
+                    parts.append(await _converted(call, event, first))
+                    first = False
+                data = b"".join(parts)
+            yield data
     except Failure as failure:
         yield b'{"type":"ERROR","object":%b}\n' % orjson.dumps(failure.status())
+
+
+def gathered(watch: Watch) -> bytes:
+    """What `lines` would yield next, if that is there and shared with other watchers; it then counts as read."""
+    events = watch.watcher.gathered()
+    data = _shared(watch.call, events) if events else None
+    if data is None:
+        return b""
+    watch.watcher.take_gathered()
+    return data
+
+
+def _shared(call: Call, events: list[StoreEvent]) -> bytes | None:
+    """The lines of events as they are stored; None if the watcher wants another form or version."""
+    served = call.served
+    if call.view.form is not Form.OBJECT or not served.is_storage_version:
+        return None
+    if served.since and not all([event.item.revision >= served.since for event in events]):
+        return None
+    if len(events) == 1 and events[0].item.name:
+        # The usual case: the line is shared by all watchers, not copied for each.
+        return events[0].line
+    return b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
 
 
 def bookmark_object(call: Call, event: StoreEvent) -> JSONObject:

@@ -129,6 +129,14 @@ class Watcher:
         self._bytes -= _size(events)
         return events
 
+    def gathered(self) -> list[StoreEvent]:
+        """What the next read would return without waiting; to be taken with `take_gathered`."""
+        return [] if self._closed or self._past is not None or len(self._buffer) > _BATCH else self._buffer
+
+    def take_gathered(self) -> None:
+        """Count what `gathered` returned as read."""
+        self._buffer, self._bytes = [], 0
+
     def __enter__(self) -> "Watcher":
         return self
 

@@ -74,6 +74,8 @@ def connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = FULL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
         db.execute(f"PRAGMA journal_size_limit = {2 * _WAL_PAGES * 4096}")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute(_FOLLOW)
     except sqlite3.Error as error:
         db.close()
         raise explain(error, path) from error
@@ -160,21 +162,10 @@ def load(db: sqlite3.Connection) -> Snapshot:
 def append(db: sqlite3.Connection, rows: list[Row]) -> None:
     """Write a batch, in the order of revisions; durable when this returns, without any effect when it raises.
 
-    A few statements for the whole batch: each gives the interpreter lock away and has to win it back from the busy
-    event loop, so a statement per row would make commits slow just when there is much to do.
+    One statement for the whole batch, which is its own transaction; `_FOLLOW` keeps `current` up with it. Each further
+    statement would give the interpreter lock away and have to win it back from the busy event loop.
     """
-    first = (rows[0].revision,)
-    try:
-        db.execute("BEGIN IMMEDIATE")
-        db.execute(_insert(len(rows)), [part for row in rows for part in row])
-        db.execute(_FORGET_CURRENT, first)
-        if not all(row.deleted for row in rows):
-            db.execute(_RECORD_CURRENT, first * 2)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+    db.execute(_insert(len(rows)), [part for row in rows for part in row])
 
 
 @cache
@@ -182,11 +173,11 @@ def _insert(rows: int) -> str:
     return "INSERT INTO log VALUES " + ", ".join(["(?, ?, ?, ?, ?)"] * rows)
 
 
-_FORGET_CURRENT = "DELETE FROM current WHERE key IN (SELECT key FROM log WHERE revision >= ?)"
-_RECORD_CURRENT = (
-    "INSERT INTO current SELECT key, revision FROM log WHERE revision >= ? AND NOT deleted"
-    " AND revision IN (SELECT max(revision) FROM log WHERE revision >= ? GROUP BY key)"
-)
+_FOLLOW = """CREATE TEMP TRIGGER follow AFTER INSERT ON main.log BEGIN
+    DELETE FROM current WHERE NEW.deleted AND key = NEW.key;
+    INSERT OR REPLACE INTO current SELECT NEW.key, NEW.revision WHERE NOT NEW.deleted;
+END"""
+"""Belongs to the connection, not to the file."""
 
 
 def history(db: sqlite3.Connection, prefix: str, after: int, until: int) -> list[Change]:
