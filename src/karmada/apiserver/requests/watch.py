@@ -118,7 +118,7 @@ def _shared(call: Call, events: list[StoreEvent]) -> bytes | None:
     served = call.served
     if call.view.form is not Form.OBJECT or not served.is_storage_version:
         return None
-    if served.since and not all([event.item.revision >= served.since for event in events]):
+    if served.since and not all(event.item.revision >= served.since for event in events):
         return None
     if len(events) == 1 and events[0].item.name:
         # The usual case: the line is shared by all watchers, not copied for each.
