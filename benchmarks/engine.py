@@ -162,7 +162,7 @@ def _memory(stage: Stage) -> float:
 def _cpu(stage: Stage) -> dict[str, float]:
     """CPU seconds by program: ours, and the stock ones."""
     found = {program: _seconds(_process(stage, program)) for program in OURS}
-    for server in (stage.hub, stage.etcd, stage.controllers, *stage.members.values()):
+    for server in (stage.hub, stage.etcd, *stage.controllers, *stage.members.values()):
         assert server.daemon.pid is not None
         found[server.daemon.name] = _seconds(psutil.Process(server.daemon.pid))
     return found

@@ -33,7 +33,7 @@ from karmada.simulator.spec import MemberSpec, load
 from karmada.standalone.layout import Layout
 from karmada.testing.stage.components import Component, console
 from karmada.testing.stage.daemon import Daemon, free_port
-from karmada.testing.stage.servers import HOST, Etcd, KubeApiServer, KubeControllerManager
+from karmada.testing.stage.servers import HOST, Etcd, KubeApiServer, KubeControllerManager, StockServer
 from karmada.webhook.configurations import by_url, configurations
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
@@ -44,6 +44,7 @@ OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingW
 """Kinds of the control plane's objects that tell its API server of other servers."""
 NO_PODS = "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"
 """What the hub's API server need not do, as nothing runs there."""
+TOKENS = "serviceaccount-token-controller"
 PATIENCE = 120.0
 TOKEN_SECONDS = 600.0
 
@@ -72,9 +73,11 @@ class Stage:
         self.etcd = Etcd(options.folder / "etcd", durable=options.durable)
         self.hub = KubeApiServer("karmada", self.layout.control_plane, self.etcd, [NO_PODS])
         self.hub.access(self.layout.control_plane / "admin.kubeconfig", "admin", ["system:masters"])
-        self.controllers = KubeControllerManager(self.hub)
+        self.controllers = [KubeControllerManager(self.hub)]
         self.specs = {spec.name: spec for spec in load(options.fleet).each()}
         self.members = {name: KubeApiServer(name, self.layout.members / name, self.etcd) for name in self.specs}
+        # Of a member's stock controllers only this one runs: workloads and housekeeping are simulated.
+        self.controllers += [KubeControllerManager(server, TOKENS) for server in self.members.values()]
         self.components: dict[str, Component] = {}
         self.workloads: dict[str, Daemon] = {}
         self._stack = AsyncExitStack()
@@ -101,15 +104,14 @@ class Stage:
         await self._stack.aclose()
 
     async def _open(self) -> None:
-        for server in (self.etcd, self.controllers, self.hub, *self.members.values()):
-            self._stack.push_async_callback(server.stop)
-        await self.etcd.start()
-        async with asyncio.TaskGroup() as group:
-            for server in (self.hub, *self.members.values()):
-                group.create_task(server.start())
+        layers: list[list[StockServer]] = [[self.etcd], [self.hub, *self.members.values()], [*self.controllers]]
+        for layer in layers:
+            async with asyncio.TaskGroup() as group:
+                for server in layer:
+                    self._stack.push_async_callback(server.stop)
+                    group.create_task(server.start())
         self._client = self.hub.client()
         self._stack.push_async_callback(self._client.close)
-        await self.controllers.start()
         await self._furnish()
         if self.options.workloads:
             for name, spec in self.specs.items():

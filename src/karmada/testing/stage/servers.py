@@ -34,7 +34,7 @@ PAUSE = 0.1
 SERVICES = "10.96.0.0/16"
 
 
-class _Server:
+class StockServer:
     """A daemon that is ready when it says so."""
 
     daemon: Daemon
@@ -73,7 +73,7 @@ class _Server:
         raise NotImplementedError
 
 
-class Etcd(_Server):
+class Etcd(StockServer):
     """One etcd, reachable with a client certificate only. Without `durable` it leaves syncing to the kernel."""
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
@@ -121,7 +121,7 @@ class Etcd(_Server):
         return await _answers(self._health, "/readyz")
 
 
-class KubeApiServer(_Server):
+class KubeApiServer(StockServer):
     """A stock API server, with an administrator's kubeconfig in its folder."""
 
     def __init__(self, name: str, folder: Path, etcd: Etcd, flags: Sequence[str] = ()) -> None:
@@ -221,7 +221,7 @@ class KubeApiServer(_Server):
         ]
 
 
-class KubeControllerManager(_Server):
+class KubeControllerManager(StockServer):
     """The stock controllers of an API server; by default those that a control plane without pods needs."""
 
     FOR_A_HUB = (
@@ -272,11 +272,11 @@ async def _answers(port: int, path: str, tls: ssl.SSLContext | None = None) -> b
     """Whether a page on loopback says 200."""
     try:
         reader, writer = await asyncio.open_connection(HOST, port, ssl=tls)
+        writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+        answer = await reader.read()
+        writer.close()
     except OSError:
         return False
-    writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
-    answer = await reader.read()
-    writer.close()
     return b" 200 " in answer.partition(b"\r\n")[0]
 
 
