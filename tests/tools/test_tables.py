@@ -24,5 +24,6 @@ def test_a_table_of_go_types_is_up_to_date(table):
 
 
 def test_the_notation_of_default_roles_reads_back_the_same():
-    objects = [obj for _, obj in default_objects()]
+    own = "system:public-cluster-info-viewer"
+    objects = [obj for _, obj in default_objects() if obj["metadata"]["name"] != own]
     assert notation(objects) == (SERVER / "auth/default_roles.txt").read_text("utf-8")

@@ -1,5 +1,7 @@
 """The roles and bindings that Kubernetes creates by itself, and how they are brought up to date at start-up.
 
+The table `default_roles.txt` is made by `generate` from what a stock kube-apiserver created.
+
 What is absent is created. What exists and does not carry the annotation `autoupdate: "false"` gets back the rules and
 subjects it lost; what users added stays.
 """
@@ -15,6 +17,13 @@ from karmada.apiserver.auth.rules import Rule, parse_rules, uncovered
 JSONObject = dict[str, Any]
 AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 BOOTSTRAPPING = "kubernetes.io/bootstrapping"
+_OWN = """\
+role kube-public/system:public-cluster-info-viewer
+  get | core | configmaps | cluster-info
+bind kube-public/system:public-cluster-info-viewer Role/system:public-cluster-info-viewer \
+group=system:authenticated group=system:unauthenticated
+"""
+"""Beside Kubernetes' own: everybody may learn how to find and believe this server, as installers arrange elsewhere."""
 Lookup = Callable[[str, str, str], JSONObject | None]
 """(resource, namespace, name) to the stored object."""
 
@@ -30,7 +39,7 @@ class Write(NamedTuple):
 def default_objects() -> list[tuple[str, JSONObject]]:
     """All default objects with their resource, roles before bindings; aggregated roles have their rules already."""
     text = files(__package__).joinpath("default_roles.txt").read_text(encoding="utf-8")
-    found = list(_parse(text.splitlines()))
+    found = list(_parse((_OWN + text).splitlines()))
     roles = [obj for resource, obj in found if resource == "clusterroles"]
     # `edit` takes part in `admin`, `view` in `edit`: inner ones first.
     for name in ("view", "edit", "admin"):

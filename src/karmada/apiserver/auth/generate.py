@@ -3,7 +3,8 @@
     kubectl get clusterroles,roles,clusterrolebindings,rolebindings -A -o json \\
         -l kubernetes.io/bootstrapping=rbac-defaults | python -m karmada.apiserver.auth.generate
 
-The text is the notation that `defaults` reads. Roles that are aggregated from others are written without rules.
+The text is the notation that `defaults` reads. Roles that are aggregated from others are written without rules. The
+roles of the single controllers of kube-controller-manager are left out: ours live in the server and need none.
 """
 
 import json
@@ -28,7 +29,7 @@ _ORDER = ("ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding")
 
 def notation(objects: list[JSONObject]) -> str:
     """The table of these objects, roles first."""
-    chosen = [obj for obj in objects if obj["kind"] in _ORDER]
+    chosen = [obj for obj in objects if obj["kind"] in _ORDER and not _path(obj).startswith("system:controller:")]
     chosen.sort(key=lambda obj: (_ORDER.index(obj["kind"]), _path(obj)))
     return HEAD + "".join(f"{line}\n" for obj in chosen for line in _lines(obj))
 
