@@ -19,7 +19,8 @@ def member_kubeconfig(documents, name) -> Path:
 
 
 def test_a_cluster_is_registered_by_manifest_with_a_kubeconfig_in_its_secret(documents):
-    """`spec.zone` counts as one of the zones; the taint for clusters that are not ready goes when it is."""
+    """`spec.zone` becomes one of the zones, as recorded, and may be applied again; the taint for clusters that are not
+    ready goes when it is."""
     before = documents.get("cluster", NAME)
     documents.kubectl("delete", "cluster", NAME)
     kubeconfig = member_kubeconfig(documents, NAME).read_text()
@@ -28,11 +29,16 @@ def test_a_cluster_is_registered_by_manifest_with_a_kubeconfig_in_its_secret(doc
         documents.manifest("001-05", {"<base64-encoded-kubeconfig>": base64.b64encode(kubeconfig.encode()).decode()})
     )
     try:
-        documents.apply(documents.manifest("001-04", {"https://member-1.example.com:6443": address}))
+        manifest = documents.manifest("001-04", {"https://member-1.example.com:6443": address})
+        documents.apply(manifest)
         documents.eventually(lambda: ready(documents, NAME), "True")
         spec = documents.get("cluster", NAME)["spec"]
         assert spec["zones"] == ["us-west-2a"]
+        assert (spec["provider"], spec["region"]) == ("AWS", "us-west-2")
         documents.eventually(lambda: not documents.get("cluster", NAME)["spec"].get("taints"))
+        documents.apply(manifest)
+        documents.eventually(lambda: not documents.get("cluster", NAME)["spec"].get("taints"))
+        assert documents.get("cluster", NAME)["spec"]["zones"] == ["us-west-2a"]
     finally:
         documents.kubectl("delete", "cluster", NAME, "--ignore-not-found")
         documents.kubectl("delete", "secret", f"{NAME}-secret", "-n", "karmada-system", "--ignore-not-found")

@@ -70,33 +70,42 @@ def test_six_replicas_are_placed(documents, policy, expected):
     documents.eventually(documents.placement, expected)
 
 
-def test_two_regions_at_least_must_be_there(documents):
-    """Replicas gather in few clusters once enough regions are there to choose from."""
+def test_replicas_gather_in_few_clusters_of_two_regions(documents):
+    """Two regions are there to choose from; `Aggregated` uses as few of the chosen clusters as have room, as recorded."""
     documents.apply(nginx(documents, 6))
     documents.apply(documents.manifest("001-16"))
     documents.eventually(documents.placement, {"member-cluster-1": 6})
-
     documents.kubectl("delete", "deployment", "nginx")
+    large = {"image: nginx:latest": 'image: nginx:latest\n        resources: {requests: {cpu: "1"}}'}
+    documents.apply(documents.manifest("000-02", {"replicas: 1": "replicas: 10", **large}))
+    documents.eventually(lambda: set(documents.placement()), {"member-cluster-1", "member-cluster-2"})
+    assert sum(documents.placement().values()) == 10
+
+
+def test_two_regions_at_least_must_be_there(documents):
     documents.kubectl("label", "cluster", "member-cluster-2", "environment-")
     try:
         documents.apply(nginx(documents, 6))
+        documents.apply(documents.manifest("001-16"))
 
         def verdict():
             conditions = documents.get("rb", "nginx-deployment")["status"]["conditions"]
-            return next(c["status"] for c in conditions if c["type"] == "Scheduled")
+            return next((c["status"], c["message"]) for c in conditions if c["type"] == "Scheduled")
 
-        documents.eventually(verdict, "False")
+        status, message = documents.eventually(verdict)
+        assert status == "False"
+        assert "region is less than spreadConstraint.MinGroups" in message
     finally:
         documents.kubectl("label", "cluster", "member-cluster-2", "environment=production")
 
 
 def test_groups_are_the_values_of_a_label(documents):
+    """Three clusters have the label; the fewest groups allowed are taken, of equals the first by name."""
     documents.apply(nginx(documents, 1))
     documents.apply(documents.manifest("001-17"))
-    placed = set(documents.eventually(documents.placement))
-    labelled = {"member-cluster-1", "member-cluster-2", "cluster-a"}
-    assert placed <= labelled
-    assert 2 <= len(placed) <= 3
+    documents.eventually(documents.placement, {"member-cluster-1": 1, "member-cluster-2": 1})
+    why = documents.karmadactl("why", "deployment/nginx")
+    assert why.count("did not have label topology.kubernetes.io/zone") == 6
 
 
 def test_the_policies_run_one_after_another_without_errors(documents):

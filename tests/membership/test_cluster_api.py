@@ -52,6 +52,8 @@ async def test_what_is_written_is_kept_in_one_form(world: Any) -> None:
     )
     assert made["spec"]["zones"] == ["a"]
     assert "zone" not in made["spec"]
+    again = await world.hub.resource(objects.CLUSTERS).patch("m1", {"spec": {"zone": "a"}})
+    assert again["spec"] == made["spec"], "what is applied again is the same again"
     assert made["spec"]["taints"][0]["timeAdded"]
     assert len(made["spec"]["resourceModels"]) == 9
     assert made["metadata"]["generation"] == 1

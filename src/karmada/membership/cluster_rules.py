@@ -36,8 +36,8 @@ def complete(spec: JSONObject, *, new: bool, modeling: bool = True) -> None:
 
 
 def normalise(spec: JSONObject, now: str) -> None:
-    """The kept form: a zone is one of the zones, a NoExecute taint has a time."""
-    if spec.get("zone") and not spec.get("zones"):
+    """The kept form: a zone is one of the zones, also when it is applied again; a NoExecute taint has a time."""
+    if spec.get("zone") and (spec.get("zones") or [spec["zone"]]) == [spec["zone"]]:
         spec["zones"] = [spec.pop("zone")]
     for taint in spec.get("taints") or ():
         if taint.get("effect") == "NoExecute" and not taint.get("timeAdded"):
