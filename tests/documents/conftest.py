@@ -4,8 +4,12 @@ Manifests lie in `data`, one file per block, each with a note of where it comes 
 strict field validation; placeholders (credentials, addresses, paths) are filled in by the tests.
 """
 
+import contextlib
+import fcntl
+import hashlib
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -20,6 +24,10 @@ T = TypeVar("T")
 HERE = Path(__file__).parent
 HUB = "karmada-apiserver"
 PATIENCE = 15.0
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada" / "bin"
+ENGINES = HERE / "engines"
+HELM = "helm.sh/helm/v3/cmd/helm@v3.18.4"
+BUILD_SECONDS = 1800
 DIRTY = "deployments,statefulsets,services,configmaps,persistentvolumeclaims,serviceexports,serviceimports"
 
 
@@ -30,6 +38,12 @@ class Documents:
         self.home = home
         self.kubeconfig = home / "kubeconfig"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Our programs first on PATH, `$KUBECONFIG` leading to the federation."""
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.home)}
+
     def manifest(self, name: str, replace: dict[str, str] | None = None) -> str:
         """A block of a document."""
         [path] = (HERE / "data").glob(f"{name}-*.yaml")
@@ -39,15 +53,15 @@ class Documents:
             text = text.replace(old, new)
         return text
 
-    def run(self, *command: str, stdin: str = "", succeeds: bool = True) -> str:
+    def run(self, *command: str, stdin: str = "", succeeds: bool = True, seconds: float = 30) -> str:
         """Run a command as the documents write it; `$KUBECONFIG` leads to the federation."""
         outcome = subprocess.run(
             command,
             input=stdin,
-            env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.home)},
+            env=self.environment,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=seconds,
             check=False,
         )
         assert (outcome.returncode == 0) is succeeds, f"{command}: {outcome.stdout}{outcome.stderr}"
@@ -58,6 +72,21 @@ class Documents:
 
     def karmadactl(self, *arguments: str, succeeds: bool = True) -> str:
         return self.run(str(Path(sys.executable).parent / "karmadactl"), *arguments, succeeds=succeeds)
+
+    def on_a_terminal(self, *arguments: str, types: str) -> str:
+        """What `karmadactl` shows on a terminal on which somebody types, then ends the input."""
+        ours, theirs = pty.openpty()
+        command = [str(Path(sys.executable).parent / "karmadactl"), *arguments]
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=self.environment)
+        os.close(theirs)
+        os.write(ours, f"{types}exit\n".encode())
+        shown = b""
+        with contextlib.suppress(OSError):  # the terminal is gone when the last who holds it ends
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        os.close(ours)
+        assert process.wait(30) == 0, shown
+        return shown.decode()
 
     def apply(self, text: str, *flags: str, succeeds: bool = True) -> str:
         """`kubectl apply` with strict validation."""
@@ -121,3 +150,41 @@ def federation_of_documents(tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def documents(federation_of_documents: Documents) -> Iterator[Documents]:
     yield federation_of_documents
     federation_of_documents.clean()
+
+
+@pytest.fixture
+def helm() -> str:
+    """Helm from PATH, or built once."""
+    return shutil.which("helm") or _built("helm", ["install", HELM], HERE)
+
+
+@pytest.fixture
+def engine() -> Callable[[str], str]:
+    """Makes the engine inside Argo CD or Flux, wrapped in a program of `engines`."""
+
+    def make(name: str) -> str:
+        folder = ENGINES / name
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir()))).hexdigest()[:12]
+        program = f"{name}-sync-{digest}"
+        return _built(program, ["build", "-o", str(CACHE / f"{program}.partial"), "."], folder)
+
+    return make
+
+
+def _built(program: str, command: list[str], folder: Path) -> str:
+    """The path of a program; several test processes build it once."""
+    target = CACHE / program
+    if not target.exists():
+        go = shutil.which("go")
+        if go is None:
+            pytest.skip(f"needs Go: {program} is built from its module")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / f".{program}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                environment = {**os.environ, "GOBIN": str(CACHE)}
+                subprocess.run([go, *command], cwd=folder, env=environment, check=True, timeout=BUILD_SECONDS)
+                partial = CACHE / f"{program}.partial"
+                if partial.exists():
+                    partial.replace(target)
+    return str(target)

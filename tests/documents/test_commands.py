@@ -64,6 +64,7 @@ def test_the_binding_and_the_work_look_as_printed(running):
     work = running.get("work", name, "karmada-es-member-cluster-1")
     [manifest] = work["spec"]["workload"]["manifests"]
     assert manifest["spec"]["replicas"] == 2
+    assert {c["type"]: c["status"] for c in work["status"]["conditions"]}["Applied"] == "True"
     [item] = work["status"]["manifestStatuses"]
     assert item["identifier"]["kind"] == "Deployment"
     assert item["status"]["readyReplicas"] == 2
@@ -82,7 +83,13 @@ def test_logs_of_all_clusters_name_their_cluster_and_pod(running):
 
 
 def test_a_shell_runs_in_a_pod_of_a_cluster(running):
+    """On a terminal, as the document's `exec -it` asks for one."""
     name = running.kubectl("--context", "member-cluster-1", "get", "pods", "-o", "name").splitlines()[0]
     pod = name.removeprefix("pod/")
-    said = running.karmadactl("exec", "-i", pod, "--cluster=member-cluster-1", "--", "sh", "-c", "echo hello")
-    assert "hello" in said
+    said = running.on_a_terminal("exec", "-it", pod, "--cluster=member-cluster-1", "--", "sh", types="echo hello\n")
+    assert "\nhello\r\n" in said
+
+
+def test_karmadactl_is_also_a_plugin_of_kubectl(running):
+    names = [line.split()[0] for line in running.kubectl("karmada", "get", "clusters").splitlines()]
+    assert {"NAME", "member-cluster-1", "member-cluster-2"} <= set(names)

@@ -71,7 +71,7 @@ def test_six_replicas_are_placed(documents, policy, expected):
 
 
 def test_replicas_gather_in_few_clusters_of_two_regions(documents):
-    """Two regions are there to choose from; `Aggregated` uses as few of the chosen clusters as have room, as recorded."""
+    """Two regions are there to choose from; of their clusters `Aggregated` uses as few as have room, as recorded."""
     documents.apply(nginx(documents, 6))
     documents.apply(documents.manifest("001-16"))
     documents.eventually(documents.placement, {"member-cluster-1": 6})

@@ -1,15 +1,10 @@
-"""Documents 000 and 004: tools of single clusters work unchanged. Kustomize is in kubectl; Helm needs Go once."""
+"""Documents 000 and 004: tools of single clusters work unchanged. Kustomize is in kubectl; the others need Go once."""
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
+import json
 
 import pytest
 
 pytestmark = pytest.mark.tools
-HELM = "helm.sh/helm/v3/cmd/helm@v3.18.4"
-TOOLS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada-tools"
 
 KUSTOMIZATION = """
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -38,21 +33,6 @@ def test_kustomize_applies_and_changes_nothing_the_second_time(documents, tmp_pa
     documents.kubectl("delete", "-k", str(tmp_path))
 
 
-@pytest.fixture(scope="session")
-def helm() -> str:
-    """Helm from PATH, from the cache of tools, or built into it once."""
-    found = shutil.which("helm") or shutil.which("helm", path=str(TOOLS))
-    if found:
-        return found
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("needs Go: Helm is built from its module")
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "GOBIN": str(TOOLS), "GOFLAGS": "-mod=mod"}
-    subprocess.run([go, "install", HELM], env=environment, check=True, timeout=900)
-    return str(TOOLS / "helm")
-
-
 CHART = """
 apiVersion: v2
 name: shop
@@ -71,6 +51,7 @@ def test_helm_installs_upgrades_rolls_back_and_uninstalls(documents, helm, tmp_p
     chart = str(tmp_path)
     documents.run(helm, "install", "shop", chart)
     documents.eventually(documents.placement, {"member1": 1, "member2": 1})
+    assert "successfully rolled out" in documents.kubectl("rollout", "status", "deployment/nginx", "--timeout=20s")
     documents.run(helm, "upgrade", "shop", chart, "--set", "replicas=3")
     documents.eventually(documents.placement, {"member1": 3, "member2": 3})
     documents.run(helm, "rollback", "shop", "1")
@@ -78,3 +59,86 @@ def test_helm_installs_upgrades_rolls_back_and_uninstalls(documents, helm, tmp_p
     documents.run(helm, "uninstall", "shop")
     missing = ("--context", "member1", "get", "deployment", "nginx", "--ignore-not-found")
     documents.eventually(lambda: documents.kubectl(*missing) == "")
+
+
+class Folder:
+    """The nginx example as a folder of a repository that an engine keeps a cluster in step with."""
+
+    def __init__(self, documents, path):
+        self._documents = documents
+        self.path = path
+        path.mkdir()
+        for block in ("000-02", "000-03"):
+            self.put(block)
+
+    def put(self, block):
+        (self.path / f"{block}.yaml").write_text(self._documents.manifest(block))
+
+    def remove(self, block):
+        (self.path / f"{block}.yaml").unlink()
+
+    def versions(self):
+        found = [("deployment", "nginx"), ("pp", "nginx-propagation")]
+        return [self._documents.get(kind, name)["metadata"]["generation"] for kind, name in found]
+
+
+def gone_from(documents, member):
+    missing = ("--context", member, "get", "deployment", "nginx", "--ignore-not-found")
+    documents.eventually(lambda: documents.kubectl(*missing) == "")
+
+
+def test_the_engine_of_argo_cd_syncs_changes_nothing_twice_and_prunes(documents, engine, tmp_path):
+    program = engine("argocd")
+    folder = Folder(documents, tmp_path / "repository")
+
+    def sync():
+        return json.loads(documents.run(program, str(folder.path), seconds=90))
+
+    for _ in range(2):
+        first = sync()
+        assert first["modified"]
+        assert set(first["results"].values()) == {
+            "Synced: deployment.apps/nginx created",
+            "Synced: propagationpolicy.policy.karmada.io/nginx-propagation created",
+        }
+        assert first["health"]["Deployment/nginx"] == "Healthy"
+        documents.eventually(documents.placement, {"member1": 1, "member2": 1})
+        before = folder.versions()
+        second = sync()
+        assert not second["modified"]
+        assert all(result.endswith("unchanged") for result in second["results"].values()), second
+        assert folder.versions() == before
+
+        folder.remove("000-02")
+        assert sync()["results"]["Deployment/nginx"] == "Pruned: pruned"
+        gone_from(documents, "member1")
+        folder.remove("000-03")
+        assert sync()["results"]["PropagationPolicy/nginx-propagation"] == "Pruned: pruned"
+        folder.put("000-02")
+        folder.put("000-03")
+
+
+def test_the_engine_of_flux_applies_changes_nothing_twice_and_prunes(documents, engine, tmp_path):
+    folder = Folder(documents, tmp_path / "repository")
+    program = engine("flux")
+    inventory = str(tmp_path / "inventory.yaml")
+    deployment, policy = "Deployment/default/nginx", "PropagationPolicy/default/nginx-propagation"
+
+    def sync():
+        return json.loads(documents.run(program, str(folder.path), inventory, seconds=90))
+
+    for _ in range(2):
+        assert sync() == {deployment: "created", policy: "created"}
+        documents.eventually(documents.placement, {"member1": 1, "member2": 1})
+        documents.eventually(lambda: documents.get("deployment", "nginx")["status"]["readyReplicas"], 2)
+        before = folder.versions()
+        assert sync() == {deployment: "unchanged", policy: "unchanged"}
+        assert folder.versions() == before
+
+        folder.remove("000-02")
+        assert sync() == {deployment: "deleted", policy: "unchanged"}
+        gone_from(documents, "member1")
+        folder.remove("000-03")
+        assert sync() == {policy: "deleted"}
+        folder.put("000-02")
+        folder.put("000-03")
