@@ -92,7 +92,7 @@ def test_the_engine_of_argo_cd_syncs_changes_nothing_twice_and_prunes(documents,
     folder = Folder(documents, tmp_path / "repository")
 
     def sync():
-        return json.loads(documents.run(program, str(folder.path), seconds=90))
+        return json.loads(documents.run(program, str(folder.path), seconds=90).splitlines()[0])
 
     for _ in range(2):
         first = sync()
@@ -125,7 +125,7 @@ def test_the_engine_of_flux_applies_changes_nothing_twice_and_prunes(documents, 
     deployment, policy = "Deployment/default/nginx", "PropagationPolicy/default/nginx-propagation"
 
     def sync():
-        return json.loads(documents.run(program, str(folder.path), inventory, seconds=90))
+        return json.loads(documents.run(program, str(folder.path), inventory, seconds=90).splitlines()[0])
 
     for _ in range(2):
         assert sync() == {deployment: "created", policy: "created"}

@@ -9,11 +9,13 @@ started again is the same fleet. Members in memory take over from the first what
 
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any
 
+from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.base import EMPTY, Snapshot, Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.store.keys import place_of
@@ -81,7 +83,10 @@ class Fleet(Mapping[str, Member]):
     async def listen(self, host: str = "127.0.0.1") -> None:
         """Have every member serve HTTPS and write its kubeconfig."""
         for member in self._members.values():
-            await member.listen(host, self._port(member))
+            if port := self._port(member):
+                await member.listen(host, port)
+            else:
+                await listen_lastingly(partial(member.listen, host))
             if self._folder is not None:
                 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 
@@ -128,5 +133,7 @@ class Fleet(Mapping[str, Member]):
         """The port a member had before, unless its specification names one."""
         if member.spec.port or self._folder is None:
             return member.spec.port
-        known = self._folder / member.name / "port"
-        return int(known.read_text()) if known.exists() else 0
+        try:
+            return int((self._folder / member.name / "port").read_text())
+        except (OSError, ValueError):  # never written, or the machine stopped while it was
+            return 0

@@ -1,7 +1,8 @@
 """A child process that is started, waited for, restarted with backoff, and never left behind.
 
 A child says that it is ready by writing one line of JSON to the descriptor it is given. It dies with its parent: the
-kernel sends it SIGTERM when the supervising process goes, however that goes.
+kernel sends it SIGTERM when the supervising process goes, however that goes. What it prints goes through the parent
+into a log of bounded size.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -16,11 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from karmada.standalone.logfile import LogFile
+
 GRACE = 15.0
 BACKOFF = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 STEADY = 60.0
 """Seconds after which a child counts as healthy and its backoff starts anew."""
 _PR_SET_PDEATHSIG = 1
+_TOLD = re.compile(r"(?:error|karmada\.[\w.]+|OSError|\w+Error): (.+)")
 Ready = dict[str, Any]
 
 
@@ -51,7 +56,8 @@ class Child:
         self.name = name
         self._reports = reports
         self._arguments = list(arguments)
-        self._log = log
+        self._log = LogFile(log)
+        self._listener: asyncio.Task[None] | None = None
         self._on_restart = restarted
         self._back = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
@@ -96,20 +102,20 @@ class Child:
         if self._stopping:
             raise ChildFailed(f"{self.name} is stopping")
         reader, writer = os.pipe()
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                *self._arguments,
-                *(("--ready-descriptor", str(writer)) if self._reports else ()),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(writer,),
-                preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
-                start_new_session=True,
-            )
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            *self._arguments,
+            *(("--ready-descriptor", str(writer)) if self._reports else ()),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            pass_fds=(writer,),
+            preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
+            start_new_session=True,
+        )
         os.close(writer)
+        self._listener = asyncio.create_task(self._listen(self._process.stdout), name=f"log of {self.name}")
         if not self._reports:
             os.close(reader)
             return {}
@@ -118,12 +124,18 @@ class Child:
                 line = await _read_line(reader)
         except TimeoutError as error:
             self._process.kill()
-            raise ChildFailed(f"{self.name} was not ready after {timeout:.0f} s: see {self._log}") from error
+            raise ChildFailed(f"{self.name} was not ready after {timeout:.0f} s: see {self._log.path}") from error
         if not line:
+            await self._listener
             await self._process.wait()
-            raise ChildFailed(f"{self.name} ended before it was ready:\n{tail(self._log)}")
+            raise ChildFailed(f"the {self.name} did not start: {_reason(self._log)}")
         ready: Ready = json.loads(line)
         return ready
+
+    async def _listen(self, output: asyncio.StreamReader | None) -> None:
+        """Keep what the process prints, until it prints no more."""
+        while output is not None and (piece := await output.read(1 << 16)):
+            self._log.write(piece)
 
     async def _watch(self) -> None:
         attempt = 0
@@ -145,12 +157,11 @@ class Child:
                     break
 
 
-def tail(log: Path, lines: int = 12) -> str:
-    """The end of a log."""
-    try:
-        return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
-    except OSError:
-        return ""
+def _reason(log: LogFile) -> str:
+    """Why a process ended, in one line if it told so: by `error: ...`, or by an exception of ours or of the system."""
+    said = log.tail()
+    told = _TOLD.match(said.rpartition("\n")[2])
+    return f"{told.group(1)} (more in {log.path})" if told else f"the end of {log.path}:\n{said}"
 
 
 async def _read_line(descriptor: int) -> bytes:

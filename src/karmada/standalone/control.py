@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.choice import storage_at
 from karmada.controllers import flags as controllers
 from karmada.machinery.flags import FlagParser, add_truth
@@ -81,16 +82,19 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
 
 async def _listen(plane: ControlPlane, host: str, flags: Namespace) -> int:
     """Serve on the port asked for, or on that of the last time, so that kubeconfigs stay true; the port."""
+
+    async def listen(port: int) -> int:
+        address = await plane.listen(host, port, [host, "localhost"])
+        return int(address.rpartition(":")[2])
+
     wanted = flags.port or _last_port(flags.data)
-    hosts = [host, "localhost"]
     try:
-        address = await plane.listen(host, wanted, hosts)
+        port = await (listen(wanted) if wanted else listen_lastingly(listen))
     except OSError as error:
         if flags.port or not wanted:
             reason = f"cannot serve on {host}:{wanted}: {error.strerror}; choose another port with --port"
             raise CannotServe(reason) from error
-        address = await plane.listen(host, 0, hosts)
-    port = int(address.rpartition(":")[2])
+        port = await listen_lastingly(listen)
     _remember_port(flags.data, port)
     return port
 

@@ -11,9 +11,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from karmada.standalone.children import ChildFailed, tail
+from karmada.standalone.children import ChildFailed
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
 from karmada.standalone.layout import Layout, LayoutError
+from karmada.standalone.logfile import tail_of
 from karmada.standalone.progress import Reporter
 
 STOP_TIMEOUT = 40.0
@@ -111,7 +112,7 @@ def _detached(flags: argparse.Namespace) -> int:
         )
     while "The federation is ready" not in log.read_text():
         if child.poll() is not None:
-            return _fail(f"the federation did not start:\n{tail(log)}")
+            return _fail(f"the federation did not start:\n{tail_of(log)}")
         time.sleep(0.05)
     print(f"ready: export KUBECONFIG={layout.kubeconfig}")
     return 0
@@ -163,7 +164,7 @@ def logs(flags: argparse.Namespace) -> int:
     for log in chosen:
         if len(chosen) > 1:
             print(f"==> {log.stem} <==")
-        print(tail(log, flags.lines))
+        print(tail_of(log, flags.lines))
     return 0
 
 
