@@ -54,6 +54,7 @@ func run(folder string) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.QPS, config.Burst = 500, 1000 // it lists every resource there is before it begins
 	wanted, err := manifests(folder)
 	if err != nil {
 		return nil, err
