@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cli.samples import SHOP, apply
-from tests.cli.world import World
+from tests.cli.world import Outcome, World
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +38,6 @@ def test_a_cluster_that_fails_does_not_hide_the_others(federation: World, shop: 
     assert outcome.err.startswith("error: cluster(member2): ")
 
 
-def test_nobody_waits_long_for_a_member_that_hangs(federation: World, shop: str) -> None:
-    member = federation.fleet["member2"]
-    federation.call(member.change_faults(hanging=True))
-    try:
-        outcome = federation.run("get", "deployments", "-n", shop, "-s", "members")
-    finally:
-        federation.call(member.change_faults(hanging=False))
-    assert outcome.code == 1
-    assert [row[1] for row in table(outcome.out)[1:]] == ["member1"]
-    assert outcome.err.startswith("error: cluster(member2): no answer within 8 s")
-
-
 def test_a_cluster_that_is_down_is_found_with_a_remedy(federation: World) -> None:
     member = federation.fleet["member3"]
     federation.call(member.change_faults(down=True))
@@ -71,4 +59,81 @@ def test_a_certificate_that_has_expired_is_named(federation: World) -> None:
         federation.call(member.change_faults(certificate_expired=False))
     assert outcome.code == 1
     assert "certificate has expired" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+SILENCE = "no answer within 8 s"
+WHILE_HANGING = {
+    "why": ["why", "deployment/shop"],
+    "tree": ["tree", "deployment/shop"],
+    "check": ["check"],
+    "rollout status": ["rollout", "status", "deployment/shop", "--watch=false"],
+    "rollout history": ["rollout", "history", "deployment/shop"],
+    "top": ["top", "pods"],
+    "logs of all": ["logs", "-l", "app=shop", "--all-clusters"],
+    "get": ["get", "pods", "-s", "members", "-o", "name"],
+    "describe": ["describe", "deployment", "shop", "-s", "members", "-C", "member2"],
+    "logs": ["logs", "deployment/shop", "-C", "member2"],
+    "exec": ["exec", "deployment/shop", "--cluster=member2", "ls"],
+    "promote": ["promote", "deployment", "shop", "-C", "member2"],
+}
+
+
+@pytest.fixture(scope="module")
+def hung(federation: World, shop: str) -> dict[str, Outcome]:
+    """What commands say while member2 takes requests and never answers; all of them wait at once."""
+    member = federation.fleet["member2"]
+    federation.call(member.change_faults(hanging=True))
+    lines = [words if name == "check" else [*words, "-n", shop] for name, words in WHILE_HANGING.items()]
+    try:
+        outcomes = federation.run_together(lines)
+    finally:
+        federation.call(member.change_faults(hanging=False))
+    return dict(zip(WHILE_HANGING, outcomes, strict=True))
+
+
+def test_why_tells_of_the_members_that_answer_and_of_the_one_that_hangs(hung: dict[str, Outcome]) -> None:
+    outcome = hung["why"]
+    assert outcome.code == 1
+    assert "✓ member member1" in outcome.out
+    assert f"✗ member member2  it cannot be asked: {SILENCE}" in outcome.out
+    assert "What to do: " in outcome.out
+
+
+def test_a_tree_has_the_branches_of_members_that_answer(hung: dict[str, Outcome]) -> None:
+    outcome = hung["tree"]
+    assert outcome.code == 0
+    assert outcome.out.count("Pod shop-") == 2
+    assert SILENCE in outcome.out
+
+
+def test_a_check_names_the_member_that_hangs(hung: dict[str, Outcome]) -> None:
+    outcome = hung["check"]
+    assert outcome.code == 1
+    assert "✓ proxy to member1" in outcome.out
+    assert f"✗ proxy to member2               {SILENCE}" in outcome.out
+
+
+def test_a_rollout_shows_the_rows_of_members_that_answer(hung: dict[str, Outcome]) -> None:
+    assert hung["rollout status"].code == 1
+    rows = {row[0]: " ".join(row[5:]) for row in table(hung["rollout status"].out)}
+    assert rows["member1"] == "done"
+    assert rows["member2"].startswith(SILENCE)
+    assert [row[0] for row in table(hung["rollout history"].out)[1:]] == ["member1"]
+    assert hung["rollout history"].err.startswith(f"error: cluster(member2): {SILENCE}")
+
+
+@pytest.mark.parametrize("name", ["top", "logs of all", "get"])
+def test_rows_of_members_that_answer_are_shown(hung: dict[str, Outcome], name: str) -> None:
+    outcome = hung[name]
+    assert outcome.code == 1
+    assert outcome.out
+    assert outcome.err.startswith(f"error: cluster(member2): {SILENCE}")
+
+
+@pytest.mark.parametrize("name", ["describe", "logs", "exec", "promote"])
+def test_a_command_about_the_member_that_hangs_ends_in_one_line(hung: dict[str, Outcome], name: str) -> None:
+    outcome = hung[name]
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith(f"error: {SILENCE}")
     assert outcome.err.count("\n") == 1

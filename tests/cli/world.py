@@ -9,7 +9,7 @@ import io
 import itertools
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,13 +86,21 @@ class World:
 
     def run(self, *words: str, stdin: str = "", config: bool = True, **environment: str) -> Outcome:
         """Run a command in this process, against the control plane."""
+        return asyncio.run(self._run(words, stdin, config, environment))
+
+    def run_together(self, lines: Sequence[Sequence[str]]) -> list[Outcome]:
+        """Run commands side by side, so that all of them wait at once."""
+
+        async def together() -> list[Outcome]:
+            return await asyncio.gather(*(self._run(words, "", True, {}) for words in lines))
+
+        return asyncio.run(together())
+
+    async def _run(self, words: Sequence[str], stdin: str, config: bool, said: dict[str, str]) -> Outcome:
         out, err = io.StringIO(), io.StringIO()
-        environment = {
-            "HOME": str(self.folder),
-            **({"KUBECONFIG": str(self.kubeconfig)} if config else {}),
-        } | environment
-        session = Session(out=out, err=err, stdin=io.StringIO(stdin), environment=environment)
-        code = asyncio.run(execute(words, session))
+        usual = {"HOME": str(self.folder), **({"KUBECONFIG": str(self.kubeconfig)} if config else {})}
+        session = Session(out=out, err=err, stdin=io.StringIO(stdin), environment=usual | said)
+        code = await execute(words, session)
         return Outcome(code, out.getvalue(), err.getvalue())
 
     def eventually(self, check: Callable[[], Any]) -> Any:

@@ -1,16 +1,22 @@
 """Client-side apply of one object, as kubectl does it, and the policies `--cluster` makes."""
 
+import asyncio
+import contextlib
 from typing import Any
 
 from karmada.api import client_apply, names
 from karmada.cli.access import Access
 from karmada.cli.flags import Values
 from karmada.cli.openapi import merges, schema_of
+from karmada.cli.progress import PAUSE
 from karmada.cli.writing import Named, dry_run
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import AlreadyExists, Conflict, Invalid, NotFound
+from karmada.machinery.resource import Propagation, Resource
 from karmada.machinery.transport import PatchType
 
 JSONObject = dict[str, Any]
+GOING = 300.0
+"""Seconds that something may take to go before it is created again."""
 
 
 async def apply(access: Access, flags: Values, named: Named) -> tuple[JSONObject, str]:
@@ -38,9 +44,28 @@ async def apply(access: Access, flags: Values, named: Named) -> tuple[JSONObject
     if dry.client:
         return live, "configured"
     kind = PatchType.STRATEGIC if schema is not None else PatchType.MERGE
-    done = await resource.patch(named.name, patch, named.namespace, kind=kind, dry_run=dry.server)
+    try:
+        done = await resource.patch(named.name, patch, named.namespace, kind=kind, dry_run=dry.server)
+    except (Conflict, Invalid):
+        if not flags.force or dry.server:
+            raise
+        return await _again(resource, flags, named), "configured"
     same = done["metadata"].get("resourceVersion") == live["metadata"].get("resourceVersion")
     return done, "unchanged" if same else "configured"
+
+
+async def _again(resource: Resource[JSONObject], flags: Values, named: Named) -> JSONObject:
+    """Delete what cannot be changed, and create it as it was given."""
+    assert named.given is not None
+    grace = flags.grace_period if flags.grace_period >= 0 else 0
+    propagation = Propagation(flags.cascade.title())
+    await resource.delete(named.name, named.namespace, propagation=propagation, grace_seconds=grace)
+    wanted = client_apply.remember(named.given)
+    async with asyncio.timeout(flags.timeout or GOING):
+        while True:
+            with contextlib.suppress(AlreadyExists):
+                return await resource.create(wanted, named.namespace)
+            await asyncio.sleep(PAUSE)
 
 
 def policy_for(item: JSONObject, clusters: list[str], **spec: Any) -> JSONObject:

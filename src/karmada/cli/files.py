@@ -1,4 +1,4 @@
-"""Objects from files, directories, URLs on this machine's network and standard input."""
+"""Objects from files, directories, kustomizations, URLs and standard input."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,12 +9,18 @@ from karmada.cli.flags import Values
 
 JSONObject = dict[str, Any]
 SUFFIXES = (".yaml", ".yml", ".json")
+PATIENCE = 30.0
+"""Seconds that a web server may keep silent."""
+LARGEST = 64 << 20
+"""Bytes of a download; no collection of manifests has more."""
 
 
 def read_objects(flags: Values) -> list[JSONObject]:
     """All objects that `-f` (and `-k`, where supported) name; lists are taken apart."""
     if flags.kustomize:
-        raise CommandError("-k needs kustomize: run `kustomize build DIR | karmadactl … -f -`")
+        if flags.filename:
+            raise CommandError("only one of -f or -k can be specified")
+        return list(parse(_built(flags.kustomize), flags.kustomize))
     if not flags.filename:
         raise CommandError("must specify one of -f and -k")
     found = [item for source in flags.filename for item in _source(source, flags)]
@@ -28,7 +34,8 @@ def _source(source: str, flags: Values) -> Iterable[JSONObject]:
         yield from parse(flags.input.read(), "standard input")
         return
     if source.startswith(("http://", "https://")):
-        raise CommandError(f"{source}: download it first: curl -fsSL URL | karmadactl … -f -")
+        yield from parse(_downloaded(source), source)
+        return
     path = Path(source)
     if not path.exists():
         raise CommandError(f'the path "{source}" does not exist')
@@ -38,6 +45,39 @@ def _source(source: str, flags: Values) -> Iterable[JSONObject]:
         files = sorted(file for file in listed if file.suffix in SUFFIXES and file.is_file())
     for file in files:
         yield from parse(file.read_text(), str(file))
+
+
+def _built(folder: str) -> str:
+    """What a kustomization makes; kustomize itself is not part of this program."""
+    import shutil
+    import subprocess
+
+    for program, *words in (("kubectl", "kustomize"), ("kustomize", "build")):
+        found = shutil.which(program)
+        if found:
+            done = subprocess.run([found, *words, folder], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise CommandError(done.stderr.strip().removeprefix("error: ").removeprefix("Error: "))
+            return done.stdout
+    raise CommandError("-k needs kubectl or kustomize on the PATH: install one of them")
+
+
+def _downloaded(url: str) -> str:
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(url, timeout=PATIENCE) as answer:
+            body: bytes = answer.read(LARGEST + 1)
+    except HTTPError as error:
+        said = f"server reported {error.code} {error.reason}, status code={error.code}"
+        raise CommandError(f'unable to read URL "{url}", {said}') from None
+    except (OSError, HTTPException) as error:
+        raise CommandError(f'unable to read URL "{url}": {getattr(error, "reason", error)}') from None
+    if len(body) > LARGEST:
+        raise CommandError(f'unable to read URL "{url}": it has more than {LARGEST >> 20} MiB')
+    return body.decode(errors="replace")
 
 
 def read_text(path: str) -> str:

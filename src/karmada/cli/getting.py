@@ -162,12 +162,21 @@ async def _watch(session: Session, flags: Values, places: Sequence[Access]) -> i
     failures: list[str] = []
 
     async def follow(access: Access) -> None:
-        wanted = await access.kinds.wanted(flags.arguments)
+        """Others go on where one cluster fails, so that is said at once."""
+        try:
+            await rows(access)
+        except (ApiError, CommandError) as error:
+            for failure in _failure(access, error, flags):
+                failures.append(failure)
+                session.warn(f"error: {failure}")
+
+    async def rows(access: Access) -> None:
+        wanted = await in_time(access, access.kinds.wanted(flags.arguments))
         if len(wanted) != 1:
             raise CommandError("you may only specify a single resource type to watch")
         (one,) = wanted
         look = _look(access, flags, one)
-        answer = await table(access, one, look)
+        answer = await in_time(access, table(access, one, look))
         if not flags.watch_only:
             shown.add(one, access.name, answer, "ADDED")
         fields = f"metadata.name={one.name}" if one.name else look.fields
@@ -182,13 +191,8 @@ async def _watch(session: Session, flags: Values, places: Sequence[Access]) -> i
                     if event.type.value != "BOOKMARK":
                         shown.add(one, access.name, as_table(orjson.loads(event.object)), event.type.value)
 
-    results = await asyncio.gather(*(follow(access) for access in places), return_exceptions=True)
-    for access, result in zip(places, results, strict=True):
-        if isinstance(result, BaseException):
-            failures += _failure(access, result, flags)
-    if failures:
-        raise SeveralErrors(failures)
-    return 0
+    await asyncio.gather(*(follow(access) for access in places))
+    return 1 if failures else 0
 
 
 class _Rows:

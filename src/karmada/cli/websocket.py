@@ -14,7 +14,7 @@ import orjson
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 
-from karmada.machinery.errors import Unavailable, from_status
+from karmada.machinery.errors import ApiError, Timeout, Unavailable, from_status
 from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
@@ -22,6 +22,8 @@ from karmada.machinery.http.tls import TLSSettings
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 PROTOCOL = "v5.channel.k8s.io"
 LONGEST_HEAD = 64 * 1024
+PATIENCE = 8.0
+"""Seconds until a stream has to start."""
 
 
 class Channels:
@@ -88,13 +90,19 @@ async def connect(target: Target, path: str) -> Channels:
         f"GET {parts.path}{path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: {PROTOCOL}\r\n"
     )
-    writer.write(head.encode() + credentials.headers + b"\r\n")
-    answer = await _head(reader)
-    status = int(answer.split(b" ", 2)[1])
-    if status != 101:
-        body = await _body(reader, answer)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            writer.write(head.encode() + credentials.headers + b"\r\n")
+            answer = await _head(reader)
+            status = int(answer.split(b" ", 2)[1])
+            if status != 101:
+                raise from_status(status, await _body(reader, answer))
+    except TimeoutError:
         await _drop(writer)
-        raise from_status(status, body)
+        raise Timeout(f"the stream did not start within {PATIENCE:g} s: see karmadactl check") from None
+    except ApiError:
+        await _drop(writer)
+        raise
     return Channels(reader, writer, b"")
 
 

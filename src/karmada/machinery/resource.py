@@ -226,6 +226,9 @@ class Resource(Generic[T]):
             options["propagationPolicy"] = propagation.value
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
+        if dry_run:
+            # Servers look at the query of a deletion only when it has no body.
+            options["dryRun"] = ["All"]
         await self._request(Verb.DELETE, namespace, name, body=options, params=_dry(dry_run))
 
     async def delete_collection(self, scope: Scope) -> None:

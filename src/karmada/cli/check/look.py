@@ -13,6 +13,8 @@ from karmada.cli.access import Access
 from karmada.cli.check import findings
 from karmada.cli.check.findings import Finding
 from karmada.cli.errors import connection
+from karmada.cli.failures import CommandError
+from karmada.cli.reading import in_time
 from karmada.machinery.errors import ApiError
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
@@ -111,15 +113,15 @@ async def _clusters(hub: Access, member: Callable[[str], Access]) -> list[Findin
         name = item["metadata"]["name"]
         start = time.monotonic()
         try:
-            await member(name).transport.raw("GET", "/version")
-        except ApiError as error:
+            await in_time(member(name), member(name).transport.raw("GET", "/version"))
+        except (ApiError, CommandError) as error:
             remedy = f"Check network and credentials: the control plane's proxy cannot reach {name}."
             return [judged, Finding(f"proxy to {name}", str(error), "broken", remedy)]
         elapsed = (time.monotonic() - start) * 1000
         found = [judged, Finding(f"proxy to {name}", f"answers in {elapsed:.0f} ms")]
         try:
-            found += await _clock(member(name), name)
-        except ApiError as error:
+            found += await in_time(member(name), _clock(member(name), name))
+        except (ApiError, CommandError) as error:
             found.append(Finding(f"clock of {name}", f"could not be asked: {error}", "warning"))
         return found
 

@@ -9,12 +9,14 @@ from karmada.cli.session import Session
 from karmada.cli.writing import Named, from_files, in_place, tell
 
 
-async def run(session: Session, flags: Values) -> None:
-    """Apply files; with clusters, propagate what is in them."""
-    if flags.prune:
-        raise CommandError("--prune is not supported: delete what is no longer wanted by name or by -l")
+async def run(session: Session, flags: Values) -> int:
+    """Apply files; with clusters, propagate what is in them. What fails does not keep the rest from being applied."""
     from karmada.cli.applying import apply, policy_for
+    from karmada.cli.errors import lines
+    from karmada.cli.pruning import check, prune
+    from karmada.machinery.errors import ApiError
 
+    check(flags)
     hub = session.hub(flags)
     clusters: list[str] = []
     if flags.cluster or flags.all_clusters:
@@ -26,14 +28,27 @@ async def run(session: Session, flags: Values) -> None:
     wanted = await from_files(hub, flags)
     if flags.selector:
         wanted = [one for one in wanted if _selected(one, flags.selector)]
+    failed = False
+    kept: set[str] = set()
     for one in wanted:
-        done, word = await apply(hub, flags, one)
-        tell(session, flags, one, word, done)
-        if clusters:
-            assert one.given is not None
-            policy = await in_place(hub, flags, policy_for(one.given, clusters))
-            done, word = await apply(hub, flags, policy)
-            tell(session, flags, policy, word, done)
+        try:
+            done, word = await apply(hub, flags, one)
+            kept.add(str(done["metadata"].get("uid", "")))
+            tell(session, flags, one, word, done)
+            if clusters:
+                assert one.given is not None
+                policy = await in_place(hub, flags, policy_for(one.given, clusters))
+                done, word = await apply(hub, flags, policy)
+                tell(session, flags, policy, word, done)
+        except ApiError as error:
+            if not error.status:
+                raise
+            failed = True
+            for line in lines(error, session):
+                session.warn(line)
+    if flags.prune and not failed:
+        await prune(session, flags, {one.namespace for one in wanted if one.namespace}, kept)
+    return int(failed)
 
 
 def _selected(one: Named, selector: str) -> bool:
@@ -68,12 +83,12 @@ COMMAND = Command(
         Flag("grace-period", -1, "With --force: seconds that pods get to end."),
         Flag("openapi-patch", True, "Merge lists as the server's schema says."),
         Flag("overwrite", True, "Resolve conflicts between the live and the given object in favour of the given one."),
-        Flag("prune", False, "Not supported."),
-        Flag("prune-allowlist", [], "With --prune: kinds to consider.", repeated=True),
+        Flag("prune", False, "Delete what was applied before and is not in the files: with -l or --all."),
+        Flag("prune-allowlist", [], "With --prune: kinds to consider, as group/version/kind.", repeated=True),
         Flag("server-side", False, "Let the server merge (server-side apply)."),
         Flag("subresource", "", "Apply to a subresource."),
         common.waiting("timeout", 0.0, "How long to wait."),
-        Flag("wait", False, "Kept for scripts: nothing is deleted, so there is nothing to wait for."),
+        Flag("wait", False, "With --prune or --force: wait until what is deleted is gone."),
     ),
     examples="""
 karmadactl apply -f deployment.yaml

@@ -1,15 +1,13 @@
 """`karmadactl delete`."""
 
-import asyncio
-from functools import partial
 from typing import Any
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
+from karmada.cli.deleting import until_gone
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.output.tables import spelled_kind
-from karmada.cli.progress import Waiting, until
 from karmada.cli.session import Session
 from karmada.cli.writing import Named, chosen, dry_run
 from karmada.machinery.errors import ApiError, NotFound
@@ -41,7 +39,7 @@ async def run(session: Session, flags: Values) -> int:
             if not flags.ignore_not_found:
                 failures.append(error)
     if flags.wait and not dry_run(flags).suffix:
-        await _until_gone(session, flags, deleted)
+        await until_gone(session, flags, deleted)
     if failures:
         from karmada.cli.errors import api_error
 
@@ -76,31 +74,6 @@ async def _delete(session: Session, flags: Values, one: Named) -> str:
         word = "force deleted" if flags.force else "deleted"
         session.print(f'{spelled_kind(one.kind)} "{one.name}" {word}{where}{dry.suffix}')
     return str(live["metadata"].get("uid", ""))
-
-
-async def _until_gone(session: Session, flags: Values, deleted: list[tuple[Named, str]]) -> None:
-    hub = session.hub(flags)
-
-    async def gone(one: Named, uid: str) -> bool:
-        try:
-            found = await one.resource(hub, flags).get(one.name, one.namespace)
-        except NotFound:
-            return True
-        return bool(found["metadata"].get("uid") != uid)
-
-    left = [entry for entry in deleted if not await gone(*entry)]
-    if not left:
-        return
-    limit = flags.timeout or None
-    try:
-        async with asyncio.timeout(limit):
-            with Waiting(session, f"waiting until {left[0][0].spelled} is gone") as waiting:
-                for one, uid in left:
-                    waiting.say(f"waiting until {one.spelled} is gone")
-                    await until(partial(gone, one, uid))
-    except TimeoutError:
-        names = ", ".join(one.spelled for one, _ in left)
-        raise CommandError(f"timed out waiting for the condition on {names}") from None
 
 
 def _agreed(session: Session, wanted: list[Named]) -> bool:

@@ -10,7 +10,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Flag, Values
 from karmada.cli.pods import chosen_container, containers, find_pod, pods_of, selected
-from karmada.cli.reading import chosen_clusters, in_time, one_member
+from karmada.cli.reading import MEMBER_PATIENCE, chosen_clusters, in_time, one_member
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError
 
@@ -52,19 +52,17 @@ async def run(session: Session, flags: Values) -> None:
         if not sources and not failures:
             raise CommandError(f"No resources found in {flags.namespace or 'default'} namespace of any cluster")
     else:
-        sources = await _sources(flags, await one_member(session, flags), clusters=False)
+        member = await one_member(session, flags)
+        sources = await in_time(member, _sources(flags, member, clusters=False))
     if flags.follow and len(sources) > flags.max_log_requests:
         raise CommandError(
             f"you are attempting to follow {len(sources)} log streams, but maximum allowed concurrency is "
             f"{flags.max_log_requests}, use --max-log-requests to increase the limit"
         )
     if flags.follow:
-        async with asyncio.TaskGroup() as group:
-            for source in sources:
-                group.create_task(_print(session, flags, source))
+        failures += [text for text in await asyncio.gather(*(_print(session, flags, one) for one in sources)) if text]
     else:
-        for source in sources:
-            await _print(session, flags, source)
+        failures += [text for source in sources if (text := await _print(session, flags, source))]
     if failures:
         raise SeveralErrors(failures)
 
@@ -95,22 +93,25 @@ async def _sources(flags: Values, access: Access, *, clusters: bool) -> list[Sou
     return found
 
 
-async def _print(session: Session, flags: Values, source: Source) -> None:
+async def _print(session: Session, flags: Values, source: Source) -> str:
+    """Print one log; why that failed, where it did and that matters."""
     path = f"/api/v1/namespaces/{source.namespace}/pods/{source.pod}/log?{urlencode(_query(flags, source))}"
     rest = b""
     try:
-        async with source.access.transport.stream(path) as parts:
+        async with source.access.transport.stream(path, MEMBER_PATIENCE) as parts:
             async for part in parts:
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:
                     session.out.write(f"{source.prefix}{line.decode('utf-8', 'replace')}\n")
                 session.out.flush()
     except ApiError as error:
+        text = f"cluster({source.access.name}): {error}" if flags.all_clusters else str(error)
         if not flags.ignore_errors:
-            raise
-        session.warn(f"error: {error}")
+            return text
+        session.warn(f"error: {text}")
     if rest:
         session.out.write(f"{source.prefix}{rest.decode('utf-8', 'replace')}\n")
+    return ""
 
 
 def _query(flags: Values, source: Source) -> dict[str, str]:

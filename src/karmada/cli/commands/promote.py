@@ -10,7 +10,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.output.objects import renderer
-from karmada.cli.reading import check_known, cluster_names, namespace_of
+from karmada.cli.reading import check_known, cluster_names, in_time, namespace_of
 from karmada.cli.session import Session
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import NotFound
@@ -25,10 +25,11 @@ async def run(session: Session, flags: Values) -> None:
     hub = session.hub(flags)
     check_known(flags.cluster, await cluster_names(hub))
     member = _member(session, flags)
-    (wanted,) = await member.kinds.wanted(flags.arguments) if flags.arguments else [None]
-    if wanted is None or not wanted.name:
+    named = await in_time(member, member.kinds.wanted(flags.arguments)) if flags.arguments else []
+    if len(named) != 1 or not named[0].name:
         raise CommandError("incorrect command format, please use correct command format: promote TYPE NAME -C CLUSTER")
-    found = await _read(member, flags, wanted)
+    (wanted,) = named
+    found = await in_time(member, _read(member, flags, wanted))
     if flags.dependencies:
         await _dependencies(session, flags, member, found)
     await _promote(session, flags, wanted.kind, found, flags.policy_name)
@@ -140,7 +141,7 @@ async def _dependencies(session: Session, flags: Values, member: Access, found: 
             continue
         kind = await member.kinds.of(needed.api_version, needed.kind)
         try:
-            item = await member.client.resource(kind.type).get(needed.name, needed.namespace)
+            item = await in_time(member, member.client.resource(kind.type).get(needed.name, needed.namespace))
         except NotFound:
             session.warn(f"{needed.kind} {needed.namespace}/{needed.name} is not in cluster({flags.cluster})")
             continue

@@ -7,12 +7,12 @@ from karmada.cli import common_flags as common
 from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.commands.why import one_wanted
-from karmada.cli.failures import CommandError
+from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.output.tabs import aligned
 from karmada.cli.progress import PAUSE, Waiting
-from karmada.cli.reading import namespace_of
+from karmada.cli.reading import in_time, namespace_of
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.resource import Scope
@@ -85,10 +85,10 @@ async def _row(
     from karmada.api.annotations import TEMPLATE_GENERATION
 
     try:
-        copy = await access.client.resource(wanted.kind.type).get(wanted.name, namespace)
+        copy = await in_time(access, access.client.resource(wanted.kind.type).get(wanted.name, namespace))
     except NotFound:
         return [access.name, "-", "-", "-", "-", "not there yet"], False
-    except ApiError as error:
+    except (ApiError, CommandError) as error:
         return [access.name, "-", "-", "-", "-", str(error)], False
     about, spec, found = copy["metadata"], copy.get("spec") or {}, copy.get("status") or {}
     replicas = spec.get("replicas", share)
@@ -117,9 +117,19 @@ async def history(session: Session, flags: Values) -> None:
     namespace = namespace_of(session.hub(flags), flags, wanted.kind)
     _, targets = await _targets(session.hub(flags), wanted, namespace)
     rows = [["CLUSTER", "REVISION", "REPLICAS", "IMAGES", "CHANGE-CAUSE"]]
-    for name, _ in targets:
-        access = session.member(flags, name)
-        found = (await access.resource("apps", "v1", "replicasets").list(Scope(namespace))).items
+    members = [session.member(flags, name) for name, _ in targets]
+    answers = await asyncio.gather(
+        *(in_time(one, one.resource("apps", "v1", "replicasets").list(Scope(namespace))) for one in members),
+        return_exceptions=True,
+    )
+    failures: list[str] = []
+    for (name, _), answer in zip(targets, answers, strict=True):
+        if isinstance(answer, ApiError | CommandError):
+            failures.append(f"cluster({name}): {answer}")
+            continue
+        if isinstance(answer, BaseException):
+            raise answer
+        found = answer.items
         owned = [item for item in found if _owner(item) == wanted.name]
         for item in sorted(owned, key=_revision):
             spec = item.get("spec") or {}
@@ -129,6 +139,8 @@ async def history(session: Session, flags: Values) -> None:
             cause = (item["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause", "<none>")
             rows.append([name, str(_revision(item)), str(spec.get("replicas", 0)), ",".join(images), cause])
     session.out.write(aligned(rows))
+    if failures:
+        raise SeveralErrors(failures)
 
 
 def _owner(item: JSONObject) -> str:

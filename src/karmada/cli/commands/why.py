@@ -17,6 +17,7 @@ async def run(session: Session, flags: Values) -> int:
         check_known(flags.cluster, await cluster_names(hub))
     from karmada.cli.why.chain import chain
     from karmada.cli.why.facts import read
+    from karmada.cli.why.links import first_broken
     from karmada.cli.why.show import as_data, as_text
 
     namespace = namespace_of(hub, flags, wanted.kind)
@@ -37,7 +38,7 @@ async def run(session: Session, flags: Values) -> int:
             session.out.write(yaml.dump(as_data(title, links)))
         case _:
             raise CommandError("--output is json or yaml")
-    return 1 if links[-1].broken else 0
+    return 1 if first_broken(links) else 0
 
 
 async def one_wanted(session: Session, flags: Values) -> Wanted:

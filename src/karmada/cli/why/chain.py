@@ -1,4 +1,7 @@
-"""The chain from template to members: links in order, up to the first that is broken. No I/O."""
+"""The chain from template to members: links in order, up to the first that is broken. No I/O.
+
+One cluster does not hide the others: where the links of clusters stand side by side, all of them are shown.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,12 +21,16 @@ _RESERVED = ("kube-", "karmada-")
 
 
 def chain(facts: Facts, focus: str = "") -> list[Link]:
-    """The links; the last one is the broken one, if any is."""
+    """The links, up to the first that is broken and those beside it."""
     found: list[Link] = []
+    end = ""
     for link in _links(facts, focus):
+        stage = link.name.partition(" ")[0]
+        if end and stage != end:
+            break
         found.append(link)
         if link.broken:
-            break
+            end = stage
     return found
 
 

@@ -19,7 +19,9 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.cli.access import Access
 from karmada.cli.describe.events import events_of
+from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
+from karmada.cli.reading import in_time
 from karmada.cli.session import Session
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound
@@ -80,12 +82,18 @@ async def read(session: Session, flags: Values, kind: ApiResource, namespace: st
     chosen = [target.name for target in facts.binding.spec.clusters] if facts.binding else []
     work_name = names.work_name(kind.kind, name, namespace)
 
-    async def one(cluster: str) -> None:
+    async def work(cluster: str) -> None:
         with contextlib.suppress(NotFound):
             facts.works[cluster] = await hub.client.of(Work).get(work_name, names.execution_space(cluster))
-        facts.members[cluster] = await _member(session.member(flags, cluster), kind, namespace, name)
 
-    await asyncio.gather(*(one(cluster) for cluster in chosen))
+    async def member(cluster: str) -> None:
+        access = session.member(flags, cluster)
+        try:
+            facts.members[cluster] = await in_time(access, _member(access, kind, namespace, name))
+        except (ApiError, CommandError) as error:
+            facts.members[cluster] = MemberFacts(error=str(error))
+
+    await asyncio.gather(*(ask(cluster) for cluster in chosen for ask in (work, member)))
     return facts
 
 
@@ -111,20 +119,15 @@ async def _binding(hub: Access, kind: ApiResource, namespace: str, name: str) ->
 
 
 async def _member(access: Access, kind: ApiResource, namespace: str, name: str) -> MemberFacts:
-    found = MemberFacts()
-    try:
-        found.object = await _object(access, kind, namespace, name)
-        if found.object is None:
-            return found
-        selector = (found.object.get("spec") or {}).get("selector") or {}
-        labels = selector.get("matchLabels") or {}
-        if labels and kind.namespaced:
-            text = ",".join(f"{key}={value}" for key, value in labels.items())
-            found.pods = (await access.resource("", "v1", "pods").list(Scope(namespace, text))).items
-        about = [found.object, *found.pods[:5]]
-        found.events = [
-            event for one in await asyncio.gather(*(events_of(access, item) for item in about)) for event in one
-        ]
-    except ApiError as error:
-        found.error = str(error)
+    found = MemberFacts(await _object(access, kind, namespace, name))
+    if found.object is None:
+        return found
+    selector = (found.object.get("spec") or {}).get("selector") or {}
+    labels = selector.get("matchLabels") or {}
+    if labels and kind.namespaced:
+        text = ",".join(f"{key}={value}" for key, value in labels.items())
+        found.pods = (await access.resource("", "v1", "pods").list(Scope(namespace, text))).items
+    about = [found.object, *found.pods[:5]]
+    answers = await asyncio.gather(*(events_of(access, item) for item in about))
+    found.events = [event for one in answers for event in one]
     return found

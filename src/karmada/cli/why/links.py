@@ -22,3 +22,8 @@ class Link:
 def broken(name: str, said: str, remedy: str, *details: str, **data: Any) -> Link:
     """A link at which the chain ends."""
     return Link(name, said, True, remedy, list(details), data)
+
+
+def first_broken(links: list[Link]) -> Link | None:
+    """Where the chain ends, if it does not reach the members whole."""
+    return next((link for link in links if link.broken), None)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from karmada.cli.session import Session
-from karmada.cli.why.links import Link
+from karmada.cli.why.links import Link, first_broken
 
 _GREEN, _RED, _BOLD, _PLAIN = "\033[32m", "\033[31m", "\033[1m", "\033[0m"
 
@@ -18,10 +18,10 @@ def as_text(session: Session, title: str, links: list[Link]) -> str:
         first, *rest = link.said.splitlines() or [""]
         lines.append(f"{mark} {link.name:<{width}}  {first}")
         lines += [f"  {'':<{width}}  {text}".rstrip() for text in (*rest, *link.details)]
-    last = links[-1]
+    end = first_broken(links)
     lines.append("")
-    if last.broken:
-        lines.append(f"{_painted('What to do:', _BOLD, colour)} {last.remedy}")
+    if end is not None:
+        lines.append(f"{_painted('What to do:', _BOLD, colour)} {end.remedy}")
     else:
         lines.append("Nothing is broken.")
     return "\n".join(lines) + "\n"
@@ -29,11 +29,11 @@ def as_text(session: Session, title: str, links: list[Link]) -> str:
 
 def as_data(title: str, links: list[Link]) -> dict[str, Any]:
     """For programs."""
-    last = links[-1]
+    end = first_broken(links)
     return {
         "subject": title,
-        "broken": last.name if last.broken else None,
-        "remedy": last.remedy or None,
+        "broken": end.name if end else None,
+        "remedy": end.remedy if end else None,
         "links": [
             {"name": link.name, "ok": not link.broken, "message": link.said, "details": link.details, **link.data}
             for link in links
