@@ -1,6 +1,10 @@
 """Commands that write: create, apply, patch, edit, label, annotate, delete, promote."""
 
 import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -60,7 +64,14 @@ def test_create_makes_objects_from_arguments(
         (["create", "service", "clusterip", "x"], "at least one tcp port"),
         (["apply"], "must specify one of -f and -k"),
         (["apply", "-f", "/nope"], 'the path "/nope" does not exist'),
-        (["apply", "-f", "/nope", "--prune"], "--prune is not supported"),
+        (["apply", "-f", "/nope", "--prune"], "all resources selected for prune without explicitly passing --all"),
+        (["apply", "-f", "/nope", "--prune", "--all", "-l", "a=b"], "cannot set --all and --selector"),
+        (
+            ["apply", "-f", "/nope", "--prune", "--all", "--prune-allowlist=Pod"],
+            "invalid GroupVersionKind format: Pod, please follow <group/version/kind>",
+        ),
+        (["apply", "-f", "/nope", "-k", "/nope"], "only one of -f or -k can be specified"),
+        (["apply", "-f", "http://127.0.0.1:1/x.yaml"], 'unable to read URL "http://127.0.0.1:1/x.yaml": [Errno 111]'),
         (["patch", "cm", "x"], "must specify exactly one of --patch and --patch-file"),
         (["patch", "cm", "x", "-p", "{", "--type=merge"], "unable to parse"),
         (["label", "cm", "x"], "at least one label update is required"),
@@ -205,3 +216,128 @@ def test_promoting_takes_what_the_object_needs_along(federation: World, space: s
         return bool([target["name"] for target in rb["spec"].get("clusters") or ()] == ["member3"])
 
     federation.eventually(settled)
+
+
+def config_map(name: str, value: str = "1", **labels: str) -> str:
+    about = {"name": name, "labels": labels}
+    return yaml.dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "data": {"a": value}})
+
+
+def test_what_the_files_have_no_more_is_pruned(federation: World, tmp_path: Path) -> None:
+    space = federation.namespace()
+    file = tmp_path / "all.yaml"
+    file.write_text("---\n".join(config_map(name, app="x") for name in ("kept", "gone")))
+    base = ("apply", "-f", str(file), "-n", space, "-l", "app=x")
+    assert federation.run(*base).code == 0
+    federation.run("create", "cm", "by-hand", "-n", space)
+    federation.run("label", "cm", "by-hand", "-n", space, "app=x")
+    file.write_text(config_map("kept", app="x"))
+    for word, suffix in (("client", "(dry run)"), ("server", "(server dry run)")):
+        dry = federation.run(*base, "--prune", f"--dry-run={word}")
+        assert dry.out.splitlines()[-1] == f"configmap/gone pruned {suffix}"
+    other = federation.run(*base, "--prune", "--prune-allowlist=core/v1/Secret")
+    assert other.out == "configmap/kept unchanged\n"
+    assert federation.run("get", "cm", "gone", "-n", space).code == 0
+    pruned = federation.run(*base, "--prune", "--prune-allowlist=core/v1/ConfigMap", "--wait")
+    assert pruned.out == "configmap/kept unchanged\nconfigmap/gone pruned\n"
+    left = federation.run("get", "cm", "-n", space, "-l", "app=x", "-o", "name").out
+    assert left == "configmap/by-hand\nconfigmap/kept\n"
+
+
+def test_a_dry_run_deletes_nothing(federation: World, space: str) -> None:
+    federation.run("create", "cm", "staying", "-n", space)
+    for word, suffix in (("client", "(dry run)"), ("server", "(server dry run)")):
+        told = federation.run("delete", "cm", "staying", "-n", space, f"--dry-run={word}")
+        assert told.out == f'configmap "staying" deleted from {space} namespace {suffix}\n'
+    assert federation.run("get", "cm", "staying", "-n", space).code == 0
+
+
+def test_one_object_that_fails_does_not_keep_the_others_from_being_applied(
+    federation: World, space: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mixed.yaml"
+    wrong = config_map("wrong").replace("name: wrong", "name: Wrong_Name")
+    file.write_text("---\n".join([config_map("before"), wrong, config_map("after")]))
+    outcome = federation.run("apply", "-f", str(file), "-n", space)
+    assert (outcome.code, outcome.out) == (1, "configmap/before created\nconfigmap/after created\n")
+    assert outcome.err.startswith('The ConfigMap "Wrong_Name" is invalid: metadata.name: ')
+
+
+def test_what_cannot_be_changed_is_replaced_by_force(federation: World, space: str, tmp_path: Path) -> None:
+    file = tmp_path / "fixed.yaml"
+    fixed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fixed"}, "immutable": True}
+    file.write_text(yaml.dump({**fixed, "data": {"a": "1"}}))
+    base = ("apply", "-f", str(file), "-n", space)
+    assert federation.run(*base).code == 0
+    file.write_text(yaml.dump({**fixed, "data": {"a": "2"}}))
+    refused = federation.run(*base)
+    assert refused.code == 1
+    assert "immutable" in refused.err
+    assert federation.run(*base, "--force").out == "configmap/fixed configured\n"
+    assert federation.run("get", "cm", "fixed", "-n", space, "-o", "jsonpath={.data.a}").out == "2"
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """A web server for a folder, on this machine."""
+    handler = partial(Quiet, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Tests print nothing."""
+
+
+def test_objects_come_from_the_web(federation: World, space: str, tmp_path: Path, web: str) -> None:
+    (tmp_path / "cm.yaml").write_text(config_map("downloaded"))
+    assert federation.run("apply", "-f", f"{web}/cm.yaml", "-n", space).out == "configmap/downloaded created\n"
+    missing = federation.run("apply", "-f", f"{web}/none.yaml", "-n", space)
+    said = "server reported 404 File not found, status code=404"
+    assert missing == (1, "", f'error: unable to read URL "{web}/none.yaml", {said}\n')
+
+
+KUSTOMIZE = """#!/bin/sh
+[ "$1" = kustomize ] || exit 9
+[ -f "$2/kustomization.yaml" ] || { echo "error: must build at directory: not a valid directory: $2" >&2; exit 1; }
+cat "$2/cm.yaml"
+"""
+
+
+def test_a_kustomization_is_built_by_the_program_that_can(federation: World, space: str, tmp_path: Path) -> None:
+    folder, programs = tmp_path / "base", tmp_path / "bin"
+    folder.mkdir()
+    programs.mkdir()
+    (folder / "cm.yaml").write_text(config_map("built"))
+    (folder / "kustomization.yaml").write_text("resources: [cm.yaml]\n")
+    base = ("apply", "-n", space, "-k")
+    alone = federation.run(*base, str(folder), PATH=str(programs))
+    assert alone == (1, "", "error: -k needs kubectl or kustomize on the PATH: install one of them\n")
+    (programs / "kubectl").write_text(KUSTOMIZE)
+    (programs / "kubectl").chmod(0o755)
+    built = federation.run(*base, str(folder), PATH=f"{programs}:/usr/bin:/bin")
+    assert built == (0, "configmap/built created\n", "")
+    wrong = federation.run(*base, str(programs), PATH=f"{programs}:/usr/bin:/bin")
+    assert wrong.err == f"error: must build at directory: not a valid directory: {programs}\n"
+
+
+def test_everything_in_a_file_goes_to_all_clusters(federation: World, tmp_path: Path) -> None:
+    space = federation.namespace()
+    file = tmp_path / "cm.yaml"
+    file.write_text(config_map("everywhere"))
+    outcome = federation.run("apply", "-f", str(file), "-n", space, "--all-clusters")
+    assert outcome.code == 0, outcome.err
+    first, second = outcome.out.splitlines()
+    assert first == "configmap/everywhere created"
+    assert second.startswith("propagationpolicy.policy.karmada.io/everywhere-")
+
+    def arrived() -> bool:
+        rows = federation.run("get", "cm", "everywhere", "-n", space, "-s", "members", "--no-headers").out
+        return [line.split()[1] for line in rows.splitlines()] == ["member1", "member2", "member3"]
+
+    federation.eventually(arrived)

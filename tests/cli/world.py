@@ -140,10 +140,10 @@ class World:
         self.fleet = await self._stack.enter_async_context(Fleet(self._spec, folder=self.folder / "members"))
         await self.fleet.listen()
         self.plane = await self._stack.enter_async_context(ControlPlane(ControlPlaneOptions(status=QUICK)))
-        port = await self.plane.server.listen()
+        address = await self.plane.listen()
         authority = self.plane.server.identity.authority
         certificate, key = authority.issue_client("system:admin", ("system:masters",))
-        config = kubeconfig(f"https://127.0.0.1:{port}", authority.certificate_pem, certificate=certificate, key=key)
+        config = kubeconfig(address, authority.certificate_pem, certificate=certificate, key=key)
         write_kubeconfig(self.kubeconfig, config)
         for name, member in self.fleet.items():
             target = load([self.fleet.kubeconfig_path(member)]).target()

@@ -1,6 +1,6 @@
 """Objects from files, directories, kustomizations, URLs and standard input."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ def read_objects(flags: Values) -> list[JSONObject]:
     if flags.kustomize:
         if flags.filename:
             raise CommandError("only one of -f or -k can be specified")
-        return list(parse(_built(flags.kustomize), flags.kustomize))
+        return list(parse(_built(flags.kustomize, flags.environment), flags.kustomize))
     if not flags.filename:
         raise CommandError("must specify one of -f and -k")
     found = [item for source in flags.filename for item in _source(source, flags)]
@@ -47,15 +47,15 @@ def _source(source: str, flags: Values) -> Iterable[JSONObject]:
         yield from parse(file.read_text(), str(file))
 
 
-def _built(folder: str) -> str:
+def _built(folder: str, environment: Mapping[str, str]) -> str:
     """What a kustomization makes; kustomize itself is not part of this program."""
     import shutil
     import subprocess
 
     for program, *words in (("kubectl", "kustomize"), ("kustomize", "build")):
-        found = shutil.which(program)
+        found = shutil.which(program, path=environment.get("PATH"))
         if found:
-            done = subprocess.run([found, *words, folder], capture_output=True, text=True, check=False)
+            done = subprocess.run([found, *words, folder], env=environment, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise CommandError(done.stderr.strip().removeprefix("error: ").removeprefix("Error: "))
             return done.stdout

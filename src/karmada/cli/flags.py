@@ -6,7 +6,7 @@ they never swallow an argument; flags and arguments in any order; nothing after 
 scripts look for.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TextIO
 
@@ -24,6 +24,7 @@ class Values(SimpleNamespace):
     """Names of the flags that were spelled out."""
     input: TextIO
     """What `-f -` reads."""
+    environment: Mapping[str, str]
 
 
 class Flag(NamedTuple):

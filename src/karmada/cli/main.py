@@ -82,7 +82,7 @@ async def execute(words: Sequence[str], session: Session) -> int:
         from karmada.cli.help import GLOBAL_FLAGS
 
         values = parse(rest, [*command.flags, *GLOBAL_FLAGS], command.name)
-        values.input = session.stdin
+        values.input, values.environment = session.stdin, session.environment
         return await command.run(session, values) or 0
     except (Exception, KeyboardInterrupt) as error:
         return report(error, session)
