@@ -16,8 +16,7 @@ IN_CI = os.environ.get("CI") == "true"
 SHARED = Path(__file__).parents[2] / "shared"
 EXCUSES = {
     "needs Go": lambda: shutil.which("go") is None,
-    "shared": lambda: not SHARED.is_dir(),
-    "recorded": lambda: not SHARED.is_dir(),
+    "needs ../shared": lambda: not SHARED.is_dir(),
     "got empty parameter set": lambda: not SHARED.is_dir(),
 }
 """What a reason to skip may say, and whether it is true."""

@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.golden, pytest.mark.tools]
 @pytest.mark.parametrize("suite", SUITES)
 async def test_a_recorded_suite(suite, tmp_path):
     if not TOOL.exists():
-        pytest.skip("../shared with the recorded requests is absent")
+        pytest.skip("needs ../shared/golden/kube")
     async with ApiServer(ApiServerOptions(folder=tmp_path, key_prefix="/conf")) as server:
         port = await server.listen()
         authority = server.identity.authority

@@ -126,7 +126,7 @@ class Replay:
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
     if not RECORDED.is_dir():
-        pytest.skip("shared recordings are absent")
+        pytest.skip("needs ../shared/golden/cli")
     world = World(tmp_path_factory.mktemp("captures"), metricsServer=False)
     world.start()
     try:

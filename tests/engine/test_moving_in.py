@@ -67,7 +67,7 @@ async def decided(engine: Engine) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.skipif(not recordings.TRACES.is_dir(), reason="the recordings of the reference are not here")
+@pytest.mark.skipif(not recordings.TRACES.is_dir(), reason="needs ../shared/golden/traces")
 async def test_nothing_changes_in_members_when_components_take_over(engine: Engine) -> None:
     await engine.add_member("member3")
     for name, (provider, region, zone, labels) in RECORDED_CLUSTERS.items():

@@ -26,7 +26,7 @@ STRICTER |= {"Role karmada-es-member3/system:karmada:member3:agent-work"}
 def recorded(folder: str, step: str) -> dict[str, Any]:
     path = RECORDED / folder / "trace" / step
     if not path.exists():
-        pytest.skip("the shared material is absent")
+        pytest.skip("needs ../shared/golden/pull")
     found: dict[str, Any] = yaml.safe_load(path.read_text())
     return found
 

@@ -44,7 +44,7 @@ OTHERWISE = {
 def calls(folder: str) -> list[dict[str, Any]]:
     path = RECORDED / folder / "calls.yaml"
     if not path.exists():
-        pytest.skip("the shared material is absent")
+        pytest.skip("needs ../shared/golden/pull")
     found: list[dict[str, Any]] = yaml.safe_load(path.read_text())["calls"]
     return found
 

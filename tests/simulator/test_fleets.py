@@ -29,7 +29,7 @@ def test_edge_500_has_five_hundred_members():
     assert members[1].zones == ("north-2",)
 
 
-@pytest.mark.skipif(not ENVIRONMENT.exists(), reason="the recorded environment is not beside the repository")
+@pytest.mark.skipif(not ENVIRONMENT.exists(), reason="needs ../shared/tools/environment")
 def test_the_reference_fleet_equals_the_recorded_environment():
     documents = list(yaml.safe_load_all((ENVIRONMENT / "10-nodes.yaml").read_text()))
     recorded = {}

@@ -16,7 +16,7 @@ def cases():
 
 
 @pytest.mark.golden
-@pytest.mark.skipif(not GOLDEN.exists(), reason="the recorded cases are not beside the repository")
+@pytest.mark.skipif(not GOLDEN.exists(), reason="needs ../shared/golden/kube")
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["path"].rpartition("/")[2])
 def test_defaults_are_those_recorded(case):
     objects = {(resource, obj["metadata"]["name"]): obj for resource, obj in default_objects()}

@@ -22,7 +22,7 @@ from karmada.apiserver.schema.openapi import from_openapi
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "golden" / "kube"
 NOW = "<time>"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the recorded cases (../shared/golden/kube) are absent")
+pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="needs ../shared/golden/kube")
 
 ADDED_LATER: dict[str, list[str]] = {
     "Pod": ["spec.tolerations", "spec.priority", "spec.preemptionPolicy"],

@@ -15,7 +15,7 @@ from karmada.apiserver.resources import ResourceType
 SHARED = Path(__file__).parents[4] / "shared"
 GOLDEN = SHARED / "golden" / "kube" / "tables.jsonl"
 COLUMNS = SHARED / "kubernetes" / "table_columns.json"
-pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="the recorded tables (../shared) are absent")
+pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="needs ../shared/golden/kube")
 
 NOW = 1794700800.0
 CREATED = "2026-11-14T23:00:00Z"

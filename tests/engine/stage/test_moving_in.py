@@ -68,7 +68,7 @@ class Counting:
         return found
 
 
-@pytest.mark.skipif(not recordings.TRACES.is_dir(), reason="the recorded states of the reference are not here")
+@pytest.mark.skipif(not recordings.TRACES.is_dir(), reason="needs ../shared/golden/traces")
 async def test_nothing_changes_in_members_when_components_take_over_an_etcd(tmp_path: Path) -> None:
     options = StageOptions(tmp_path, workloads=False, flags={CONTROLLERS: list(QUICK)})
     async with Stage(options) as stage:

@@ -12,7 +12,7 @@ SHARED = Path(__file__).parents[4] / "shared"
 TRACES, TOOL = SHARED / "golden" / "traces", SHARED / "tools" / "karmada_trace.py"
 
 
-@pytest.mark.skipif(not TRACES.is_dir(), reason="the recorded scenarios (../shared) are not here")
+@pytest.mark.skipif(not TRACES.is_dir(), reason="needs ../shared/golden/traces")
 async def test_recorded_scenarios_go_as_they_went_on_the_reference(tmp_path: Path) -> None:
     scenarios = [scenario for scenario in find(TRACES) if scenario.area not in NOT_YET]
     verdict = await run(Tool(TOOL), scenarios, tmp_path, 3, engine)
