@@ -1,10 +1,12 @@
 """Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import orjson
 
 from karmada.apiserver.auth.identity import Identity
+from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
 from karmada.apiserver.openapi import PROTOBUF_MEDIA_TYPE, OpenAPI
@@ -44,6 +46,18 @@ KUBERNETES_VERSION = {
 """The Kubernetes version whose API is served."""
 
 
+class OwnPage(Protocol):
+    """A page that a component in the server's process adds below a path."""
+
+    def about(self, path: str) -> Attributes | None:
+        """The resource that the page tells about: who may read that may read the page. None where there is no page."""
+        ...
+
+    async def answer(self, path: str) -> Answer:
+        """The page."""
+        ...
+
+
 class ServerPages:
     """Answers for every path that names no resource."""
 
@@ -62,6 +76,13 @@ class ServerPages:
         self._metrics = metrics
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version, schema_of)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
+        self.own: dict[str, OwnPage] = {}
+        """By the first part of their path."""
+
+    def about(self, path: str) -> Attributes | None:
+        """What a page tells about, where the right to read it comes from a resource."""
+        page = self.own.get(path.split("/", 2)[1]) if path.startswith("/") else None
+        return page.about(path) if page is not None else None
 
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
@@ -81,6 +102,8 @@ class ServerPages:
             return self._schemas(path, accept)
         if path == "/metrics":
             return Answer(200, self._metrics(), "text/plain; version=0.0.4; charset=utf-8")
+        if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
+            return await page.answer(path)
         return self._documents(path, accept)
 
     def _schemas(self, path: str, accept: str) -> Answer:

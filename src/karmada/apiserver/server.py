@@ -182,7 +182,7 @@ class ApiServer:
         self.pipeline = Pipeline(self.context, self._specials())
         self._ready = False
         self.api_services = ApiServices(self.context, Proxy(self.store, self._caller, self.identity.front_proxy_files))
-        pages = ServerPages(
+        self.pages = ServerPages(
             self.catalog,
             self.identity,
             self._checks,
@@ -190,7 +190,7 @@ class ApiServer:
             self._metrics_text,
             partial(schema_source, self.store),
         )
-        self.door = Door(self.pipeline, self.identity.rbac, pages)
+        self.door = Door(self.pipeline, self.identity.rbac, self.pages)
         self.custom_resources = CustomResources(self.context, self._converter)
         self._controllers: list[Controller] = [
             NamespaceController(self.context),

@@ -31,21 +31,33 @@ def decisions_route(ring: DecisionRing, authorize: Authorize) -> Callable[[SideR
     """The handler of the route."""
 
     async def answer(request: SideRequest) -> SideResponse:
-        parts = [unquote(part) for part in request.path.removeprefix(PREFIX).split("/")]
-        if not 1 <= len(parts) <= 2 or not all(parts):
+        key = binding_at(request.path)
+        if key is None:
             return SideResponse(b"write /decisions/<namespace>/<name> or /decisions/<name>\n", 404)
-        key = BindingKey(parts[0], parts[1]) if len(parts) == 2 else BindingKey("", parts[0])
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         status = await authorize(token.strip(), key) if scheme.lower() == "bearer" and token.strip() else 401
         if status != 200:
             return SideResponse(b"unauthorized\n" if status == 401 else b"forbidden\n", status)
-        items = [
-            {"time": rfc3339(noted.at), "cause": noted.cause, "decision": msgspec.Raw(decisions.encode(noted.decision))}
-            for noted in ring.of(key)
-        ]
-        return SideResponse(msgspec.json.encode({"items": items}), content_type="application/json")
+        return SideResponse(told(ring, key), content_type="application/json")
 
     return answer
+
+
+def binding_at(path: str) -> BindingKey | None:
+    """The binding that a path is about."""
+    parts = [unquote(part) for part in path.removeprefix(PREFIX).split("/")]
+    if not 1 <= len(parts) <= 2 or not all(parts):
+        return None
+    return BindingKey(parts[0], parts[1]) if len(parts) == 2 else BindingKey("", parts[0])
+
+
+def told(ring: DecisionRing, key: BindingKey) -> bytes:
+    """What is remembered about a binding, newest first."""
+    items = [
+        {"time": rfc3339(noted.at), "cause": noted.cause, "decision": msgspec.Raw(decisions.encode(noted.decision))}
+        for noted in ring.of(key)
+    ]
+    return msgspec.json.encode({"items": items})
 
 
 def by_review(client: Client) -> Authorize:

@@ -34,6 +34,7 @@ def parser() -> FlagParser:
     made.add_argument("--port", type=int, default=0, help="Where to serve; the port of the last time if absent.")
     made.add_argument("--memory", action="store_true", help="Keep objects in memory only.")
     add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
+    add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
     made.add_argument("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
     return made
 
@@ -77,6 +78,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         skipped_apis=chosen.skipped_apis,
         skipped_namespaces=chosen.skipped_namespaces,
         concurrency=chosen.concurrency,
+        estimates=flags.enable_scheduler_estimator,
     )
 
 

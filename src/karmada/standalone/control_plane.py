@@ -16,6 +16,7 @@ from types import TracebackType
 from karmada.agent.agent import Agent
 from karmada.agent.options import AgentOptions
 from karmada.aggregated.api import ClusterApi
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.api.names import AGENT_GROUP, agent_user
@@ -28,6 +29,8 @@ from karmada.controllers.composition import ControllerOptions, Recorders, contro
 from karmada.controllers.context import Concurrency
 from karmada.controllers.manager import Selection
 from karmada.controllers.metrics import PipelineMetrics
+from karmada.descheduler import service as descheduling
+from karmada.descheduler.service import Descheduler
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
@@ -43,6 +46,8 @@ from karmada.scheduler.core.request import Settings
 from karmada.scheduler.service import Scheduler, SchedulerOptions
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.conversion import CONVERTED, BindingConverter
+from karmada.standalone.decisions import ROOT, DecisionsPage
+from karmada.standalone.estimates import MemberEstimates
 from karmada.webhook.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -65,6 +70,8 @@ class ControlPlaneOptions:
     skipped_apis: str = ""
     skipped_namespaces: Sequence[str] = ("kube-.*",)
     concurrency: Concurrency = field(default_factory=Concurrency)
+    estimates: bool = False
+    """`--enable-scheduler-estimator`: count nodes and pods of members for every division, not only their summaries."""
     clock: Clock = REAL
 
 
@@ -121,8 +128,14 @@ class ControlPlane:
             controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
         )
         scheduling = SchedulerOptions(settings=Settings(options.gates))
-        scheduler = Scheduler(self.client, informers, recorders(scheduling.name), scheduling, clock)
+        estimates = MemberEstimates(self.members, informers.of(Cluster), self.supervisor, options.gates, clock)
+        asked = estimates if options.estimates else None
+        scheduler = Scheduler(self.client, informers, recorders(scheduling.name), scheduling, clock, asked)
         scheduler.start(self.supervisor)
+        self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)
+        recorder = recorders(descheduling.COMPONENT)
+        descheduler = Descheduler(self.client, informers, recorder, estimates.unschedulable, clock=clock)
+        descheduler.start(self.supervisor)
         for collector in (self.metrics, scheduler.metrics):
             self.server.traffic.metrics.also(collector.collect)
         return self

@@ -27,6 +27,10 @@ _METHODS = {
 class Pages(Protocol):
     """Discovery, OpenAPI, health, version, metrics."""
 
+    def about(self, path: str) -> Attributes | None:
+        """The resource whose readers may read a page; None where the path itself is authorised."""
+        ...
+
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
         ...
@@ -82,5 +86,5 @@ class Door:
     ) -> Answer | None:
         """A page that is no resource, authorised by its path."""
         verb = {"GET": "get", "HEAD": "head", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
-        self.authorize(user, Attributes(verb.get(method, method.lower()), path=path))
+        self.authorize(user, self.pages.about(path) or Attributes(verb.get(method, method.lower()), path=path))
         return await self.pages.answer(method, path, params, accept)

@@ -102,5 +102,7 @@ class InformerFactory:
 
 def _name(identity: _Identity) -> str:
     (group, version, resource), kind, scope, project = identity
-    form = kind.__name__ if kind else f"projected by {project.__qualname__}" if project else "trees"
+    form = (
+        kind.__name__ if kind else f"projected by {project.__module__}.{project.__qualname__}" if project else "trees"
+    )
     return f"informer {group}/{version}/{resource} as {form} in {scope}"
