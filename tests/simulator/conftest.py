@@ -1,6 +1,7 @@
 """A member in virtual time, and the objects tests put into it."""
 
 from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,6 +14,8 @@ from karmada.simulator.spec import MemberSpec, NodePool
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, PODS
 from karmada.testing.loop import VirtualClock, run_virtual
 
+SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.yaml"))
+"""Files that come true on a simulated member and on any API server that `simulate-workloads` brings to life."""
 ONE_NODE = MemberSpec("m", node_pools=(NodePool(count=1, cpu="4", memory="8Gi"),))
 THREE_NODES = MemberSpec("m", zones=("a", "b", "c"), node_pools=(NodePool(count=3),))
 

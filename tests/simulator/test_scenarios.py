@@ -1,10 +1,12 @@
-"""The same scenario file on a simulated member, and on API servers without workloads of their own over HTTPS."""
+"""The same scenario files on a simulated member, and over HTTPS on an API server without workloads of its own.
 
-import os
+The engine's test stage plays them on a stock kube-apiserver as well.
+"""
+
 from pathlib import Path
 
 import pytest
-from tests.simulator.conftest import ONE_NODE
+from tests.simulator.conftest import ONE_NODE, SCENARIOS
 
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
@@ -18,17 +20,18 @@ from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.housekeeping import Collector, NamespaceKeeper
 
-SCENARIO = Path(__file__).parent / "scenarios" / "workloads.yaml"
+each_scenario = pytest.mark.parametrize("file", SCENARIOS, ids=[file.stem for file in SCENARIOS])
 
 
-def test_on_a_simulated_member(act):
+@each_scenario
+def test_on_a_simulated_member(act, file: Path):
     async def scene(actor):
-        await play(actor.client, load(SCENARIO), actor.clock)
+        await play(actor.client, load(file), actor.clock)
 
     act(scene, ONE_NODE)
 
 
-async def bring_to_life(client: Client) -> None:
+async def bring_to_life(client: Client, file: Path) -> None:
     """What `simulate-workloads --nodes 1 --cpu 4` does, and then the scenario."""
     await register(client, described(parser().parse_args(["--nodes", "1", "--cpu", "4"])))
     async with Supervisor() as supervisor:
@@ -36,10 +39,11 @@ async def bring_to_life(client: Client) -> None:
         start(workloads)
         NamespaceKeeper(workloads)
         Collector(workloads)
-        await play(client, load(SCENARIO))
+        await play(client, load(file))
 
 
-async def test_on_an_api_server_without_any_controllers_over_https():
+@each_scenario
+async def test_on_an_api_server_without_any_controllers_over_https(file: Path):
     from karmada.api import yaml
     from karmada.apiserver.auth.kubeconfig import kubeconfig
 
@@ -51,22 +55,7 @@ async def test_on_an_api_server_without_any_controllers_over_https():
         config = kubeconfig(url, authority.certificate_pem, certificate=certificate, key=key)
         client = Client(HttpTransport(from_bytes(yaml.dump(config).encode()).target()), field_manager="test")
         try:
-            await bring_to_life(client)
-        finally:
-            await client.close()
-
-
-STOCK = os.environ.get("KARMADA_TEST_KUBECONFIG")
-"""The kubeconfig of a stock kube-apiserver; the engine's test stage starts one."""
-
-if STOCK:
-
-    async def test_on_a_stock_kube_apiserver():
-        from karmada.machinery.http.kubeconfig import find_target
-
-        client = Client(HttpTransport(find_target(STOCK)), field_manager="test")
-        try:
-            await bring_to_life(client)
+            await bring_to_life(client, file)
         finally:
             await client.close()
 
