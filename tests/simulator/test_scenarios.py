@@ -18,12 +18,13 @@ from karmada.simulator.scenario import StepFailed, load, play
 from karmada.simulator.workloads.command import described, parser, register
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
-from karmada.simulator.workloads.housekeeping import Collector, NamespaceKeeper
+from karmada.simulator.workloads.garbage import Collector
+from karmada.simulator.workloads.housekeeping import NamespaceKeeper
 
-each_scenario = pytest.mark.parametrize("file", SCENARIOS, ids=[file.stem for file in SCENARIOS])
+QUICK = [file for file in SCENARIOS if file.stem != "cron"]
 
 
-@each_scenario
+@pytest.mark.parametrize("file", SCENARIOS, ids=[file.stem for file in SCENARIOS])
 def test_on_a_simulated_member(act, file: Path):
     async def scene(actor):
         await play(actor.client, load(file), actor.clock)
@@ -42,7 +43,7 @@ async def bring_to_life(client: Client, file: Path) -> None:
         await play(client, load(file))
 
 
-@each_scenario
+@pytest.mark.parametrize("file", QUICK, ids=[file.stem for file in QUICK])
 async def test_on_an_api_server_without_any_controllers_over_https(file: Path):
     from karmada.api import yaml
     from karmada.apiserver.auth.kubeconfig import kubeconfig

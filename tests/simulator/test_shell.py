@@ -22,6 +22,9 @@ HERE = Surroundings("web-1", {"A": "1"}, {"/etc/hostname": "web-1\n"}, "from std
         pytest.param(["sh", "-c", "echo a > /dev/null; echo b 2>&1"], "b\n", 0, id="redirection"),
         pytest.param(["sh", "-c", "echo before; exit 7; echo after"], "before\n", 7, id="exit"),
         pytest.param(["sh", "-c", "nonsense"], "", 127, id="unknown command"),
+        pytest.param(["sh", "-c", "test $A = 1 && echo same"], "same\n", 0, id="test of equality"),
+        pytest.param(["sh", "-c", "[ $A -gt 1 ] || echo small"], "small\n", 0, id="test of numbers"),
+        pytest.param(["test", "!", "-f", "/etc/hostname"], "", 1, id="test of a file"),
         pytest.param(["printf", "%s\\n", "x"], "x\n", 0, id="printf"),
     ],
 )

@@ -46,6 +46,7 @@ class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     equals: str | None = None
     contains: str | None = None
     body: JSONObject = {}
+    propagation: Propagation = Propagation.BACKGROUND
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,7 +90,7 @@ async def _step(client: Client, step: Step, clock: Clock) -> None:
     if step.delete is not None:
         resource, namespace = await _collection(client, step.delete)
         name = step.delete.name or (await _first(resource, step.delete, namespace))["metadata"]["name"]
-        await resource.delete(name, namespace, propagation=Propagation.BACKGROUND)
+        await resource.delete(name, namespace, propagation=step.delete.propagation)
     for awaited, wanted in ((step.wait, True), (step.absent, False)):
         if awaited is not None:
             await _await(client, awaited, wanted, step.seconds, clock)

@@ -5,6 +5,7 @@ and redirection to nowhere. Nothing is executed anywhere: a command is a pure fu
 output, exit code and duration.
 """
 
+import operator
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -233,6 +234,45 @@ def _tail(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     return 0
 
 
+_NUMERIC: Mapping[str, Callable[[int, int], bool]] = {
+    "-eq": operator.eq,
+    "-ne": operator.ne,
+    "-lt": operator.lt,
+    "-le": operator.le,
+    "-gt": operator.gt,
+    "-ge": operator.ge,
+}
+
+
+def _test(words: list[str], around: Surroundings, outcome: Outcome) -> int:
+    """0 when a comparison holds, 1 when it does not; forms that are not known here make the command unknown."""
+    words = words[:-1] if words[-1:] == ["]"] else words
+    if words[:1] == ["!"]:
+        return 1 - _test(words[1:], around, outcome)
+    match words:
+        case [] | [""]:
+            holds = False
+        case [_]:
+            holds = True
+        case ["-z", text]:
+            holds = not text
+        case ["-n", text]:
+            holds = bool(text)
+        case ["-e" | "-f", path]:
+            holds = path in around.files
+        case ["-d", path]:
+            holds = any(file.startswith(path.rstrip("/") + "/") for file in around.files)
+        case [left, "=" | "==", right]:
+            holds = left == right
+        case [left, "!=", right]:
+            holds = left != right
+        case [left, sign, right] if sign in _NUMERIC and left.isdecimal() and right.isdecimal():
+            holds = _NUMERIC[sign](int(left), int(right))
+        case _:
+            outcome.unknown, holds = True, False
+    return 0 if holds else 1
+
+
 def _says(text: str, code: int = 0) -> Command:
     def command(words: list[str], around: Surroundings, outcome: Outcome) -> int:
         outcome.output += text
@@ -260,5 +300,6 @@ _COMMANDS: dict[str, Command] = {
     "id": _says("uid=0(root) gid=0(root) groups=0(root)\n"),
     "uname": _says("Linux\n"),
     "set": _says(""),
-    "test": _says(""),
+    "test": _test,
+    "[": _test,
 }

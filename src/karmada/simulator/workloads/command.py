@@ -19,7 +19,8 @@ from karmada.simulator.nodes import nodes_of
 from karmada.simulator.spec import MemberSpec, NodePool, load
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.everything import start
-from karmada.simulator.workloads.housekeeping import Collector, NamespaceKeeper
+from karmada.simulator.workloads.garbage import Collector
+from karmada.simulator.workloads.housekeeping import NamespaceKeeper
 from karmada.simulator.workloads.kinds import NODES
 
 WORKERS = 8

@@ -10,7 +10,8 @@ from karmada.machinery.resource import Propagation
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.conditions import find, with_condition
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.job_status import INDEX, Verdict, completed_indexes, indexes_text, verdict
+from karmada.simulator.workloads.job_policies import INDEX, INDEX_FAILURES, index_failures, index_of
+from karmada.simulator.workloads.job_status import Verdict, indexes_text, verdict
 from karmada.simulator.workloads.kinds import JOBS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, owner_name
 from karmada.simulator.workloads.views import Pod
@@ -63,9 +64,8 @@ class JobController:
             if surplus > 0:
                 await self._maker.delete(job, active[-surplus:])
             elif surplus < 0:
-                wait = self._pause(pods, now)
-                if not wait:
-                    failure = await self._maker.create(job, self._new(job, pods, -surplus))
+                new, wait = self._new(job, pods, judged, -surplus, now)
+                failure = await self._maker.create(job, new)
             deadline = spec.get("activeDeadlineSeconds")
             if deadline and status.get("startTime"):
                 left = parse_rfc3339(status["startTime"]) + deadline - now
@@ -79,22 +79,29 @@ class JobController:
             return Retry(failure)
         return RequeueAfter(wait) if wait and wait > 0 else DONE
 
-    def _pause(self, pods: list[Pod], now: float) -> float:
-        """Seconds to wait after the latest failure."""
-        failed = [pod for pod in pods if pod.status.phase == "Failed"]
-        if not failed:
-            return 0.0
-        ended = max(_finished(pod) for pod in failed)
-        pause = float(min(BACKOFF[1], BACKOFF[0] * 2 ** (len(failed) - 1)))
-        return max(0.0, ended + pause - now)
-
-    def _new(self, job: JSONObject, pods: list[Pod], count: int) -> list[JSONObject]:
+    def _new(
+        self, job: JSONObject, pods: list[Pod], judged: Verdict, count: int, now: float
+    ) -> tuple[list[JSONObject], float | None]:
+        """The pods to make now, and after how many seconds there may be more."""
         spec, name = job["spec"], job["metadata"]["name"]
+        each = spec.get("backoffLimitPerIndex") is not None
+        wait = None if each else pause(pods, now)
+        if wait:
+            return [], wait
         if spec.get("completionMode") != "Indexed":
-            return [self._pod(job, f"{name}-", None) for _ in range(count)]
-        taken = completed_indexes(pods) | {_index(pod) for pod in pods if pod.is_active}
+            return [self._pod(job, f"{name}-", None) for _ in range(count)], None
+        taken = judged.indexes | judged.failed_indexes | {index_of(pod) for pod in pods if pod.is_active}
         free = [index for index in range(spec.get("completions") or 0) if index not in taken]
-        return [self._pod(job, f"{name}-{index}-", index) for index in free[:count]]
+        if each:
+            pauses = {index: pause([pod for pod in pods if index_of(pod) == index], now) for index in free}
+            free = [index for index in free if not pauses[index]]
+            wait = min((seconds for seconds in pauses.values() if seconds), default=None)
+        made = [self._pod(job, f"{name}-{index}-", index) for index in free[:count]]
+        if each:
+            failures = index_failures(spec, pods)
+            for pod, index in zip(made, free, strict=False):
+                pod["metadata"]["annotations"][INDEX_FAILURES] = str(failures.get(index, 0))
+        return made, wait
 
     def _pod(self, job: JSONObject, prefix: str, index: int | None) -> JSONObject:
         template = job["spec"]["template"]
@@ -139,6 +146,8 @@ def reported(job: JSONObject, judged: Verdict, active: list[Pod], now: float) ->
     status |= {name: value for name, value in counts.items() if value or name in ("ready", "terminating")}
     if judged.indexes:
         status["completedIndexes"] = indexes_text(judged.indexes)
+    if spec.get("backoffLimitPerIndex") is not None:
+        status["failedIndexes"] = indexes_text(judged.failed_indexes)
     suspended = bool(spec.get("suspend"))
     if old.get("startTime") or not suspended:
         status["startTime"] = old.get("startTime") or stamp
@@ -169,6 +178,16 @@ def _suspension(conditions: list[JSONObject], suspended: bool, stamp: str) -> li
     return with_condition(conditions, "Suspended", *told, stamp, lastProbeTime=stamp)
 
 
+def pause(pods: list[Pod], now: float) -> float:
+    """Seconds to wait after the latest failure of some pods."""
+    failed = [pod for pod in pods if pod.status.phase == "Failed"]
+    if not failed:
+        return 0.0
+    ended = max(_finished(pod) for pod in failed)
+    seconds = float(min(BACKOFF[1], BACKOFF[0] * 2 ** (len(failed) - 1)))
+    return max(0.0, ended + seconds - now)
+
+
 def _finished(pod: Pod) -> float:
     ends = [
         parse_rfc3339(status.state.terminated.finished_at)
@@ -176,8 +195,3 @@ def _finished(pod: Pod) -> float:
         if status.state.terminated is not None and status.state.terminated.finished_at
     ]
     return max(ends, default=0.0)
-
-
-def _index(pod: Pod) -> int:
-    text = (pod.metadata.annotations or {}).get(INDEX, "")
-    return int(text) if text.isdecimal() else -1
