@@ -20,6 +20,7 @@ MODULES = [
     "simulator",
     "standalone",
     "propagation",
+    "restart",
     "cli",
 ]
 

@@ -75,9 +75,9 @@ async def _figures(made: Federation, workloads: bool) -> list[Result]:
         await load.create(N // 10, CONCURRENCY)  # warm: code paths, connections, informers
         single = [await load.create(1, 1) for _ in range(SINGLE)]
         await asyncio.sleep(3)
-        before, cpu = await _revision(hub), sum(control.cpu_times()[:2])
+        before, cpu = await revision(hub), sum(control.cpu_times()[:2])
         many = await load.create(N, CONCURRENCY)
-        await _settled(hub)
+        await settled(hub)
         spent = sum(control.cpu_times()[:2]) - cpu
         counts = await _writes(hub, before)
     memory = control.memory_info().rss / MEGABYTE
@@ -112,14 +112,14 @@ class Arrivals:
 class Load:
     """Creates Deployments and watches them arrive."""
 
-    def __init__(self, hub: Client, members: dict[str, Client], namespace: str) -> None:
+    def __init__(self, hub: Client, members: dict[str, Client], namespace: str, first: int = 0) -> None:
         self._deployments = hub.encoded(DEPLOYMENTS)
         self._hub = hub
         self._members = members
         self._namespace = namespace
         self._seen: dict[tuple[str, str], float] = {}
         self._arrived = asyncio.Event()
-        self._number = 0
+        self._number = first
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> "Load":
@@ -164,7 +164,8 @@ class Load:
 
     async def _watch(self, member: str) -> None:
         collection = self._members[member].encoded(DEPLOYMENTS)
-        async with collection.watch(Scope(self._namespace)) as batches:
+        now = await revision(self._members[member])
+        async with collection.watch(Scope(self._namespace), now) as batches:
             async for batch in batches:
                 now = time.perf_counter()
                 for event in batch:
@@ -173,21 +174,22 @@ class Load:
                 self._arrived.set()
 
 
-async def _revision(hub: Client) -> str:
-    return (await hub.encoded(DEPLOYMENTS).page(limit=1)).resource_version
+async def revision(client: Client) -> str:
+    """The revision a server is at."""
+    return (await client.encoded(DEPLOYMENTS).page(limit=1)).resource_version
 
 
-async def _settled(hub: Client) -> None:
+async def settled(hub: Client) -> None:
     """Wait until nothing is written any more: status has come back, events are out."""
     last = ""
-    while (now := await _revision(hub)) != last:
+    while (now := await revision(hub)) != last:
         last = now
         await asyncio.sleep(1.5)
 
 
 async def _writes(hub: Client, since: str) -> dict[str, int]:
     """What was written after a revision, by kind, as the API server remembers it."""
-    found = {"all": int(await _revision(hub)) - int(since)}
+    found = {"all": int(await revision(hub)) - int(since)}
     for type_ in (DEPLOYMENTS, BINDINGS, WORKS, EVENTS):
         count = 0
         async with hub.encoded(type_).watch(resource_version=since, timeoutSeconds="2") as batches:

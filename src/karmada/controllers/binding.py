@@ -33,7 +33,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
-from karmada.machinery.committer import Committer
+from karmada.machinery.committer import Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
@@ -94,10 +94,11 @@ class BindingController:
         if binding.metadata.deletion_timestamp is not None:
             return await self._remove(binding, works)
         kept = {names.execution_space(cluster) for cluster in keep_set(binding.spec)}
-        await self._delete(work for work in works if work.metadata.namespace not in kept)
+        unwanted = [work for work in works if work.metadata.namespace not in kept]
+        await self._delete(unwanted)
         if self._must_wait(binding, works):
             return RequeueAfter(PURGE_WAIT)
-        return await self._sync(binding, works)
+        return await self._sync(binding, works, news=bool(unwanted))
 
     async def _remove(self, binding: Binding, works: list[Work]) -> Result:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
@@ -128,7 +129,7 @@ class BindingController:
         }
         return any(work.metadata.namespace in purged for work in works)
 
-    async def _sync(self, binding: Binding, works: list[Work]) -> Result:
+    async def _sync(self, binding: Binding, works: list[Work], news: bool) -> Result:
         item = await self._templates.get(binding.spec.resource)
         if item is None:
             return DONE
@@ -141,7 +142,7 @@ class BindingController:
         outcomes = await asyncio.gather(
             *(self._sync_cluster(builder, item.body, target, existing) for target in targets(binding.spec))
         )
-        errors = [outcome for outcome in outcomes if outcome is not None]
+        errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)
         recorder = self._recorders[isinstance(binding, ResourceBinding)]
@@ -149,25 +150,26 @@ class BindingController:
             text = "; ".join(dict.fromkeys(str(error) for error in errors))
             _tell(recorder, (ObjectReference.to(binding), about), events.WARNING, events.SYNC_WORK.failed, text)
             return Retry(text)
-        text = f"Sync work of {key_of(binding)} successful."
-        _tell(recorder, (ObjectReference.to(binding), about), events.NORMAL, events.SYNC_WORK.succeeded, text)
+        if news or any(outcomes) or not outcomes:
+            text = f"Sync work of {key_of(binding)} successful."
+            _tell(recorder, (ObjectReference.to(binding), about), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
 
     async def _sync_cluster(
         self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
-    ) -> Exception | None:
+    ) -> Exception | bool:
         try:
-            await self._write_work(builder, template, target, existing)
+            return await self._write_work(builder, template, target, existing)
         except (ApiError, OverrideError, InterpretError, WorkTerminating) as error:
             return error
-        return None
 
     async def _write_work(
         self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
-    ) -> None:
+    ) -> bool:
+        """Bring one Work up to date; whether there was anything to do."""
         cluster = self._clusters.get(target.name)
         if cluster is None:
-            return
+            return False
         space = names.execution_space(target.name)
         seen = existing.get(space)
         if seen is None:
@@ -180,20 +182,22 @@ class BindingController:
                 raise WorkTerminating(f"work {space}/{builder.name} is being deleted")
             return draft.merged(current)
 
-        await self._commit.ensure(draft.metadata.name, space, decide, seen)
+        if isinstance(await self._commit.ensure(draft.metadata.name, space, decide, seen), Unchanged):
+            return False
+        for kind, policy in draft.applied:
+            text = f"Apply {kind}({policy}) for cluster({cluster.metadata.name}) succeed."
+            about = ObjectReference.to(builder.template)
+            self._override_recorder.event(about, events.NORMAL, events.APPLY_OVERRIDE_POLICY.succeeded, text)
+        return True
 
     def _overridden(self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> Draft:
         about = ObjectReference.to(copy)
         try:
-            draft = builder.build(copy, target, cluster)
+            return builder.build(copy, target, cluster)
         except OverrideError as error:
             text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed."
             self._override_recorder.event(about, events.WARNING, events.APPLY_OVERRIDE_POLICY.failed, text)
             raise
-        for kind, policy in draft.applied:
-            text = f"Apply {kind}({policy}) for cluster({cluster.metadata.name}) succeed."
-            self._override_recorder.event(about, events.NORMAL, events.APPLY_OVERRIDE_POLICY.succeeded, text)
-        return draft
 
     async def _revised(
         self, builder: WorkBuilder, template: bytes, target: TargetCluster, cluster: Cluster

@@ -65,7 +65,10 @@ class BindingStatusController:
         """Works of one binding report one after another: wait a moment, then put them together once."""
         for change in changes:
             for key in _reported(change):
-                self.controller.queue.add_after(key, GATHERING)
+                if change.initial:
+                    self.controller.queue.add(key, Priority.INITIAL)
+                else:
+                    self.controller.queue.add_after(key, GATHERING)
 
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:

@@ -42,6 +42,7 @@ from karmada.works.member import (
     released,
     require_ours,
 )
+from karmada.works.status import is_applied
 
 COMPONENT = "execution-controller"
 ATTEMPTS = 4
@@ -115,34 +116,44 @@ class ExecutionController:
         outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in range(total)))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
-        seen = await self._seen(work, [outcome for outcome in outcomes if isinstance(outcome, bytes)], total)
-        await self._report(work, member.name, errors, total, seen)
+        applied = [outcome for outcome in outcomes if isinstance(outcome, _Applied)]
+        news = bool(errors) or not is_applied(work) or any(outcome.written for outcome in applied)
+        await self._report(work, member.name, errors, total, await self._seen(work, applied, total), news)
         return Retry(str(errors[0])) if errors else DONE
 
-    async def _apply(self, work: Work, ordinal: int, member: Member) -> bytes | Exception:
+    async def _apply(self, work: Work, ordinal: int, member: Member) -> "_Applied | Exception":
         """Bring one object into the member: the object as it is there then, or why not."""
         desired = manifest_of(work, ordinal)
         about = _template_reference(desired)
         where = _where(desired)
         try:
-            body = await self._put(work, ordinal, desired, member)
+            applied = await self._put(work, ordinal, desired, member)
         except (ApiError, NotOurs, InterpretError) as error:
             text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
             self._context.metrics.updated[labels_of(ERROR, desired, member.name)] += 1
             return error
-        text = f"Successfully applied resource({where}) to cluster {member.name}"
-        self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
-        return body
+        if applied.written or not is_applied(work):
+            text = f"Successfully applied resource({where}) to cluster {member.name}"
+            self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
+        return applied
 
-    async def _put(self, work: Work, ordinal: int, desired: JSONObject, member: Member) -> bytes:
+    async def _put(self, work: Work, ordinal: int, desired: JSONObject, member: Member) -> "_Applied":
         """Create the object, or bring the one that is there in line. What the cache shows may be out of date: then the
         member is asked, and decided on what it says."""
         collection, informer = await self._collection(member, desired)
         metadata = desired["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
-        item = informer.item(key)
-        body = item.body if item is not None else None
+        if not informer.has_synced and self.controller.queue.is_background(
+            Key(work.metadata.namespace, work.metadata.name)
+        ):
+            await informer.synced()
+        if informer.has_synced:
+            item = informer.item(key)
+            body = item.body if item is not None else None
+        else:
+            # A user waits: one question is answered sooner than the member's whole collection is loaded.
+            body = await _read(collection, key)
         for _ in range(ATTEMPTS):
             try:
                 if body is not None:
@@ -150,7 +161,7 @@ class ExecutionController:
                 answer = await collection.create(orjson.dumps(desired), key.namespace)
                 self._versions.record(ObjectKey(member.name, collection.type, key), answer)
                 self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
-                return answer
+                return _Applied(answer, written=True)
             except (AlreadyExists, Conflict, NotFound) as error:
                 if isinstance(error, NotFound) and body is None:
                     raise
@@ -159,7 +170,9 @@ class ExecutionController:
             desired = manifest_of(work, ordinal)
         raise conflict
 
-    async def _update(self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member) -> bytes:
+    async def _update(
+        self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member
+    ) -> "_Applied":
         observed: JSONObject = orjson.loads(body)
         require_ours(desired, observed, member.name)
         merge_observed(desired, observed)
@@ -171,23 +184,23 @@ class ExecutionController:
         version = observed["metadata"].get("resourceVersion", "")
         if is_unchanged(desired, observed):
             self._versions.note(which, version)
-            return body
+            return _Applied(body, written=False)
         answer = await collection.update(orjson.dumps(desired))
         self._versions.record(which, answer)
         self._context.metrics.updated[labels_of(SUCCESS, desired, member.name)] += 1
-        return answer
+        return _Applied(answer, written=True)
 
-    async def _seen(self, work: Work, bodies: list[bytes], total: int) -> "_Seen | None":
+    async def _seen(self, work: Work, applied: "list[_Applied]", total: int) -> "_Seen | None":
         """What the member's answers say about all objects of a Work; the work status controller reports the rest."""
-        if self._reflection is None or len(bodies) < total:
+        if self._reflection is None or len(applied) < total:
             return None
-        versions = [identity(body).resource_version for body in bodies]
+        versions = [identity(one.body).resource_version for one in applied]
         if self._reflection.is_reported(work, versions):
             return None
         try:
             statuses = [
-                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), orjson.loads(body))
-                for ordinal, body in enumerate(bodies)
+                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), orjson.loads(one.body))
+                for ordinal, one in enumerate(applied)
             ]
         except InterpretError:
             return None
@@ -257,7 +270,6 @@ class ExecutionController:
             # Another informer than before belongs to another connection: the member has a new address or credential.
             self._followed[follow] = informer
             informer.add_handler(lambda changes: self._member_changed(follow, changes))
-        await informer.synced()
         return member.client.encoded(served.type), informer
 
     def _member_changed(self, followed: tuple[str, GroupVersionResource], changes: list[Change[JSONObject]]) -> None:
@@ -291,7 +303,7 @@ class ExecutionController:
             self._recorder.event(ObjectReference.to(work), events.NORMAL, events.WORK_DISPATCHING, text)
 
     async def _report(
-        self, work: Work, cluster: str, errors: list[Exception], total: int, seen: "_Seen | None"
+        self, work: Work, cluster: str, errors: list[Exception], total: int, seen: "_Seen | None", news: bool
     ) -> None:
         dispatching = "Work is being dispatched to member clusters."
         about = ObjectReference.to(work)
@@ -313,8 +325,9 @@ class ExecutionController:
                 conditions.REASON_APPLIED,
                 "Manifest has been successfully applied",
             )
-            text = f"Sync {where} to cluster({cluster}) successful."
-            self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
+            if news:
+                text = f"Sync {where} to cluster({cluster}) successful."
+                self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
         wanted = [(conditions.DISPATCHING, True, "Dispatching", dispatching), applied]
         if await self._set_conditions(work, wanted, seen):
             self._recorder.event(about, events.NORMAL, events.WORK_DISPATCHING, dispatching)
@@ -342,6 +355,13 @@ class ExecutionController:
         if self._reflection is not None and seen is not None and told and not isinstance(outcome, Absent):
             self._reflection.report(work, seen.versions)
         return not before
+
+
+class _Applied(NamedTuple):
+    """An object that is in the member as its Work says."""
+
+    body: bytes
+    written: bool
 
 
 class _Seen(NamedTuple):

@@ -31,8 +31,9 @@ class Reflection:
     async def status(self, work: Work, ordinal: int, manifest: JSONObject, observed: JSONObject) -> ManifestStatus:
         """What one object's state means; raises `InterpretError`."""
         metadata, kind = manifest["metadata"], kind_of(manifest)
-        reflected = await self._reflect(work, observed)
-        return ManifestStatus(
+        about = ObjectReference.to(work)
+        reflected = await self._reflect(about, observed)
+        found = ManifestStatus(
             identifier=ResourceIdentifier(
                 ordinal=ordinal,
                 group=kind.group,
@@ -43,8 +44,11 @@ class Reflection:
                 name=metadata["name"],
             ),
             status=ABSENT if reflected is None else raw(reflected),
-            health=await self._health(work, observed),
+            health=await self._health(about, observed),
         )
+        if found not in work.status.manifest_statuses:
+            self._tell(about, observed, found.health)
+        return found
 
     def report(self, work: Work, versions: Sequence[str]) -> None:
         """These states of the Work's objects are in its status now."""
@@ -61,32 +65,31 @@ class Reflection:
         """The Work is gone."""
         self._reported.pop(key, None)
 
-    async def _reflect(self, work: Work, observed: JSONObject) -> JSONObject | None:
-        about = ObjectReference.to(work)
+    async def _reflect(self, about: ObjectReference, observed: JSONObject) -> JSONObject | None:
         try:
-            reflected = await self._interpreter.reflect(observed)
+            return await self._interpreter.reflect(observed)
         except InterpretError as error:
             text = f"Reflect status for object({_named(observed)}) failed, err: {error}"
             self._recorder.event(about, events.WARNING, events.REFLECT_STATUS.failed, text)
             raise
-        text = f"Reflect status for object({_named(observed)}) succeed."
-        self._recorder.event(about, events.NORMAL, events.REFLECT_STATUS.succeeded, text)
-        return reflected
 
-    async def _health(self, work: Work, observed: JSONObject) -> str:
+    async def _health(self, about: ObjectReference, observed: JSONObject) -> str:
         if not self._interpreter.enabled(kind_of(observed), Operation.HEALTH):
             return "Healthy"
-        about = ObjectReference.to(work)
         try:
-            healthy = await self._interpreter.healthy(observed)
+            return "Healthy" if await self._interpreter.healthy(observed) else "Unhealthy"
         except InterpretError as error:
             text = f"Interpret health of object({_named(observed)}) failed, err: {error}"
             self._recorder.event(about, events.WARNING, events.INTERPRET_HEALTH.failed, text)
             return "Unknown"
-        word = "healthy" if healthy else "unhealthy"
-        text = f"Interpret health of object({_named(observed)}) as {word}."
-        self._recorder.event(about, events.NORMAL, events.INTERPRET_HEALTH.succeeded, text)
-        return word.capitalize()
+
+    def _tell(self, about: ObjectReference, observed: JSONObject, health: str) -> None:
+        """Say what is new; what a Work says already was told when it was written."""
+        text = f"Reflect status for object({_named(observed)}) succeed."
+        self._recorder.event(about, events.NORMAL, events.REFLECT_STATUS.succeeded, text)
+        if health != "Unknown" and self._interpreter.enabled(kind_of(observed), Operation.HEALTH):
+            text = f"Interpret health of object({_named(observed)}) as {health.lower()}."
+            self._recorder.event(about, events.NORMAL, events.INTERPRET_HEALTH.succeeded, text)
 
 
 def _named(observed: JSONObject) -> str:

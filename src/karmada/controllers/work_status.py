@@ -2,7 +2,7 @@
 
 import msgspec
 
-from karmada.api import annotations, conditions, names
+from karmada.api import annotations, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.clusters import is_ready
@@ -14,8 +14,9 @@ from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.workqueue.queue import Priority
 from karmada.works.build import manifest_of
-from karmada.works.status import condition
+from karmada.works.status import is_applied
 
 LANE_LIMIT = 32
 GATHERING = 0.05
@@ -57,7 +58,7 @@ class WorkStatusController:
     async def reconcile(self, key: Key) -> Result:
         """Write what the member says about one Work's objects."""
         work = self._works.get(key.name, key.namespace)
-        if work is None or work.metadata.deletion_timestamp is not None or not _is_applied(work):
+        if work is None or work.metadata.deletion_timestamp is not None or not is_applied(work):
             return DONE
         cluster = self._clusters.get(names.cluster_of_execution_space(key.namespace))
         if cluster is None or not self._members.concerns(cluster) or not is_ready(cluster):
@@ -112,14 +113,17 @@ class WorkStatusController:
         if change.new is None:
             self._reflection.forget(change.key)
             return []
-        if not _is_applied(change.new.value):
+        if not is_applied(change.new.value):
             return []
-        return [] if change.old is not None and _is_applied(change.old.value) else [change.key]
+        return [] if change.old is not None and is_applied(change.old.value) else [change.key]
 
     def _member_changed(self, changes: list[Change[JSONObject]]) -> None:
         for change in changes:
             if change.new is not None and (work := work_of(change.new.body)) is not None:
-                self.controller.queue.add_after(work, GATHERING)
+                if change.initial:
+                    self.controller.queue.add(work, Priority.INITIAL)
+                else:
+                    self.controller.queue.add_after(work, GATHERING)
 
 
 def work_of(body: bytes) -> Key | None:
@@ -127,8 +131,3 @@ def work_of(body: bytes) -> Key | None:
     noted = _head.decode(body).metadata.annotations or {}
     namespace, name = noted.get(annotations.WORK_NAMESPACE), noted.get(annotations.WORK_NAME)
     return Key(namespace, name) if namespace and name else None
-
-
-def _is_applied(work: Work) -> bool:
-    found = condition(work, conditions.APPLIED)
-    return found is not None and found.status == "True"

@@ -83,7 +83,13 @@ class Controller(Generic[K]):
         self._slow_after = slow_after
         self._clock = clock
         self.queue: WorkQueue[K] = WorkQueue(
-            name, lane=lane, lane_limit=lane_limit, retries=retries, clock=clock, random=random
+            name,
+            lane=lane,
+            lane_limit=lane_limit,
+            background_limit=max(1, workers // 2),
+            retries=retries,
+            clock=clock,
+            random=random,
         )
         self.results = {"success": 0, "requeue_after": 0, "error": 0, "given_up": 0}
 

@@ -17,6 +17,7 @@ from karmada.api.decision import Decision, NoClusterFits, Placed
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
+from karmada.machinery.controller import SLICE
 from karmada.machinery.errors import ApiError, Forbidden
 from karmada.machinery.events import EventRecorder, ObjectReference
 from karmada.machinery.informers.cache import Change
@@ -212,8 +213,12 @@ class Scheduler:
     # One attempt.
 
     async def _work(self) -> None:
+        yielded = self._clock.monotonic()
         while True:
             key = await self.queue.take()
+            if self._clock.monotonic() - yielded > SLICE:
+                await asyncio.sleep(0)
+                yielded = self._clock.monotonic()
             try:
                 async with asyncio.timeout(DEADLINE):
                     ended = await self._attempt(key)

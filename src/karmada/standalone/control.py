@@ -1,6 +1,7 @@
 """The control plane's process: from flags to a serving control plane, until it is told to stop."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import sys
@@ -20,6 +21,8 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 ADMIN = "system:admin"
 """The name that Karmada's own installation lets reach into members."""
 CONTEXT = "karmada-apiserver"
+LOADING = 30.0
+"""Seconds after which a control plane counts as ready whatever it has not loaded."""
 
 
 class CannotServe(Exception):
@@ -129,6 +132,9 @@ async def _serve(flags: Namespace, options: ControlPlaneOptions) -> None:
         )
         path = flags.data / "admin.kubeconfig"
         write_kubeconfig(path, config)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOADING):
+                await plane.loaded()
         gc.collect()
         gc.freeze()
         report_ready(flags.ready_descriptor, port=port, kubeconfig=str(path))

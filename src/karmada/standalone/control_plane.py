@@ -113,7 +113,7 @@ class ControlPlane:
         await self._install()
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
-        informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
+        informers = self._informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
         options, clock = self.options, self.options.clock
         recorders = Recorders(self.client, self.supervisor, clock)
         chosen = ControllerOptions(
@@ -139,6 +139,12 @@ class ControlPlane:
         for collector in (self.metrics, scheduler.metrics):
             self.server.traffic.metrics.also(collector.collect)
         return self
+
+    async def loaded(self) -> None:
+        """Wait until everything that was there at the start is known: from then on changes are served at once."""
+        known = 0
+        while known != (known := len(list(self._informers))):
+            await self._informers.synced()
 
     async def listen(
         self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), endpoint: str = ""

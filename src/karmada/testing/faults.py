@@ -15,6 +15,7 @@ import orjson
 from karmada.machinery.errors import ApiError, Conflict, Gone, Invalid, ServerError, TooManyRequests, Unavailable
 from karmada.machinery.transport import Request, Transport, Verb, WatchEvent, WatchStream
 
+SLOW = 5.0
 _READS = frozenset({Verb.GET, Verb.LIST, Verb.WATCH})
 
 
@@ -24,12 +25,15 @@ class Faults:
 
     delay: float = 0.0
     """Seconds a request may take at most, on its way there and back."""
+    slow: float = 0.0
+    """A request takes up to `SLOW` seconds."""
     drop: float = 0.0
     """The connection breaks; half of the time the server has already done what was asked."""
     duplicate: float = 0.0
     """The request arrives twice, or a batch of events comes again."""
     stale_list: float = 0.0
-    """A list is answered as it was answered before."""
+    """A load is answered as it was answered before, by a replica that lags. Who asks for the objects of one owner is
+    not loading a cache, and gets the most recent state, as servers promise."""
     no_streaming: float = 0.0
     """The server does not know streaming lists."""
     watch_cut: float = 0.0
@@ -135,6 +139,8 @@ class FaultyTransport:
     async def _travel(self, faults: Faults) -> None:
         if faults.delay:
             await asyncio.sleep(self._random.random() ** 3 * faults.delay)
+        if self._happens(faults.slow):
+            await asyncio.sleep(self._random.random() * SLOW)
         if self.dead or self.partitioned:
             await asyncio.sleep(1.0)
             raise Unavailable("no route to the server (injected)")
@@ -162,7 +168,7 @@ class FaultyTransport:
     async def _list(self, request: Request, faults: Faults) -> bytes:
         key = f"{request.resource} {request.namespace} {sorted(request.params.items())}"
         old = self._lists.get(key)
-        if old is not None and self._happens(faults.stale_list):
+        if old is not None and _is_load(request) and self._happens(faults.stale_list):
             return old
         answer = await self._inner.send(request)
         self._lists[key] = answer
@@ -171,6 +177,11 @@ class FaultyTransport:
     def remember(self, before: "FaultyTransport") -> None:
         """Old lists of an earlier incarnation may come back: the server's replica that lags is still there."""
         self._lists = before._lists
+
+
+def _is_load(request: Request) -> bool:
+    """Whether a list fills a cache: everything, or everything that is ours."""
+    return request.params.get("labelSelector", "=true").endswith("=true")
 
 
 def _copied(request: Request) -> Request:

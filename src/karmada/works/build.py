@@ -87,7 +87,7 @@ class WorkBuilder:
     def __init__(self, binding: Binding, template: JSONObject, overrides: Overrides, gates: FeatureGates) -> None:
         self._binding = binding
         self._spec = binding.spec
-        self._template = template
+        self.template = template
         self._overrides = overrides
         self._gates = gates
         self._completions = job_completions(template, binding.spec, targets(binding.spec))
@@ -98,7 +98,7 @@ class WorkBuilder:
 
     def replicas(self, target: TargetCluster, cluster: Cluster) -> int | None:
         """The replicas the cluster's copy must be revised to; None when it stays as the template is."""
-        wanted = overridden_replicas(self._template, cluster, *self._overrides)
+        wanted = overridden_replicas(self.template, cluster, *self._overrides)
         if wanted is not None:
             return wanted
         return target.replicas if is_workload(self._spec) and not self._spec.components else None

@@ -26,6 +26,12 @@ def condition(work: Work, type_: str) -> Condition | None:
     return next((found for found in work.status.conditions if found.type == type_), None)
 
 
+def is_applied(work: Work) -> bool:
+    """Whether a Work says that its objects are in the member."""
+    found = condition(work, conditions.APPLIED)
+    return found is not None and found.status == "True"
+
+
 def _item(work: Work, resource: ObjectReference) -> AggregatedStatusItem:
     cluster = names.cluster_of_execution_space(work.metadata.namespace)
     applied = condition(work, conditions.APPLIED)

@@ -9,7 +9,7 @@ from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.policy_index import TemplateKey
-from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.interpreter.model import GroupVersionKind, InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
 from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
@@ -59,15 +59,23 @@ class BindingWriter:
         name = names.binding_name(spec.resource.kind, spec.resource.name)
         namespace = spec.resource.namespace
         fresh = new_binding(template, spec, claim_metadata(claim_of(policy)))
+        outcome: object
         if isinstance(fresh, ResourceBinding):
             seen = self.bindings.get(name, namespace)
-            await self._commit.ensure(name, namespace, lambda current: _merged(current, fresh), seen)
+            outcome = await self._commit.ensure(name, namespace, lambda current: _merged(current, fresh), seen)
         else:
             wide = self.wide_bindings.get(name)
-            await self._commit_wide.ensure(name, "", lambda current: _merged(current, fresh), wide)
-        self._recorder.event(
-            ObjectReference.to(template), events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed"
-        )
+            outcome = await self._commit_wide.ensure(name, "", lambda current: _merged(current, fresh), wide)
+        if not isinstance(outcome, Unchanged):
+            self._tell(template, policy)
+
+    def _tell(self, template: JSONObject, policy: Policy) -> None:
+        """Say what is new; a binding that was as it should be was told of when it was written."""
+        about, kind = ObjectReference.to(template), kind_of(template)
+        if not self._has_components(kind) and self._context.interpreter.enabled(kind, Operation.REPLICAS):
+            text = "Get replicas of resource template successfully."
+            self._recorder.event(about, events.NORMAL, events.GET_REPLICAS.succeeded, text)
+        self._recorder.event(about, events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed")
 
     async def binding_of(self, key: TemplateKey) -> Binding | None:
         """The binding of a template, by the server's word: the cache may lack one that was written a moment ago."""
@@ -95,9 +103,7 @@ class BindingWriter:
     async def _workload(self, template: JSONObject) -> Workload:
         kind = kind_of(template)
         interpreter = self._context.interpreter
-        if self._context.gates.enabled("MultiplePodTemplatesScheduling") and interpreter.enabled(
-            kind, Operation.COMPONENTS
-        ):
+        if self._has_components(kind):
             return Workload(components=await interpreter.components(template))
         if not interpreter.enabled(kind, Operation.REPLICAS):
             return Workload()
@@ -107,10 +113,11 @@ class BindingWriter:
         except InterpretError as error:
             self._recorder.event(about, events.WARNING, events.GET_REPLICAS.failed, str(error))
             raise
-        self._recorder.event(
-            about, events.NORMAL, events.GET_REPLICAS.succeeded, "Get replicas of resource template successfully."
-        )
         return Workload(*needs)
+
+    def _has_components(self, kind: GroupVersionKind) -> bool:
+        gate = self._context.gates.enabled("MultiplePodTemplatesScheduling")
+        return gate and self._context.interpreter.enabled(kind, Operation.COMPONENTS)
 
     async def _priority(self, policy: Policy) -> Any:
         """A lookup of the one PriorityClass the policy may name."""

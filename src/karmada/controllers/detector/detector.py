@@ -55,7 +55,7 @@ class Detector:
         )
         self.policies: Controller[PolicyKey] = Controller(
             f"{COMPONENT}-policies",
-            self._policy_reconciler.reconcile,
+            self._reconcile_policy,
             workers=context.concurrency.policies,
             needs=needs,
             clock=context.clock,
@@ -79,6 +79,10 @@ class Detector:
         finally:
             if cause is Cause.USER and not acted:
                 self._user_changes.add(key)
+
+    async def _reconcile_policy(self, key: PolicyKey) -> Result:
+        priority = Priority.INITIAL if self.policies.queue.is_background(key) else Priority.NORMAL
+        return await self._policy_reconciler.reconcile(key, priority)
 
     def _enqueue(self, key: TemplateKey, cause: Cause, priority: int = Priority.NORMAL) -> None:
         if cause is Cause.USER:
@@ -120,7 +124,8 @@ class Detector:
                     continue
                 for rival in self._policy_reconciler.rivals(policy, explicit_priority(old)):
                     self.policies.enqueue(rival)
-            self.policies.enqueue(PolicyKey(policy.metadata.namespace, policy.metadata.name))
+            priority = Priority.INITIAL if change.initial else Priority.NORMAL
+            self.policies.enqueue(PolicyKey(policy.metadata.namespace, policy.metadata.name), priority)
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """An override policy that appears may be the one that policies wait for."""

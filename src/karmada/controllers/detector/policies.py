@@ -1,5 +1,6 @@
 """Reconciles one policy: lets go of what it no longer chooses, wakes what it may choose, cleans up when it goes."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
@@ -22,6 +23,7 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
+from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.claims import Claim, claim_of, read_claim
 from karmada.policies.election import Policy, explicit_priority
 from karmada.policies.matching import Match, closest, subject_of
@@ -45,7 +47,9 @@ class PolicyGone(Exception):
     """The policy that holds a claim does not exist."""
 
 
-Enqueue = Callable[[TemplateKey, Cause], None]
+Enqueue = Callable[[TemplateKey, Cause, int], None]
+REVIEWED = 16
+"""Templates that are looked at before others get their turn."""
 
 
 def claimed_by_policy(item: Item[ResourceBinding] | Item[ClusterResourceBinding]) -> Iterable[str]:
@@ -84,8 +88,8 @@ class PolicyReconciler:
         writer.bindings.add_index(CLAIMED_BY_POLICY, claimed_by_policy)
         writer.wide_bindings.add_index(CLAIMED_BY_POLICY, claimed_by_policy)
 
-    async def reconcile(self, key: PolicyKey) -> Result:
-        """Bring everything one policy holds up to date."""
+    async def reconcile(self, key: PolicyKey, priority: int = Priority.NORMAL) -> Result:
+        """Bring everything one policy holds up to date; templates are looked at again with the priority given."""
         policy: Policy | None
         if key.namespace:
             policy = self._reconciler.policies.get(key.name, key.namespace)
@@ -96,21 +100,23 @@ class PolicyReconciler:
         if policy.metadata.deletion_timestamp is not None:
             await self._clean_up(policy)
             return DONE
-        await self._review_claimed(policy)
+        await self._review_claimed(policy, priority)
         if self._reconciler.has_overrides(policy) is None:
             for waiting in self._waiting.chosen_by(policy):
                 self._waiting.discard(waiting)
-                self._enqueue(waiting, Cause.KARMADA if _is_lazy(policy) else Cause.USER)
+                self._enqueue(waiting, Cause.KARMADA if _is_lazy(policy) else Cause.USER, priority)
         if policy.spec.preemption == "Always" and self._context.gates.enabled("PropagationPolicyPreemption"):
             await self._preempt(policy)
         return DONE
 
-    async def _review_claimed(self, policy: Policy) -> None:
+    async def _review_claimed(self, policy: Policy, priority: int) -> None:
         """Free what the policy no longer chooses; look again at what it does."""
         cause = Cause.KARMADA if _is_lazy(policy) else Cause.USER
         for unbound in self._fresh.of_policy(claim_of(policy).permanent_id):
-            self._enqueue(unbound, cause)
-        for binding in self._claimed(policy):
+            self._enqueue(unbound, cause, priority)
+        for number, binding in enumerate(self._claimed(policy)):
+            if number % REVIEWED == REVIEWED - 1:
+                await asyncio.sleep(0)
             found = await self._template_of(binding)
             if found is None:
                 continue
@@ -118,7 +124,7 @@ class PolicyReconciler:
             if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
                 await self._release(key, template, binding, claim_of(policy))
             else:
-                self._enqueue(key, cause)
+                self._enqueue(key, cause, priority)
 
     async def _clean_up(self, policy: Policy) -> None:
         """Take the claim off everything, then let the policy go. Bindings, Works and copies stay."""

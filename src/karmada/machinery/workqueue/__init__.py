@@ -6,5 +6,6 @@
 - Ordered: higher priorities first, without starving lower ones for ever.
 - Fair: within a priority, lanes (one per cluster, say) take turns, and no lane holds more workers than its limit.
 
-Modules: `lanes` (order, pure), `delays` (one timer for all that is due later), `queue` (all together).
+Modules: `lanes` (order, pure), `delays` (one timer for all that is due later), `turns` (sharing the loop in
+the background), `queue` (all together).
 """

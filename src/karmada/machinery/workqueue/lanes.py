@@ -61,10 +61,15 @@ class Lanes(Generic[K]):
         else:
             keys.append(key)
 
-    def pop(self) -> tuple[K, Hashable, int] | None:
-        """Take the next key; its lane is busy with it until `free`. None when nothing may be taken."""
+    def highest(self) -> int | None:
+        """The highest priority of which a key may be taken."""
+        return next((priority for priority in self._order if self._levels[priority].turns), None)
+
+    def pop(self, *, fair: bool = True) -> tuple[K, Hashable, int] | None:
+        """Take the next key; its lane is busy with it until `free`. None when nothing may be taken. Without fairness
+        the lowest priority gets no turn of its own."""
         self._turn += 1
-        lowest_first = self._turn % LEAST_TURN == 0
+        lowest_first = fair and self._turn % LEAST_TURN == 0
         for priority in reversed(self._order) if lowest_first else self._order:
             turns = self._levels[priority].turns
             while turns:

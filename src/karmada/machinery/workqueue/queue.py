@@ -18,6 +18,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.metrics import Histogram
 from karmada.machinery.workqueue.delays import Delays
 from karmada.machinery.workqueue.lanes import Lanes
+from karmada.machinery.workqueue.turns import turns
 
 K = TypeVar("K", bound=Hashable)
 
@@ -52,11 +53,15 @@ class WorkQueue(Generic[K]):
         *,
         lane: Callable[[K], Hashable] | None = None,
         lane_limit: int | None = None,
+        background_limit: int | None = None,
         retries: BackoffPolicy = RETRIES,
         clock: Clock = REAL,
         random: Random | None = None,
     ) -> None:
+        """`background_limit`: how many keys of the first load may be in process, so that others find a worker."""
         self.name = name
+        self._background_limit = background_limit
+        self._background = 0
         self._lane = lane
         self._retries = retries
         self._clock = clock
@@ -67,6 +72,8 @@ class WorkQueue(Generic[K]):
         self._again: dict[K, int] = {}
         self._failures: dict[K, int] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._in_turn = False
+        """Whether a worker waits for its turn with the first load's keys."""
         self._delays: Delays[K] = Delays(clock, self.add)
         self._closed = False
         self.adds = 0
@@ -117,9 +124,16 @@ class WorkQueue(Generic[K]):
     async def get(self) -> K:
         """Wait for a key. The caller works on it alone until it calls `done`."""
         while True:
-            taken = self._lanes.pop()
+            full = self._background_limit is not None and self._background >= self._background_limit
+            if self._only_background():
+                if self._in_turn or full:
+                    await self._wait()
+                    continue
+                await self._turn()
+            taken = self._lanes.pop(fair=not full)
             if taken is not None:
                 key, lane, priority = taken
+                self._background += priority <= Priority.INITIAL
                 now = self._clock.monotonic()
                 self.queue_seconds.observe(now - self._added_at.pop(key))
                 self._processing[key] = _Work(lane, priority, now)
@@ -132,12 +146,19 @@ class WorkQueue(Generic[K]):
         """The work on a key has ended, however it went."""
         work = self._processing.pop(key)
         self.work_seconds.observe(self._clock.monotonic() - work.since)
-        if self._lanes.free(work.lane):
+        is_background = work.priority <= Priority.INITIAL
+        self._background -= is_background
+        if self._lanes.free(work.lane) or is_background:
             self._wake()
         again = self._again.pop(key, None)
         if again is not None:
             self.adds -= 1
             self.add(key, again)
+
+    def is_background(self, key: K) -> bool:
+        """Whether a key in process was only found by the first load."""
+        work = self._processing.get(key)
+        return work is not None and work.priority <= Priority.INITIAL
 
     def close(self) -> None:
         """No more adds; `get` hands out what is ready and then raises `QueueClosed`."""
@@ -159,6 +180,19 @@ class WorkQueue(Generic[K]):
         """For how long each key in process has been worked on."""
         now = self._clock.monotonic()
         return [now - work.since for work in self._processing.values()]
+
+    def _only_background(self) -> bool:
+        highest = self._lanes.highest()
+        return highest is not None and highest <= Priority.INITIAL
+
+    async def _turn(self) -> None:
+        """Wait until work that nobody waits for may go on; one worker does, the others are free for what happens."""
+        self._in_turn = True
+        try:
+            await turns().next()
+        finally:
+            self._in_turn = False
+            self._wake()
 
     def _wake(self) -> None:
         while self._waiting:

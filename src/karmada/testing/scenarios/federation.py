@@ -43,11 +43,12 @@ BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 MEMBERS = ("member1", "member2")
 NAMES = ("web", "shop")
-# No stale lists: informers ask for the most recent state, and a conformant server answers with it.
 WEATHER = Faults(
     delay=0.2,
+    slow=0.02,
     drop=0.02,
     duplicate=0.01,
+    stale_list=0.1,
     no_streaming=0.2,
     watch_cut=0.03,
     watch_gone=0.05,

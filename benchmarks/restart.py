@@ -1,0 +1,168 @@
+"""A control plane that starts again with 10,000 bindings of three Works each, all of them as they should be.
+
+One Deployment travels as any other; what it left behind, in the control plane and in the members, is then repeated
+under other names and identities in their databases. What is measured after that is a start as any other: until it
+says that it is ready, how long fresh changes of a user take from that moment on, and whether a member is written.
+"""
+
+import asyncio
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import uvloop
+
+from benchmarks.propagation import MEMBERS, Load, federation, revision, settled
+from benchmarks.result import Result
+from karmada.api import names
+from karmada.apiserver.storage.base import Change, Record, Snapshot, Value
+from karmada.apiserver.storage.sqlite import SqliteStorage
+from karmada.standalone.children import Child
+from karmada.standalone.federation import CONTEXT, Federation
+
+BINDINGS = 10_000
+FRESH = 10
+"""Changes of a user, from the moment at which the control plane is ready on."""
+BATCH = 500
+NAMESPACE, FIRST = "bench", "d00000"
+_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
+
+
+def run() -> list[Result]:
+    """All figures."""
+    return uvloop.run(_measure())
+
+
+async def _measure() -> list[Result]:
+    with tempfile.TemporaryDirectory(prefix="karmada-bench-") as folder:
+        async with federation(Path(folder), workloads=False) as made:
+            clients = {name: made.client(name) for name in MEMBERS}
+            async with Load(made.client(CONTEXT), clients, NAMESPACE) as load:
+                await load.prepare()
+                await load.create(1, 1)
+                await settled(made.client(CONTEXT))
+        layout = made.options.layout
+        await repeat(layout.control_plane / "karmada.db", BINDINGS)
+        for name in MEMBERS:
+            await repeat(next((layout.members / name).glob("*.db")), BINDINGS)
+        members, control = _children(made)
+        await members.start()
+        try:
+            return await _restarted(made, control)
+        finally:
+            await control.stop()
+            await members.stop()
+
+
+def _children(made: Federation) -> tuple[Child, Child]:
+    layout = made.options.layout
+    arguments = ["karmada.simulator.main", "--data", str(layout.members), "--fleet", str(made.options.fleet)]
+    control = ["karmada.standalone.control", "--data", str(layout.control_plane)]
+    return Child("members", arguments, layout.log("members")), Child("control", control, layout.log("control"))
+
+
+async def _restarted(made: Federation, control: Child) -> list[Result]:
+    clients = {name: made.client(name) for name in MEMBERS}
+    hub = made.client(CONTEXT)
+    before = [int(await revision(client)) for client in clients.values()]
+    async with Load(hub, clients, NAMESPACE, first=BINDINGS) as load:
+        began = time.perf_counter()
+        await control.start()
+        ready = time.perf_counter() - began
+        process = psutil.Process(control.pid)
+        fresh = []
+        for _ in range(FRESH):
+            created = time.perf_counter()
+            await load.create(1, 1)
+            fresh.append(time.perf_counter() - created)
+        started = int(await revision(hub))
+        await _idle(process)
+        quiet = time.perf_counter() - began
+        own = int(await revision(hub)) - started
+    after = [int(await revision(client)) for client in clients.values()]
+    writes = sum(after) - sum(before) - FRESH * len(MEMBERS)
+    return [
+        Result(f"{BINDINGS} bindings x 3 Works: start until ready", ready, "s", target=10.0),
+        Result("slowest fresh change after that, until it is in three members", max(fresh), "s", target=1.0),
+        Result("first fresh change after that", fresh[0], "s"),
+        Result("writes in members by the restart", float(writes), "", target=0.0),
+        Result("writes in the control plane after the last fresh change", float(own), ""),
+        Result("start until nothing is left to look at", quiet, "s"),
+        Result("resident memory then", process.memory_info().rss / 1e6, "MB"),
+    ]
+
+
+async def _idle(process: psutil.Process) -> None:
+    """Wait until a process has hardly anything to do."""
+    busy = 1.0
+    while busy > 0.1:
+        used = sum(process.cpu_times()[:2])
+        await asyncio.sleep(1.0)
+        busy = sum(process.cpu_times()[:2]) - used
+
+
+class _Nobody:
+    """Follows a storage and does nothing about it."""
+
+    def committed(self, changes: list[Change], revision: int) -> None:
+        """See `Listener`."""
+
+    def replaced(self, snapshot: Snapshot) -> None:
+        """See `Listener`."""
+
+
+async def repeat(database: Path, count: int) -> None:
+    """Have `count` of everything that there is of the first Deployment."""
+    storage = SqliteStorage(database)
+    records = [record for record in (await storage.open(_Nobody())).records if _is_model(record)]
+    # What others refer to by version comes first.
+    records.sort(key=lambda record: (not record.key.startswith("/apps/"), record.key))
+    identities = _identities(records)
+    for start in range(1, count, BATCH):
+        numbers = range(start, min(start + BATCH, count))
+        await asyncio.gather(*(_repeat(storage, records, identities, number) for number in numbers))
+    await storage.close()
+
+
+def _is_model(record: Record) -> bool:
+    return f"/{FIRST}" in record.key and "/events/" not in record.key
+
+
+def _identities(records: Sequence[Record]) -> set[bytes]:
+    """What tells the objects from their copies: their uids and the permanent ids made for them, which are in no key
+    of a policy."""
+    own: set[bytes] = set()
+    for record in records:
+        for mark in (rb'uid":"([^"]+)"', rb'(?:binding|work)\.karmada\.io/permanent-id":"([^"]+)"'):
+            own |= {found for found in re.findall(mark, record.value) if _UUID.fullmatch(found)}
+    return own
+
+
+async def _repeat(storage: SqliteStorage, records: Sequence[Record], identities: set[bytes], number: int) -> None:
+    name = f"d{number:05d}"
+    replaced: dict[bytes, bytes] = {
+        names.work_name("Deployment", FIRST, NAMESPACE).encode(): names.work_name(
+            "Deployment", name, NAMESPACE
+        ).encode(),
+        FIRST.encode(): name.encode(),
+    }
+    replaced |= {identity: identity[:24] + b"%012x" % number for identity in identities}
+    versions: dict[bytes, bytes] = {}
+    for record in records:
+        body = record.value
+        for old, new in replaced.items():
+            body = body.replace(old, new)
+        found = _VERSION.search(body)
+        assert found is not None
+        head, tail = body[: found.start(1)], body[found.end(1) :]
+        for old, new in versions.items():
+            tail = tail.replace(b'"resourceVersion":"%b"' % old, b'"resourceVersion":"%b"' % new)
+        key = record.key
+        for old, new in replaced.items():
+            key = key.replace(old.decode(), new.decode())
+        put = await storage.put(key, Value(head, tail), 0)
+        versions[str(record.revision).encode()] = str(put.revision).encode()
