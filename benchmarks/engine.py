@@ -18,6 +18,7 @@ import psutil
 
 from benchmarks.result import Result
 from karmada.machinery.client import Client
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.testing.stage.federation import AGGREGATED, CONTROLLERS, SCHEDULER, WEBHOOK, Stage, StageOptions
 from karmada.testing.stage.programs import missing
@@ -97,8 +98,8 @@ async def _propagate(hub: Client, members: Sequence[Client], names: Sequence[str
 
     async def follow(number: int, ready: asyncio.Event) -> None:
         resource = members[number].resource(DEPLOYMENTS)
-        version = (await resource.list(SPACE)).resource_version
-        async with resource.watch(SPACE, resource_version=version) as stream:
+        version = (await resource.list(Scope(SPACE))).resource_version
+        async with resource.watch(Scope(SPACE), resource_version=version) as stream:
             ready.set()
             async for batch in stream:
                 for change in batch:

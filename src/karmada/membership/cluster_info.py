@@ -89,7 +89,7 @@ def is_signed(content: str, signature: str, token: Token) -> bool:
     if not isinstance(header, dict) or header.get("alg") != "HS256" or header.get("kid") != token.id:
         return False
     payload = base64.urlsafe_b64encode(content.encode()).rstrip(b"=")
-    digest = hmac.new(str(token).encode(), parts[0].encode() + b"." + payload, hashlib.sha256).digest()
+    digest = hmac.new(token.secret.encode(), parts[0].encode() + b"." + payload, hashlib.sha256).digest()
     expected = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
     return hmac.compare_digest(expected, parts[2])
 

@@ -11,6 +11,7 @@ from tests.federation.conftest import Federation
 
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.stage.federation import CONTROLLERS, SCHEDULER, WEBHOOK, Stage, StageOptions, eventually
 
@@ -20,6 +21,7 @@ PUSHED, PULLED = ("member1", "member2"), "member3"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 TEMPLATES = (CONFIG_MAPS, DEPLOYMENTS)
 KUBERNETES_OWN = "kube-root-ca.crt"
@@ -89,5 +91,5 @@ async def _remove_all(client: Client, type_: GroupVersionResource) -> None:
 
 
 async def _names(client: Client, type_: GroupVersionResource) -> list[str]:
-    found = (await client.resource(type_).list("default")).items
+    found = (await client.resource(type_).list(Scope("default"))).items
     return [obj["metadata"]["name"] for obj in found if obj["metadata"]["name"] != KUBERNETES_OWN]

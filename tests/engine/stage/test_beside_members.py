@@ -1,4 +1,4 @@
-"""The programs that work beside members: an agent in pull mode, an estimator, a descheduler."""
+"""Members whose workloads live, and the programs beside them: an agent in pull mode, an estimator, a descheduler."""
 
 from pathlib import Path
 from typing import Any
@@ -8,14 +8,28 @@ from tests.federation.conftest import Federation
 from tests.scheduler.facts import binding, cluster
 
 from karmada.machinery.client import Client
+from karmada.machinery.resource import Scope
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.estimators.accurate import GrpcEstimator
 from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
 from karmada.testing.stage.daemon import free_port
 from karmada.testing.stage.federation import Stage, eventually
 
-from .conftest import DEPLOYMENTS, POLICIES, PULLED
+from .conftest import BINDINGS, DEPLOYMENTS, POLICIES, PULLED
 from .test_faults import PATIENCE, arrive, holder, policy
+
+
+async def test_the_status_of_a_deployment_comes_back_from_all_members(federation: Federation) -> None:
+    await federation.hub.resource(POLICIES).create(policy())
+    await federation.hub.resource(DEPLOYMENTS).create(deployment("everywhere", 2))
+
+    async def healthy() -> bool:
+        template = await federation.hub.resource(DEPLOYMENTS).get("everywhere", "default")
+        bound = await federation.hub.resource(BINDINGS).get("everywhere-deployment", "default")
+        health = [item["health"] for item in bound["status"]["aggregatedStatus"]]
+        return bool(template["status"]["readyReplicas"] == 6 and health == ["Healthy"] * 3)
+
+    await eventually(healthy, PATIENCE)
 
 
 async def test_an_agent_keeps_its_member_in_pull_mode(
@@ -34,7 +48,7 @@ async def test_an_agent_keeps_its_member_in_pull_mode(
     await federation.hub.resource(DEPLOYMENTS).delete("pulled", "default")
 
     async def gone() -> bool:
-        return not (await members[PULLED].resource(DEPLOYMENTS).list("default")).items
+        return not (await members[PULLED].resource(DEPLOYMENTS).list(Scope("default"))).items
 
     await eventually(gone, PATIENCE)
 

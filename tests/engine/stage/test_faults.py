@@ -15,6 +15,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.cli.deploy.rights import user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.stage.federation import CONTROLLERS, SCHEDULER, Stage, eventually
 
@@ -134,7 +135,7 @@ async def test_etcd_and_api_server_may_be_away_for_a_while(stage: Stage, federat
     await eventually(writable, PATIENCE)
     await arrive(federation.members, "after-etcd")
     for member in federation.members.values():
-        found = (await member.resource(DEPLOYMENTS).list("default")).items
+        found = (await member.resource(DEPLOYMENTS).list(Scope("default"))).items
         assert {obj["metadata"]["name"]: obj["metadata"]["generation"] for obj in found} == {
             "before": 1,
             "after-api-server": 1,

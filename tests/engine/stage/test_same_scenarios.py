@@ -10,14 +10,10 @@ from tests.federation.test_lifecycle import (
     test_suspended_dispatching_keeps_members_as_they_are,
     test_what_a_member_changes_is_put_right,
 )
-from tests.federation.test_road import (
-    test_a_deployment_reaches_its_members_and_its_status_comes_back,
-    test_deleting_the_template_removes_it_from_the_members,
-)
+from tests.federation.test_road import test_deleting_the_template_removes_it_from_the_members
 
 __all__ = [
     "test_a_cluster_that_is_left_and_taken_again_at_once_has_its_copy",
-    "test_a_deployment_reaches_its_members_and_its_status_comes_back",
     "test_a_lazy_policy_waits_for_the_template_to_change",
     "test_a_members_own_object_is_left_alone_until_the_policy_says_overwrite",
     "test_a_policy_with_preemption_takes_over_only_with_a_higher_priority",

@@ -82,11 +82,11 @@ def _text(data: JSONObject, key: str) -> str:
 
 
 def signature(content: str, token_id: str, secret: str) -> str:
-    """A detached JWS of a text with HS256, keyed by the whole token."""
+    """A detached JWS of a text with HS256, keyed by the secret of the token."""
     header = _encoded(orjson.dumps({"alg": "HS256", "kid": token_id}))
     payload = _encoded(content.encode())
     signed = f"{header}.{payload}".encode()
-    digest = hmac.new(f"{token_id}.{secret}".encode(), signed, hashlib.sha256).digest()
+    digest = hmac.new(secret.encode(), signed, hashlib.sha256).digest()
     return f"{header}..{_encoded(digest)}"
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.pki import server_names, write_file
 from karmada.cli.deploy.control_plane import control_plane
-from karmada.cli.deploy.rights import user_of
+from karmada.cli.deploy.rights import SYSTEM, user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import AlreadyExists, ApiError
@@ -37,6 +37,7 @@ from karmada.testing.stage.servers import HOST, Etcd, KubeApiServer, KubeControl
 from karmada.webhook.configurations import by_url, configurations
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 CONTROLLERS, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
 AGGREGATED, WEBHOOK, AGENT = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-agent"
@@ -140,6 +141,9 @@ class Stage:
     async def register(self, name: str, *flags: str) -> Component:
         """Make one a member in pull mode: obtain its agent's certificate by a token, and start the agent."""
         spec, made = self.specs[name], token.new_token()
+        member = self.members[name].client()
+        await member.resource(NAMESPACES).create({"metadata": {"name": SYSTEM}})
+        await member.close()
         await token.create(self.client, made, ttl=TOKEN_SECONDS)
         pin = token.pin(self.hub.authority.certificate_pem)
         path = self._place(f"agent-{name}", "kubeconfig")
