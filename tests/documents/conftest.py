@@ -103,9 +103,9 @@ class Documents:
         shares = self.get("rb", binding)["spec"].get("clusters") or ()
         return {share["name"]: share.get("replicas", 0) for share in shares}
 
-    def eventually(self, check: Callable[[], T], expected: object = None) -> T:
+    def eventually(self, check: Callable[[], T], expected: object = None, seconds: float = PATIENCE) -> T:
         """Ask until the answer is true, or the expected one."""
-        deadline, last = time.monotonic() + PATIENCE, None
+        deadline, last = time.monotonic() + seconds, None
         while time.monotonic() < deadline:
             try:
                 found = check()

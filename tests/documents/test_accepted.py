@@ -27,9 +27,3 @@ def test_what_is_pending_is_accepted_again_and_again(documents, block):
 def test_a_config_map_is_data(documents):
     documents.apply(documents.manifest("001-28"))
     assert "Leader Election" in documents.get("configmap", "karmada-ha-config")["data"]["deployment"]
-
-
-def test_a_rescheduling_policy_is_a_kind(documents):
-    documents.apply(documents.manifest("001-19"))
-    spec = documents.get("replicaschedulingpolicy", "replica-reschedule")["spec"]["reschedulePolicy"]
-    assert spec == {"enabled": True, "interval": "60s", "threshold": {"cpuUtilization": 80, "memoryUtilization": 80}}
