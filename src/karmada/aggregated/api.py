@@ -12,6 +12,7 @@ from karmada.aggregated.tunnel_door import TunnelDoor
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.store import ObjectStore
 from karmada.machinery.client import Client
@@ -29,7 +30,10 @@ class ClusterApi:
         self._proxy: ClusterProxy | None = None
         self.local = LocalApi(
             [cluster_type(gates, now)],
-            {(GROUP, PLURAL, PROXY): self._proxied, (GROUP, PLURAL, TUNNEL): TunnelDoor(self.tunnels)},
+            {
+                (GROUP, PLURAL, PROXY): Guarded(Access.RESOURCE, self._proxied),
+                (GROUP, PLURAL, TUNNEL): Guarded(Access.RESOURCE, TunnelDoor(self.tunnels)),
+            },
         )
 
     def connect(self, hub: Client, store: ObjectStore) -> None:

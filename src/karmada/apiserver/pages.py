@@ -1,7 +1,7 @@
 """Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import orjson
 
@@ -10,6 +10,7 @@ from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregated_media_type
 from karmada.apiserver.openapi import PROTOBUF_MEDIA_TYPE, OpenAPI
+from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import not_served
@@ -27,7 +28,8 @@ _ROOTS = (
     "/readyz",
     "/version",
 )
-_HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
+_METRICS = "text/plain; version=0.0.4; charset=utf-8"
+_KEYS = "application/jwk-set+json"
 KUBERNETES_VERSION = {
     "major": "1",
     "minor": "36",
@@ -58,8 +60,19 @@ class OwnPage(Protocol):
         ...
 
 
+class Asked(NamedTuple):
+    """A request for a page."""
+
+    path: str
+    params: Mapping[str, str]
+    accept: str
+
+
+Page = Callable[[Asked], Answer | None]
+
+
 class ServerPages:
-    """Answers for every path that names no resource."""
+    """Answers for every path that names no resource; a route with a slash at its end answers for all below it."""
 
     def __init__(
         self,
@@ -71,11 +84,26 @@ class ServerPages:
         schema_of: Callable[[ResourceType], JSONObject],
     ) -> None:
         self._catalog = catalog
-        self._identity = identity
         self._ready = ready
         self._metrics = metrics
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version, schema_of)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
+        self.routes: Mapping[str, Guarded[Page]] = {
+            path: Guarded(Access.PATH, page)
+            for path, page in {
+                "/": lambda asked: _json({"paths": self._roots()}),
+                "/version": lambda asked: _json(KUBERNETES_VERSION),
+                "/metrics": lambda asked: Answer(200, self._metrics(), _METRICS),
+                "/.well-known/openid-configuration": lambda asked: _json(identity.tokens.configuration()),
+                "/openid/v1/jwks": lambda asked: _json(identity.tokens.key_set(), _KEYS),
+                "/healthz/": self._health,
+                "/livez/": self._health,
+                "/readyz/": self._health,
+                "/openapi/": self._schemas,
+                "/api/": self._documents,
+                "/apis/": self._documents,
+            }.items()
+        }
         self.own: dict[str, OwnPage] = {}
         """By the first part of their path."""
 
@@ -87,26 +115,18 @@ class ServerPages:
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
         path = path.rstrip("/") or "/"
-        head, _, check = path[1:].partition("/")
-        if "/" + head in _HEALTH:
-            return self._health("/" + head, check, params)
-        if path == "/":
-            return Answer(200, orjson.dumps({"paths": self._roots()}))
-        if path == "/version":
-            return Answer(200, orjson.dumps(KUBERNETES_VERSION))
-        if path == "/.well-known/openid-configuration":
-            return Answer(200, orjson.dumps(self._identity.tokens.configuration()))
-        if path == "/openid/v1/jwks":
-            return Answer(200, orjson.dumps(self._identity.tokens.key_set()), "application/jwk-set+json")
-        if path.startswith("/openapi/"):
-            return self._schemas(path, accept)
-        if path == "/metrics":
-            return Answer(200, self._metrics(), "text/plain; version=0.0.4; charset=utf-8")
+        head = path[1:].partition("/")[0]
+        route = self.routes.get(path) or self.routes.get(f"/{head}/")
+        if route is not None:
+            return route.handle(Asked(path, params, accept))
         if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
             return await page.answer(path)
-        return self._documents(path, accept)
+        return None
 
-    def _schemas(self, path: str, accept: str) -> Answer:
+    def _schemas(self, asked: Asked) -> Answer | None:
+        path, accept = asked.path, asked.accept
+        if path == "/openapi":
+            return None
         if path == "/openapi/v2" and "proto-openapi.spec.v2" in accept:
             body = self._openapi.get(path, as_protobuf=True)
             return Answer(200, body or b"", PROTOBUF_MEDIA_TYPE)
@@ -126,20 +146,22 @@ class ServerPages:
                 paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
         return sorted(paths)
 
-    def _health(self, page: str, check: str, params: Mapping[str, str]) -> Answer:
+    def _health(self, asked: Asked) -> Answer:
+        page, _, check = asked.path[1:].partition("/")
         checks = self._ready()
         if check:
             if check not in checks:
                 return Answer(404, b"404 page not found\n", _TEXT)
             checks = {check: checks[check]}
         healthy = all(checks.values())
-        if healthy and "verbose" not in params:
+        if healthy and "verbose" not in asked.params:
             return Answer(200, b"ok", _TEXT)
         lines = [f"[{'+' if ok else '-'}]{name} {'ok' if ok else 'failed: not ready'}" for name, ok in checks.items()]
-        lines.append(f"{page[1:]} check {'passed' if healthy else 'failed'}")
+        lines.append(f"{page} check {'passed' if healthy else 'failed'}")
         return Answer(200 if healthy else 500, ("\n".join(lines) + "\n").encode(), _TEXT)
 
-    def _documents(self, path: str, accept: str) -> Answer | None:
+    def _documents(self, asked: Asked) -> Answer | None:
+        path, accept = asked.path, asked.accept
         for version in AGGREGATED_VERSIONS if "as=APIGroupDiscoveryList" in accept else ():
             if f"v={version}" in accept and path in ("/api", "/apis"):
                 body = self._discovery.get(path, version)
@@ -154,3 +176,7 @@ class ServerPages:
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
+
+
+def _json(body: JSONObject, content_type: str = "application/json") -> Answer:
+    return Answer(200, orjson.dumps(body), content_type)

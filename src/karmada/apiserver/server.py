@@ -67,11 +67,12 @@ from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
 from karmada.apiserver.outgoing import Caller, HttpCaller
 from karmada.apiserver.pages import ServerPages
+from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.conforming import conform
 from karmada.apiserver.requests.door import Door
 from karmada.apiserver.requests.http_door import HttpDoor
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.requests.pipeline import Pipeline, Special, Verb
+from karmada.apiserver.requests.pipeline import Pipeline, Special, Specials, Verb
 from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
 from karmada.apiserver.requests.subresources.connect import Backends, Connect
 from karmada.apiserver.requests.subresources.finalize import finalize
@@ -324,9 +325,9 @@ class ApiServer:
         conform(Call("update", served, request.user), obj, "Ignore")
         return obj
 
-    def _specials(self) -> dict[Special, Verb]:
+    def _specials(self) -> Specials:
         connect = Connect(self.options.backends)
-        return {
+        own: dict[Special, Verb] = {
             ("*", "*", "scale"): scale,
             ("", "bindings", ""): bind,
             ("", "pods", "binding"): bind,
@@ -337,6 +338,9 @@ class ApiServer:
             ("", "serviceaccounts", "token"): token_handler(self.identity),
             ("certificates.k8s.io", "certificatesigningrequests", "approval"): approval,
             **{("*", "*", name): connect for name in ("log", "exec", "attach", "portforward", "proxy")},
+        }
+        return {
+            **{special: Guarded(Access.RESOURCE, handler) for special, handler in own.items()},
             **review_handlers(self.identity, self.identity.rbac),
             **{special: handler for api in self.options.apis for special, handler in api.handlers.items()},
         }

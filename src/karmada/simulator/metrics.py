@@ -8,6 +8,7 @@ import orjson
 from karmada.api import label_selector
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.failures import not_found
+from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.schema.model import Schema
@@ -32,7 +33,10 @@ class MetricsApi:
                 ResourceType(GROUP, VERSION, "pods", "PodMetrics", True, schema, verbs=_VERBS, has_status=False),
                 ResourceType(GROUP, VERSION, "nodes", "NodeMetrics", False, schema, verbs=_VERBS, has_status=False),
             ],
-            {(GROUP, "pods", ""): self._pods, (GROUP, "nodes", ""): self._nodes},
+            {
+                (GROUP, "pods", ""): Guarded(Access.RESOURCE, self._pods),
+                (GROUP, "nodes", ""): Guarded(Access.RESOURCE, self._nodes),
+            },
         )
 
     async def _pods(self, context: Context, call: Call) -> Answer:

@@ -5,8 +5,10 @@ import itertools
 import orjson
 import pytest
 
+from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.http.model import HttpRequest, HttpResponse
+from karmada.apiserver.requests.access import Access, Guarded, Undeclared
 from karmada.apiserver.requests.http_door import HttpDoor
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 
@@ -41,3 +43,20 @@ async def test_a_user_without_roles_reaches_nothing(server):
         assert isinstance(answer, HttpResponse)
         assert answer.status == 403, f"{method} {path} answered {answer.status}"
         assert orjson.loads(answer.body)["reason"] == "Forbidden"
+
+
+async def answer(context, call):
+    raise AssertionError("never asked")
+
+
+@pytest.mark.parametrize(
+    ("route", "message"),
+    [
+        pytest.param(answer, "does not declare its authorisation", id="nothing declared"),
+        pytest.param(Guarded(Access.PATH, answer), "the method on the path, which is not asked", id="not enforced"),
+    ],
+)
+def test_a_server_with_a_route_that_is_not_authorised_is_not_made(route, message):
+    api = LocalApi([], {("demo.dev", "things", "peek"): route})
+    with pytest.raises(Undeclared, match=f"things.*{message}"):
+        ApiServer(ApiServerOptions(apis=[api]))

@@ -1,9 +1,9 @@
 """In-process API groups: resource types with handlers, served as if they were the server's own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from karmada.apiserver.requests.pipeline import Special, Verb
+from karmada.apiserver.requests.pipeline import Specials
 from karmada.apiserver.resources import ResourceType
 
 
@@ -16,4 +16,4 @@ class LocalApi:
     """
 
     types: Sequence[ResourceType]
-    handlers: Mapping[Special, Verb] = field(default_factory=dict)
+    handlers: Specials = field(default_factory=dict)

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from karmada.apiserver.auth.decisions import require
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
+from karmada.apiserver.requests.access import Access, Guarded, check_declared
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import JSON, View, negotiate
 from karmada.apiserver.requests.paths import ResourcePath
@@ -31,6 +32,11 @@ class Pages(Protocol):
         """The resource whose readers may read a page; None where the path itself is authorised."""
         ...
 
+    @property
+    def routes(self) -> Mapping[str, Guarded[Any]]:
+        """What is answered, with its authorisation."""
+        ...
+
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
         ...
@@ -40,6 +46,7 @@ class Door:
     """Turns requests of either kind into authorised calls."""
 
     def __init__(self, pipeline: Pipeline, authorizer: Authorizer, pages: Pages) -> None:
+        check_declared(pages.routes, Access.PATH)
         self.pipeline = pipeline
         self.authorizer = authorizer
         self.pages = pages

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import orjson
 
 from karmada.apiserver.failures import bad_request
+from karmada.apiserver.requests.access import Access, Guarded, check_declared
 from karmada.apiserver.requests.create import create
 from karmada.apiserver.requests.delete import delete, delete_collection
 from karmada.apiserver.requests.get import get
@@ -17,6 +18,7 @@ from karmada.apiserver.requests.watch import Watch, open_watch
 Verb = Callable[[Context, Call], Awaitable[AnyAnswer]]
 Special = tuple[str, str, str]
 """Group, plural and subresource; the subresource is empty for resources that are not stored."""
+Specials = Mapping[Special, Guarded[Verb]]
 
 _VERBS: Mapping[str, Verb] = {
     "get": get,
@@ -33,7 +35,8 @@ _TOO_DEEP = "the object is nested too deeply: at most about 240 levels of object
 class Pipeline:
     """Runs authorised calls."""
 
-    def __init__(self, context: Context, specials: Mapping[Special, Verb]) -> None:
+    def __init__(self, context: Context, specials: Specials) -> None:
+        check_declared(specials, Access.RESOURCE)
         self.context = context
         self._specials = specials
 
@@ -46,7 +49,7 @@ class Pipeline:
         special = self._specials.get((type_.group, type_.plural, call.subresource))
         if special is None and call.subresource:
             special = self._specials.get(("*", "*", call.subresource))
-        return special
+        return special.handle if special is not None else None
 
     async def run(self, call: Call) -> AnyAnswer:
         """Answer every verb but watch; refusals are raised as `Failure`."""

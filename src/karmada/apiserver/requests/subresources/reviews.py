@@ -6,14 +6,15 @@ from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.auth.reviews import REVIEWS, Review, ReviewContext
 from karmada.apiserver.requests import bodies, conforming, metadata, ownership
+from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
-from karmada.apiserver.requests.pipeline import Special, Verb
+from karmada.apiserver.requests.pipeline import Specials, Verb
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
 
 
-def review_handlers(identity: Identity, authorizer: Authorizer) -> dict[Special, Verb]:
+def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
     """A handler for each kind of review."""
 
     def handler(review: Review) -> Verb:
@@ -39,7 +40,7 @@ def review_handlers(identity: Identity, authorizer: Authorizer) -> dict[Special,
 
         return answer
 
-    return {(review.group, review.plural, ""): handler(review) for review in REVIEWS}
+    return {(review.group, review.plural, ""): Guarded(Access.RESOURCE, handler(review)) for review in REVIEWS}
 
 
 def token_handler(identity: Identity) -> Verb:
