@@ -239,7 +239,8 @@ def merged(seen: JSONObject, status: JSONObject) -> JSONObject:
     """The kubelet's report beside the conditions that others wrote."""
     ours = {condition["type"] for condition in status["conditions"]}
     others = [condition for condition in seen.get("conditions") or () if condition["type"] not in ours]
-    return seen | status | {"conditions": [*status["conditions"], *others]}
+    kept = {name: value for name, value in seen.items() if name != "nominatedNodeName"}
+    return kept | status | {"conditions": [*status["conditions"], *others]}
 
 
 @lru_cache(maxsize=1024)

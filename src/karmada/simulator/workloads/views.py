@@ -134,6 +134,8 @@ class PodSpec(View, frozen=True, gc=False):
     active_deadline_seconds: int | None = None
     hostname: str | None = None
     host_network: bool | None = None
+    priority: int | None = None
+    preemption_policy: str | None = None
 
     @property
     def containers(self) -> list[Container]:

@@ -1,6 +1,7 @@
 """The choice of a node: the first good ones in turn, the best of them, or the reasons why there is none."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +29,11 @@ class Unschedulable:
     message: str
 
 
+Promises = Mapping[str, list[dict[str, int]]]
+"""What was made free on nodes for pods that are on their way there."""
+EMPTY: Promises = {}
+
+
 class Needs(NamedTuple):
     """What a pod asks of a node, read once for all nodes."""
 
@@ -35,6 +41,7 @@ class Needs(NamedTuple):
     ports: list[int]
     tolerations: list[Toleration]
     rules: list[topology.Check]
+    promised: Promises
 
 
 class Chooser:
@@ -46,8 +53,8 @@ class Chooser:
         self._membership = -1
         self._next = 0
 
-    def choose(self, pod: Pod) -> Chosen | Unschedulable:
-        """The node of a pod."""
+    def choose(self, pod: Pod, promised: Promises = EMPTY) -> Chosen | Unschedulable:
+        """The node of a pod; what is promised there to others is not for it."""
         states = self._states()
         if not states:
             return Unschedulable(NO_NODES)
@@ -61,7 +68,7 @@ class Chooser:
             if topology.has_rules(pod)
             else []
         )
-        needs = Needs(requests, host_ports(pod), tolerations, rules)
+        needs = Needs(requests, host_ports(pod), tolerations, rules, promised)
         reasons: Counter[str] = Counter()
         fitting: list[NodeState] = []
         for offset in range(len(states)):
@@ -94,7 +101,7 @@ class Chooser:
             return [reason]
         if any(port in state.ports for port in needs.ports):
             return [NO_PORTS]
-        lacking = state.lacks(needs.requests)
+        lacking = state.lacks(needs.requests, needs.promised.get(node.metadata.name, ()))
         if lacking:
             return lacking
         return [reason for check in needs.rules if (reason := check(node)) is not None][:1]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from karmada.simulator.workloads.views import Node, Pod, amount, requests_of
 
 PODS = "pods"
+HIGHEST = 2**31 - 1
 
 
 class NodeState:
@@ -22,8 +23,10 @@ class NodeState:
         """Pods per owner, to spread them."""
         self.ports: Counter[int] = Counter()
 
-    def lacks(self, requests: dict[str, int]) -> list[str]:
-        """What there is not enough of, in the scheduler's words."""
+    def lacks(self, requests: dict[str, int], promised: "Iterable[dict[str, int]]" = ()) -> list[str]:
+        """What there is not enough of beside what is promised to others, in the scheduler's words."""
+        for other in promised:
+            requests = {name: requests.get(name, 0) + other.get(name, 0) for name in requests}
         reasons = []
         if self.used[PODS] + 1 > self.allocatable.get(PODS, 0):
             reasons.append("Too many pods")
@@ -31,6 +34,19 @@ class NodeState:
             if wanted and wanted > self.allocatable.get(name, 0) - self.used.get(name, 0):
                 reasons.append(f"Insufficient {name}")
         return reasons
+
+    def without(self, entries: Iterable["Placed"]) -> "NodeState":
+        """The node as it would be without some of its pods."""
+        rest = NodeState()
+        rest.node, rest.allocatable, rest.used, rest.ports = self.node, self.allocatable, dict(self.used), +self.ports
+        for entry in entries:
+            rest.used[PODS] -= 1
+            for name, value in entry.requests.items():
+                rest.used[name] -= value
+            for port in entry.ports:
+                rest.ports[port] -= 1
+        rest.ports = +rest.ports
+        return rest
 
     def load(self, requests: dict[str, int]) -> float:
         """How full CPU and memory would be, as a mean of shares."""
@@ -41,8 +57,10 @@ class NodeState:
         return total / 2
 
 
-class _Placed:
-    __slots__ = ("node", "owner", "pod", "ports", "requests")
+class Placed:
+    """A pod on its node, with what it takes from it."""
+
+    __slots__ = ("node", "owner", "pod", "ports", "priority", "requests")
 
     def __init__(self, pod: Pod, node: str) -> None:
         self.pod = pod
@@ -51,6 +69,7 @@ class _Placed:
         controller = pod.metadata.controller
         self.owner = controller.uid if controller is not None else ""
         self.ports = host_ports(pod)
+        self.priority = priority_of(pod)
 
 
 class Ledger:
@@ -58,7 +77,9 @@ class Ledger:
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeState] = {}
-        self._placed: dict[str, _Placed] = {}
+        self._placed: dict[str, Placed] = {}
+        self._priorities: Counter[int] = Counter()
+        """How many assigned pods have each priority."""
         self.freed = 0
         """Grows whenever a pod that did not fit before might fit now."""
         self.membership = 0
@@ -74,6 +95,14 @@ class Ledger:
             state = self.nodes.get(entry.node)
             if state is not None and state.node is not None:
                 yield entry.pod, state.node
+
+    def entries(self) -> Iterable[Placed]:
+        """Everything that is assigned."""
+        return self._placed.values()
+
+    def least_priority(self) -> int:
+        """The lowest priority among the assigned pods; as high as can be when there is none."""
+        return min(self._priorities, default=HIGHEST)
 
     def set_node(self, node: Node) -> None:
         """A node is new or has changed."""
@@ -104,9 +133,10 @@ class Ledger:
                 known.pod = pod
                 return
             self.remove(pod.metadata.uid)
-        entry = self._placed[pod.metadata.uid] = _Placed(pod, node)
+        entry = self._placed[pod.metadata.uid] = Placed(pod, node)
         state = self.nodes.setdefault(node, NodeState())
         _count(state, entry, 1)
+        self._priorities[entry.priority] += 1
 
     def remove(self, uid: str) -> bool:
         """A pod is gone or finished; whether it was there."""
@@ -115,6 +145,9 @@ class Ledger:
             return False
         state = self.nodes[entry.node]
         _count(state, entry, -1)
+        self._priorities[entry.priority] -= 1
+        if not self._priorities[entry.priority]:
+            del self._priorities[entry.priority]
         self._forget_if_empty(entry.node, state)
         self.freed += 1
         return True
@@ -124,12 +157,17 @@ class Ledger:
             del self.nodes[name]
 
 
+def priority_of(pod: Pod) -> int:
+    """How important a pod is."""
+    return pod.spec.priority or 0
+
+
 def host_ports(pod: Pod) -> list[int]:
     """The ports of its node that a pod needs."""
     return [port.host_port for container in pod.spec.containers for port in container.ports or () if port.host_port]
 
 
-def _count(state: NodeState, entry: _Placed, sign: int) -> None:
+def _count(state: NodeState, entry: Placed, sign: int) -> None:
     used = state.used
     used[PODS] += sign
     for name, value in entry.requests.items():
