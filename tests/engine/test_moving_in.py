@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from karmada.machinery.client import Client
 from karmada.machinery.transport import GroupVersionResource
 
 from . import recordings
@@ -54,11 +55,11 @@ PROPAGATED = (
 )
 
 
-async def decided(engine: Engine) -> dict[str, Any]:
+async def decided(hub: Client) -> dict[str, Any]:
     """What bindings and Works say; Works of namespaces are not in the recordings, nor are resource versions."""
     found = {}
     for type_ in (BINDINGS, CLUSTER_BINDINGS, WORKS):
-        for obj in (await engine.hub.resource(type_).list()).items:
+        for obj in (await hub.resource(type_).list()).items:
             metadata, spec = obj["metadata"], obj["spec"]
             manifests = spec.get("workload", {}).get("manifests", [{}])
             if manifests[0].get("kind") != "Namespace" and "marker" not in metadata["name"]:
@@ -87,7 +88,7 @@ async def test_nothing_changes_in_members_when_components_take_over(engine: Engi
             recorded |= {
                 f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}" for obj in recordings.objects(tree)
             }
-    before = await decided(engine)
+    before = await decided(engine.hub)
     assert len(before) > 60
 
     async with AsyncExitStack() as stack:
@@ -111,5 +112,5 @@ async def test_nothing_changes_in_members_when_components_take_over(engine: Engi
             if what[1] in recorded
         }
     assert changed == {}
-    after = await decided(engine)
+    after = await decided(engine.hub)
     assert {name: after.get(name) for name in before} == before
