@@ -32,3 +32,7 @@ def test_a_disk_that_takes_nothing_costs_no_word(tmp_path: Path) -> None:
     log = LogFile(tmp_path / "absent" / "part.log")
     log.write(b"error: the disk is full\n")
     assert log.tail() == "error: the disk is full"
+
+
+def test_a_silent_process_has_a_log(tmp_path: Path) -> None:
+    assert LogFile(tmp_path / "part.log").path.exists()

@@ -21,6 +21,7 @@ class LogFile:
         self._limit = limit
         self._lines: deque[bytes] = deque(maxlen=REMEMBERED)
         self._unfinished = b""
+        self.write(b"")  # the log of a silent process is there, and empty
 
     def write(self, piece: bytes) -> None:
         """Keep a piece; a disk that refuses it must not stop the process that wrote it."""
