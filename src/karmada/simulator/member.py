@@ -194,6 +194,11 @@ class Member:
         client = Client(self.server.direct(ADMIN, "kubelet"), field_manager="kubelet")
         with contextlib.suppress(AlreadyExists):
             await client.resource(STORAGE_CLASSES).create(STORAGE_CLASS | {"metadata": dict(STORAGE_CLASS["metadata"])})
+        nodes = client.resource(NODES)
         for node in nodes_of(self.spec, self.clock.now()):
+            name, taints = node["metadata"]["name"], list(node["spec"].get("taints") or ())
             with contextlib.suppress(AlreadyExists):
-                await client.resource(NODES).create(node)
+                await nodes.create(node)
+                if name not in self.behaviour.dead_nodes:
+                    # New nodes are not ready until somebody says so: at once, so that the first pods find them all.
+                    await nodes.patch(name, {"spec": {"taints": taints or None}})
