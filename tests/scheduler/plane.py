@@ -13,7 +13,7 @@ from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, Request, Transport, WatchStream
-from karmada.scheduler.service import Scheduler, SchedulerOptions
+from karmada.scheduler.service import AccurateEstimator, Scheduler, SchedulerOptions
 from karmada.testing.loop import VirtualClock, run_virtual
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -130,7 +130,11 @@ class Plane:
         await self.clock.sleep(seconds)
 
 
-def on_a_plane(test: Callable[[Plane], Awaitable[None]], options: SchedulerOptions | None = None) -> None:
+def on_a_plane(
+    test: Callable[[Plane], Awaitable[None]],
+    options: SchedulerOptions | None = None,
+    estimator: AccurateEstimator | None = None,
+) -> None:
     """Run a test with a scheduler."""
 
     async def scenario() -> None:
@@ -145,7 +149,7 @@ def on_a_plane(test: Callable[[Plane], Awaitable[None]], options: SchedulerOptio
             informers = InformerFactory(own, supervisor, clock=clock)
             recorder = EventRecorder(own, "default-scheduler", clock=clock)
             supervisor.start("events", recorder.run)
-            scheduler = Scheduler(own, informers, recorder, options, clock)
+            scheduler = Scheduler(own, informers, recorder, options, clock, estimator)
             scheduler.start(supervisor)
             await test(Plane(client, scheduler, clock, watched))
 

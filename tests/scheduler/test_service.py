@@ -69,8 +69,25 @@ def test_when_no_cluster_fits_the_old_result_goes_and_the_reason_is_told() -> No
         condition = await plane.condition("web")
         assert (condition["status"], condition["reason"]) == ("False", "NoClusterFit")
         assert condition["message"] == (
-            "0/1 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint."
+            "0/1 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint. "
+            '(spec.placement.clusterAffinity.clusterNames: Not found: "nowhere": there is no such cluster)'
         )
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("strategy", [{"replicaSchedulingType": "Duplicated"}, DYNAMIC], ids=["duplicated", "divided"])
+def test_a_binding_that_no_cluster_fits_is_placed_once_a_cluster_knows_its_kind(strategy: dict[str, Any]) -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.client.resource(CLUSTERS).patch("member1", {"status": {"apiEnablements": []}}, subresource="status")
+        await plane.settle()
+        await plane.bind("web", placement={"replicaScheduling": strategy})
+        await plane.settle()
+        assert (await plane.condition("web"))["reason"] == "NoClusterFit"
+        await plane.report("member1", 100)
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2}
 
     on_a_plane(scenario)
 

@@ -37,6 +37,7 @@ from karmada.scheduler.metrics import SchedulerMetrics
 from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.ring import DecisionRing, Noted
+from karmada.scheduler.sanity import complaint, has_negative
 from karmada.scheduler.writing import Verdict, Writer, verdict_of, with_clusters
 
 log = logging.getLogger(__name__)
@@ -114,6 +115,8 @@ class Scheduler:
         self._releasing: asyncio.TimerHandle | None = None
         self._disturbed: set[BindingKey] = set()
         """The bindings that a cluster's change concerns since they were last looked at."""
+        self._nowhere: set[BindingKey] = set()
+        """The bindings that no cluster fits: they wait for clusters to learn their kind."""
         self._clusters.add_handler(self._clusters_changed)
         self._namespaced.add_handler(self._bindings_changed)
         self._wide.add_handler(self._bindings_changed)
@@ -152,8 +155,14 @@ class Scheduler:
                 for key in self._affinities.concerned(versions):
                     self._disturbed.add(key)
                     self._enqueue(key, "ClusterChanged")
-            elif change.old.value.status.resource_summary != change.new.value.status.resource_summary:
+                continue
+            before, after = change.old.value.status, change.new.value.status
+            if before.resource_summary != after.resource_summary:
                 self._room_changed()
+            if before.api_enablements != after.api_enablements:
+                for key in list(self._nowhere):
+                    self._disturbed.add(key)
+                    self._enqueue(key, "ClusterChanged")
 
     def _room_changed(self) -> None:
         """Clusters report often; bindings without room are worth a look, but not at every report."""
@@ -195,6 +204,7 @@ class Scheduler:
     def _forget(self, key: BindingKey) -> None:
         self.queue.forget(key)
         self.decisions.forget(key)
+        self._nowhere.discard(key)
         if self._peers is not None:
             self._peers.discard(key)
         if self._assumed is not None:
@@ -253,6 +263,11 @@ class Scheduler:
         kind = "scale" if reason is Need.REPLICAS_CHANGED else "reconcile"
         result = "error"
         try:
+            if has_negative(binding.spec):
+                await self._failed(
+                    binding, conditions.REASON_SCHEDULER_ERROR, complaint(binding.spec, self.snapshot.clusters)
+                )
+                return True
             estimates = await self._estimates(key, binding)
             written = await self._writer.result(binding, lambda current: self._decide(key, current, estimates))
             if written is None:
@@ -261,6 +276,7 @@ class Scheduler:
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
             await self._conclude(current, decision, reason)
             ended = isinstance(decision.outcome, Placed | NoClusterFits)
+            (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
             if ended:
                 self._settled[key] = (current.metadata.uid, current.metadata.generation)
             result = "scheduled" if isinstance(decision.outcome, Placed) else "error"
@@ -344,7 +360,10 @@ class Scheduler:
             )
             if news:
                 changes["last_scheduled_time"] = rfc3339(now)
-        if await self._writer.status(binding, verdict_of(decision), now, **changes):
+        verdict = verdict_of(decision)
+        if not verdict.status and (why := complaint(binding.spec, self.snapshot.clusters)):
+            verdict = verdict._replace(message=f"{verdict.message} ({why})")
+        if await self._writer.status(binding, verdict, now, **changes):
             self._tell(binding, decision)
 
     async def _refused(self, binding: Binding, error: ApiError) -> None:

@@ -1,0 +1,52 @@
+"""What no decision can honour, told by field: for conditions of bindings that were written past admission.
+
+Policies are checked when they are written; a binding may still hold nonsense, by hand or by another version's hand.
+"""
+
+from collections.abc import Container, Iterator
+
+from karmada.api import label_selector
+from karmada.api.codec import to_tree
+from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.api.work.v1alpha2 import ResourceBindingSpec
+from karmada.webhook.placement import validate_placement
+
+
+def has_negative(spec: ResourceBindingSpec) -> bool:
+    """Whether amounts are below nothing, which arithmetic would take for nothing."""
+    needs = spec.replica_requirements
+    asked = needs.resource_request.values() if needs is not None else ()
+    return spec.replicas < 0 or any(str(value).startswith("-") for value in asked)
+
+
+def complaint(spec: ResourceBindingSpec, clusters: Container[str]) -> str:
+    """The first thing that is wrong where these clusters are known, as `field: reason`; empty when all is well."""
+    return next(_complaints(spec, clusters), "")
+
+
+def _complaints(spec: ResourceBindingSpec, clusters: Container[str]) -> Iterator[str]:
+    if spec.replicas < 0:
+        yield f"spec.replicas: Invalid value: {spec.replicas}: must not be negative"
+    needs = spec.replica_requirements
+    for name, value in needs.resource_request.items() if needs is not None else ():
+        field = f"spec.replicaRequirements.resourceRequest[{name}]"
+        try:
+            if Quantity.parse(value) < Quantity.parse(0):
+                yield f'{field}: Invalid value: "{value}": must not be negative'
+        except QuantityError as error:
+            yield f'{field}: Invalid value: "{value}": {error}'
+    if spec.placement is not None:
+        yield from map(str, validate_placement(spec.placement, "spec.placement"))
+        for field, affinity in _affinities(spec.placement):
+            for unknown in [name for name in affinity.cluster_names if name not in clusters]:
+                yield f'{field}.clusterNames: Not found: "{unknown}": there is no such cluster'
+            if affinity.label_selector is not None:
+                yield from map(str, label_selector.validate(to_tree(affinity.label_selector), f"{field}.labelSelector"))
+
+
+def _affinities(placement: Placement) -> Iterator[tuple[str, ClusterAffinity]]:
+    if placement.cluster_affinity is not None:
+        yield "spec.placement.clusterAffinity", placement.cluster_affinity
+    for index, term in enumerate(placement.cluster_affinities):
+        yield f"spec.placement.clusterAffinities[{index}]", term
