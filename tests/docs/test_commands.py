@@ -50,7 +50,16 @@ def test_the_commands_of_a_document_work_in_order(document: str, tmp_path: Path)
             )
 
 
-@pytest.mark.parametrize("document", sorted(DOCS.rglob("*.md")), ids=lambda path: str(path.relative_to(DOCS)))
+@pytest.mark.parametrize(
+    "document",
+    [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))],
+    ids=lambda path: str(path.relative_to(DOCS.parent)),
+)
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
     for target in LINK.findall(document.read_text()):
         assert (document.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_index() -> None:
+    listed = set(LINK.findall((DOCS / "README.md").read_text()))
+    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} <= listed

@@ -114,6 +114,17 @@ def test_stopped_while_it_starts_it_leaves_nothing_behind(tmp_path: Path) -> Non
     wait_until(lambda: processes_of(tmp_path) == [])
 
 
+def test_what_a_dead_supervisor_left_behind_names_nobody(tmp_path: Path) -> None:
+    """Its process id may be somebody else's by now: they are not stopped."""
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        (tmp_path / "lock").touch()
+        (tmp_path / "supervisor.pid").write_text(f"{stranger.pid}\n")
+        assert "nothing runs in" in karmada("down", "--data", str(tmp_path)).stdout
+        assert karmada("status", "--data", str(tmp_path)).returncode == 1
+        assert stranger.poll() is None
+        stranger.kill()
+
+
 def test_a_backup_of_a_running_federation_becomes_the_same_federation(tmp_path: Path) -> None:
     first, second, saved = tmp_path / "first", tmp_path / "second", tmp_path / "saved.tar.gz"
     kubectl = ("kubectl", "--kubeconfig")

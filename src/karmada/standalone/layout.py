@@ -11,11 +11,13 @@ DIR/supervisor.pid          the process to stop
 
 import fcntl
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 FORMAT = 1
+LOCK_ATTEMPTS, LOCK_PAUSE = 5, 0.05
 
 
 class LayoutError(Exception):
@@ -85,23 +87,33 @@ class Layout:
     def lock(self) -> IO[str]:
         """Hold the directory until the returned file is closed."""
         file = (self.root / "lock").open("w")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            raise LayoutError(
-                f"a federation is running in {self.root} already: stop it with `karmada down`, "
-                "or choose another directory with --data"
-            ) from error
-        return file
+        for attempt in range(LOCK_ATTEMPTS):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                # Somebody may just be looking whether it is held.
+                time.sleep(LOCK_PAUSE if attempt < LOCK_ATTEMPTS - 1 else 0)
+            else:
+                return file
+        file.close()
+        raise LayoutError(
+            f"a federation is running in {self.root} already: stop it with `karmada down`, "
+            "or choose another directory with --data"
+        )
 
     def supervisor(self) -> int | None:
-        """The process id of the running supervisor, if there is one."""
+        """The process id of the running supervisor, if there is one; what a dead one left behind does not count."""
         try:
-            pid = int(self.pid_file.read_text())
-            os.kill(pid, 0)
-        except (FileNotFoundError, ValueError, ProcessLookupError):
+            with (self.root / "lock").open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return self._written_pid()
+        except OSError:
             return None
-        except PermissionError:
-            return pid
-        return pid
+        return None
+
+    def _written_pid(self) -> int | None:
+        try:
+            return int(self.pid_file.read_text())
+        except (OSError, ValueError):
+            return None
