@@ -74,6 +74,7 @@ async def _restarted(made: Federation, control: Child) -> list[Result]:
         await control.start()
         ready = time.perf_counter() - began
         process = psutil.Process(control.pid)
+        spent = sum(process.cpu_times()[:2])
         fresh = []
         for _ in range(FRESH):
             created = time.perf_counter()
@@ -87,6 +88,7 @@ async def _restarted(made: Federation, control: Child) -> list[Result]:
     writes = sum(after) - sum(before) - FRESH * len(MEMBERS)
     return [
         Result(f"{BINDINGS} bindings x 3 Works: start until ready", ready, "s", target=10.0),
+        Result("CPU until ready", spent, "s"),
         Result("slowest fresh change after that, until it is in three members", max(fresh), "s", target=1.0),
         Result("first fresh change after that", fresh[0], "s"),
         Result("writes in members by the restart", float(writes), "", target=0.0),

@@ -1,16 +1,17 @@
 """The objects of a collection as last seen, with indexes; every update returns what really changed.
 
 Invariants:
-- An item is immutable. Its body is the encoded object; the decoded value is made when first asked for, and kept only if
-  its form is immutable too (frozen structs). Readers share items: nothing is ever copied.
+- An item is immutable. Its body is the encoded object; the decoded value is made when asked for, and kept for a while
+  only if its form is immutable too (frozen structs). Readers share items: nothing is ever copied.
 - A change with both `old` and `new` is about one incarnation (same uid). An object that was deleted and created again
   under its name shows as two changes, deletion first.
 - Nothing older replaces something newer: an event at or below the revision reached is a repetition and is ignored.
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from karmada.machinery.codec import Codec, identity
 from karmada.machinery.transport import EventType, WatchEvent
@@ -19,6 +20,9 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 _UNDECODED = object()
+KEPT = 4096
+"""Items of a process that keep their decoded value, those decoded last: bytes take a fraction of the memory."""
+_kept: "deque[Item[Any]]" = deque()
 
 
 class Key(NamedTuple):
@@ -46,12 +50,16 @@ class Item(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The decoded object. Structs are decoded once and shared; trees are decoded for each reader."""
+        """The decoded object. Structs are kept for a while and shared; trees are decoded for each reader."""
         if not self._codec.shareable:
             return self._codec.decode(self.body)
-        if self._value is _UNDECODED:
-            self._value = self._codec.decode(self.body)
-        return cast(T, self._value)
+        value = self._value
+        if value is _UNDECODED:
+            value = self._value = self._codec.decode(self.body)
+            _kept.append(self)
+            if len(_kept) > KEPT:
+                _kept.popleft()._value = _UNDECODED
+        return cast(T, value)
 
     def __repr__(self) -> str:
         return f"<{self.key} at {self.resource_version}>"
