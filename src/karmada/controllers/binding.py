@@ -14,8 +14,9 @@ import orjson
 
 from karmada.api import events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ObjectReference as Reference
 from karmada.api.work.v1alpha2 import ResourceBinding, TargetCluster
 from karmada.controllers.bindings import (
     OF_BINDING,
@@ -236,11 +237,7 @@ class BindingController:
                 found += self._bindings.wide.values()
             for binding in found:
                 resource = binding.spec.resource
-                if any(
-                    selector is None
-                    or (selector.api_version == resource.api_version and selector.kind == resource.kind)
-                    for selector in selectors
-                ):
+                if any(selector is None or _may_choose(selector, resource) for selector in selectors):
                     self.controller.enqueue(key_of(binding))
 
 
@@ -251,6 +248,15 @@ def _changed(change: Change[Any]) -> list[BindingKey]:
         if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
             return []
     return [BindingKey(*change.key)]
+
+
+def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:
+    """Whether a selector means a resource, as far as its name tells: labels are looked at when it is built anew."""
+    return (
+        (selector.api_version, selector.kind) == (resource.api_version, resource.kind)
+        and selector.namespace in ("", resource.namespace)
+        and selector.name in ("", resource.name)
+    )
 
 
 def _tell(recorder: EventRecorder, about: Iterable[ObjectReference], type_: str, reason: str, message: str) -> None:

@@ -1,17 +1,18 @@
 """Finds the policies that may choose a resource, and the waiting resources a policy may choose, without scanning.
 
 Both sides are filed under (scope, apiVersion, kind, name-or-`*`): a resource asks for its own name and for `*`; a
-policy asks for what its selectors say. `scope` is the namespace of namespaced policies, empty for cluster-wide ones.
+policy asks for what its selectors say. `scope` is the namespace of namespaced policies, and that which a selector of a
+cluster-wide one names, if any.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
 from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
-from karmada.policies.matching import Subject, closest
+from karmada.policies.matching import Match, Subject, closest
 
 SELECTS = "selects"
 ANY = "*"
@@ -35,7 +36,10 @@ def selects(item: Item[PropagationPolicy] | Item[ClusterPropagationPolicy]) -> I
     """Index function of policies."""
     policy = item.value
     scope = policy.metadata.namespace
-    return {_slot(scope, selector, selector.name or ANY) for selector in policy.spec.resource_selectors}
+    return {
+        _slot(scope or selector.namespace, selector, selector.name or ANY)
+        for selector in policy.spec.resource_selectors
+    }
 
 
 def candidates(
@@ -47,17 +51,20 @@ def candidates(
         for slot in _slots(subject.namespace, subject):
             namespaced += policies.indexed(SELECTS, slot)
     wide: list[ClusterPropagationPolicy] = []
-    for slot in _slots("", subject):
-        wide += wide_policies.indexed(SELECTS, slot)
+    for scope in dict.fromkeys(("", subject.namespace)):
+        for slot in _slots(scope, subject):
+            wide += wide_policies.indexed(SELECTS, slot)
     return namespaced, wide
 
 
 class Waiting:
-    """Resources that no policy has chosen yet."""
+    """Resources that no policy has chosen yet, found by what selectors name: kind, namespace, name."""
 
-    def __init__(self) -> None:
+    def __init__(self, closest: Callable[[Iterable[ResourceSelector], Subject], Match] = closest) -> None:
+        self._closest = closest
         self._subjects: dict[TemplateKey, Subject] = {}
-        self._kinds: dict[tuple[str, str], set[TemplateKey]] = {}
+        self._places: dict[tuple[str, str, str, str], dict[TemplateKey, None]] = {}
+        """Keys by api version, kind, and namespace and name or `ANY` for either."""
 
     def __len__(self) -> int:
         return len(self._subjects)
@@ -68,15 +75,18 @@ class Waiting:
     def add(self, key: TemplateKey, subject: Subject) -> None:
         """Have a resource wait."""
         self._subjects[key] = subject
-        self._kinds.setdefault((key.api_version, key.kind), set()).add(key)
+        for place in _places(key):
+            self._places.setdefault(place, {})[key] = None
 
     def discard(self, key: TemplateKey) -> None:
         """A resource is gone or was chosen."""
-        if self._subjects.pop(key, None) is not None:
-            kinds = self._kinds[key.api_version, key.kind]
-            kinds.discard(key)
-            if not kinds:
-                del self._kinds[key.api_version, key.kind]
+        if self._subjects.pop(key, None) is None:
+            return
+        for place in _places(key):
+            keys = self._places[place]
+            del keys[key]
+            if not keys:
+                del self._places[place]
 
     def chosen_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> list[TemplateKey]:
         """The waiting resources a policy chooses."""
@@ -84,15 +94,25 @@ class Waiting:
             dict.fromkeys(
                 key
                 for selector in policy.spec.resource_selectors
-                for key in self._reach(policy.metadata.namespace, selector)
-                if closest((selector,), self._subjects[key])
+                for key in self._reach(policy.metadata.namespace or selector.namespace, selector)
+                if self._closest((selector,), self._subjects[key])
             )
         )
 
-    def _reach(self, scope: str, selector: ResourceSelector) -> Iterator[TemplateKey]:
-        for key in self._kinds.get((selector.api_version, selector.kind), ()):
-            if (not scope or key.namespace == scope) and (not selector.name or key.name == selector.name):
-                yield key
+    def _reach(self, namespace: str, selector: ResourceSelector) -> Iterable[TemplateKey]:
+        place = (selector.api_version, selector.kind, namespace or ANY, selector.name or ANY)
+        return self._places.get(place, {})
+
+
+def _places(key: TemplateKey) -> tuple[tuple[str, str, str, str], ...]:
+    """Where a resource is looked for."""
+    kind = (key.api_version, key.kind)
+    return (
+        (*kind, key.namespace, key.name),
+        (*kind, key.namespace, ANY),
+        (*kind, ANY, key.name),
+        (*kind, ANY, ANY),
+    )
 
 
 def _slot(scope: str, selector: ResourceSelector, name: str) -> str:
