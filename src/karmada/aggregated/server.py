@@ -156,7 +156,7 @@ class ClusterServer:
 
         return changed
 
-    def _checks(self) -> dict[str, bool]:
+    async def _checks(self, page: str) -> dict[str, bool]:
         return {"ping": True, "roles": all(informer.has_synced for informer in self._synced)}
 
     def _suffix(self) -> str:

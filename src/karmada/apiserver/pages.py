@@ -1,6 +1,6 @@
 """Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import orjson
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     accept: str
 
 
-Page = Callable[[Asked], Answer | None]
+Page = Callable[[Asked], Answer | Awaitable[Answer] | None]
 
 
 class ServerPages:
@@ -78,7 +78,7 @@ class ServerPages:
         self,
         catalog: Catalog,
         identity: Identity,
-        ready: Callable[[], dict[str, bool]],
+        ready: Callable[[str], Awaitable[dict[str, bool]]],
         others: Callable[[], Sequence[JSONObject]],
         metrics: Callable[[], bytes],
         schema_of: Callable[[ResourceType], JSONObject],
@@ -88,22 +88,20 @@ class ServerPages:
         self._metrics = metrics
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version, schema_of)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
-        self.routes: Mapping[str, Guarded[Page]] = {
-            path: Guarded(Access.PATH, page)
-            for path, page in {
-                "/": lambda asked: _json({"paths": self._roots()}),
-                "/version": lambda asked: _json(KUBERNETES_VERSION),
-                "/metrics": lambda asked: Answer(200, self._metrics(), _METRICS),
-                "/.well-known/openid-configuration": lambda asked: _json(identity.tokens.configuration()),
-                "/openid/v1/jwks": lambda asked: _json(identity.tokens.key_set(), _KEYS),
-                "/healthz/": self._health,
-                "/livez/": self._health,
-                "/readyz/": self._health,
-                "/openapi/": self._schemas,
-                "/api/": self._documents,
-                "/apis/": self._documents,
-            }.items()
+        pages: dict[str, Page] = {
+            "/": lambda asked: _json({"paths": self._roots()}),
+            "/version": lambda asked: _json(KUBERNETES_VERSION),
+            "/metrics": lambda asked: Answer(200, self._metrics(), _METRICS),
+            "/.well-known/openid-configuration": lambda asked: _json(identity.tokens.configuration()),
+            "/openid/v1/jwks": lambda asked: _json(identity.tokens.key_set(), _KEYS),
+            "/healthz/": self._health,
+            "/livez/": self._health,
+            "/readyz/": self._health,
+            "/openapi/": self._schemas,
+            "/api/": self._documents,
+            "/apis/": self._documents,
         }
+        self.routes = {path: Guarded(Access.PATH, page) for path, page in pages.items()}
         self.own: dict[str, OwnPage] = {}
         """By the first part of their path."""
 
@@ -118,7 +116,8 @@ class ServerPages:
         head = path[1:].partition("/")[0]
         route = self.routes.get(path) or self.routes.get(f"/{head}/")
         if route is not None:
-            return route.handle(Asked(path, params, accept))
+            found = route.handle(Asked(path, params, accept))
+            return await found if isinstance(found, Awaitable) else found
         if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
             return await page.answer(path)
         return None
@@ -146,9 +145,9 @@ class ServerPages:
                 paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
         return sorted(paths)
 
-    def _health(self, asked: Asked) -> Answer:
+    async def _health(self, asked: Asked) -> Answer:
         page, _, check = asked.path[1:].partition("/")
-        checks = self._ready()
+        checks = await self._ready(page)
         if check:
             if check not in checks:
                 return Answer(404, b"404 page not found\n", _TEXT)

@@ -6,6 +6,7 @@
 In memory it starts in milliseconds: schemas, keys and certificates are made when first needed.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ from karmada.apiserver.requests.subresources.scale import scale
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served import Converter, Served
 from karmada.apiserver.services import address_of
-from karmada.apiserver.storage.base import Storage
+from karmada.apiserver.storage.base import Storage, StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.store import Bounds, Index, Kind, ObjectStore
 
@@ -91,6 +92,8 @@ if TYPE_CHECKING:
     from OpenSSL import SSL
 
 ADMIN = UserInfo("system:admin", ("system:masters", "system:authenticated"))
+STORAGE_SECONDS = 2.0
+"""How long /readyz waits for the storage."""
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 """How the fourth group of a random uuid begins."""
@@ -348,8 +351,18 @@ class ApiServer:
     def _metrics_text(self) -> bytes:
         return self.traffic.metrics.render()
 
-    def _checks(self) -> dict[str, bool]:
-        return {"ping": True, "etcd": True, "poststarthook/bootstrap": self._ready}
+    async def _checks(self, page: str) -> dict[str, bool]:
+        """A storage that fails makes the server unready, but restarting it would not help."""
+        storage = page == "livez" or await self._storage_works()
+        return {"ping": True, "etcd": storage, "poststarthook/bootstrap": self._ready}
+
+    async def _storage_works(self) -> bool:
+        try:
+            async with asyncio.timeout(STORAGE_SECONDS):
+                await self.store.check()
+        except (StorageFailed, TimeoutError):
+            return False
+        return True
 
     def _index(self, kind: Kind, body: bytes) -> Index:
         served = self.catalog.stored(kind)

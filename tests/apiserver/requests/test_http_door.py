@@ -7,7 +7,9 @@ import pytest
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.http.model import HttpRequest, HttpResponse, StreamResponse
 from karmada.apiserver.requests.http_door import HttpDoor
-from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.apiserver.storage.base import StorageFailed
+from karmada.apiserver.storage.memory import MemoryStorage
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -53,6 +55,21 @@ async def test_refusals_are_statuses(http, method, path, code, reason):
     answer = await http(method, path)
     status = decoded(answer)
     assert (answer.status, status["kind"], status["reason"], status["code"]) == (code, "Status", reason, code)
+
+
+class Failing(MemoryStorage):
+    """A storage whose disk is full."""
+
+    async def check(self) -> None:
+        raise StorageFailed("the disk is full")
+
+
+@pytest.mark.parametrize(("page", "code"), [("readyz", 500), ("healthz", 500), ("livez", 200)])
+async def test_a_server_whose_storage_fails_is_alive_but_not_ready(page, code):
+    async with ApiServer(ApiServerOptions(storage=Failing(), controllers=False)) as server:
+        answer = await Client(server)("GET", f"/{page}?verbose")
+    assert answer.status == code
+    assert (b"[-]etcd failed" in answer.body) == (code == 500)
 
 
 async def test_an_unknown_group_is_a_plain_404(http):

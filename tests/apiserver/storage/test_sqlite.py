@@ -121,8 +121,16 @@ async def main():
         await storage.put("/large", large, 0)
     except StorageFailed as error:
         print("failed", error)
+    await storage.check()
     await storage.put("/small", small, 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, resource.RLIM_INFINITY))
+    for action in (lambda: storage.put("/tiny", small, 0), storage.check):
+        try:
+            await action()
+        except StorageFailed as error:
+            print("failed", error)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await storage.check()
     await storage.put("/large", large, 0)
     await storage.close()
 
@@ -139,7 +147,9 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, hear
     lines = result.stdout.splitlines()
     assert lines[0] == "heard /before"
     assert lines[1].startswith(f"failed {path}: ")
-    assert lines[2:] == ["heard /small", "heard /large"]
+    assert lines[2] == "heard /small"
+    assert all(line.startswith(f"failed {path}: ") for line in lines[3:5])
+    assert lines[5:] == ["heard /large"]
     storage = SqliteStorage(path)
     assert [record.key for record in (await storage.open(heard)).records] == ["/before", "/large", "/small"]
     await storage.close()

@@ -130,6 +130,10 @@ class Storage(Protocol):
         """Return when the listener has heard of everything that was committed before the call, by anyone."""
         ...
 
+    async def check(self) -> None:
+        """Raise `StorageFailed` if writes would fail just now."""
+        ...
+
     async def compact(self, revision: int) -> None:
         """Forget the history up to and including a revision; current state stays."""
         ...

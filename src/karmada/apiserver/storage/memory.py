@@ -78,6 +78,9 @@ class MemoryStorage:
     async def sync(self) -> None:
         """Nobody else writes."""
 
+    async def check(self) -> None:
+        """Memory is always there."""
+
     async def compact(self, revision: int) -> None:
         """Drop the log's head."""
         while self._log and self._log[0].revision <= revision:

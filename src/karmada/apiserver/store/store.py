@@ -81,6 +81,10 @@ class ObjectStore:
         """Return when everything is visible that was committed before the call, by any server."""
         await self._storage.sync()
 
+    async def check(self) -> None:
+        """Raise `StorageFailed` if writes would fail just now."""
+        await self._storage.check()
+
     async def reached(self, revision: int) -> None:
         """Return when a revision is visible; the caller sets the time limit."""
         if revision > self._revision:

@@ -125,6 +125,10 @@ class EtcdStorage:
                 with contextlib.suppress(StorageFailed):
                     await self._visible(target, within=0.1)
 
+    async def check(self) -> None:
+        """Ask a majority."""
+        await self._running().revision()
+
     async def compact(self, revision: int) -> None:
         """For everyone who uses this etcd."""
         await self._running().compact(revision)

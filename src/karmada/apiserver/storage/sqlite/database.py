@@ -168,6 +168,11 @@ def append(db: sqlite3.Connection, rows: list[Row]) -> None:
     db.execute(_insert(len(rows)), [part for row in rows for part in row])
 
 
+def probe(db: sqlite3.Connection) -> None:
+    """A durable write that changes nothing; raises what the next one would."""
+    db.execute(f"PRAGMA user_version = {FORMAT}")  # written even when it is the same; a row would not be
+
+
 @cache
 def _insert(rows: int) -> str:
     return "INSERT INTO log VALUES " + ", ".join(["(?, ?, ?, ?, ?)"] * rows)

@@ -9,6 +9,8 @@ import asyncio
 import fcntl
 import os
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from karmada.apiserver.storage.base import (
@@ -22,7 +24,7 @@ from karmada.apiserver.storage.base import (
 )
 from karmada.apiserver.storage.sqlite import database
 from karmada.apiserver.storage.sqlite.database import Row, Unusable
-from karmada.apiserver.storage.sqlite.writer import Writer
+from karmada.apiserver.storage.sqlite.writer import Done, Writer
 
 
 class _Pending:
@@ -47,6 +49,8 @@ class SqliteStorage:
         """Writes that the thread has not been given yet."""
         self._revision = 0
         """The last revision given out, committed or not."""
+        self._failing = False
+        """Whether the last write failed."""
         self._lock = -1
         self._writer: Writer | None = None
         self._listener: Listener | None = None
@@ -88,16 +92,16 @@ class SqliteStorage:
     async def sync(self) -> None:
         """Nobody else writes."""
 
+    async def check(self) -> None:
+        """Believe the last write; after one that failed, try again without changing anything."""
+        writer = self._running()
+        if self._failing:
+            await _finished(writer.probe)
+            self._failing = False
+
     async def compact(self, revision: int) -> None:
         """Forget at once, clean up in small steps between writes; returns when that is done."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-
-        def finished(failed: StorageFailed | None) -> None:
-            loop.call_soon_threadsafe(_resolve, done, failed)
-
-        self._running().compact(revision, finished)
-        await done
+        await _finished(partial(self._running().compact, revision))
 
     async def close(self) -> None:
         """Finish the queue, then let go of the file."""
@@ -140,6 +144,7 @@ class SqliteStorage:
             self._outbox = []
 
     def _settle(self, rows: list[Row], failed: StorageFailed | None) -> None:
+        self._failing = failed is not None
         pending = [self._pending.pop(row.key) for row in rows]
         if failed is None and self._listener is not None:
             changes = []
@@ -156,6 +161,18 @@ class SqliteStorage:
             _resolve(author, failed)
             for turn in others:
                 _resolve(turn, None)
+
+
+async def _finished(job: Callable[[Done], None]) -> None:
+    """Give the writer a job and wait until it is done."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def finished(failed: StorageFailed | None) -> None:
+        loop.call_soon_threadsafe(_resolve, done, failed)
+
+    job(finished)
+    await done
 
 
 def _resolve(future: asyncio.Future[None], failed: StorageFailed | None) -> None:

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from karmada.apiserver.storage.base import StorageFailed
-from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, sweep
+from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, probe, sweep
 
 _BATCH = 512
 
@@ -26,6 +26,10 @@ class _Compaction(NamedTuple):
     done: Done
 
 
+class _Probe(NamedTuple):
+    done: Done
+
+
 class Writer:
     """Owns the connection while it runs; the callbacks are called in its thread."""
 
@@ -33,7 +37,7 @@ class Writer:
         self._db = db
         self._path = path
         self._settle = settle
-        self._queue: SimpleQueue[list[Row] | _Compaction | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[Row] | _Compaction | _Probe | None] = SimpleQueue()
         self._sweeping: list[Done] = []
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._thread.start()
@@ -45,6 +49,10 @@ class Writer:
     def compact(self, revision: int, done: Done) -> None:
         """Queue a compaction; `done` tells how it ended."""
         self._queue.put(_Compaction(revision, done))
+
+    def probe(self, done: Done) -> None:
+        """Queue a write that changes nothing; `done` tells how it ended."""
+        self._queue.put(_Probe(done))
 
     def stop(self) -> None:
         """Finish what is queued, close the connection; returns when the thread has ended."""
@@ -63,6 +71,8 @@ class Writer:
                         break
                     if isinstance(job, _Compaction):
                         self._begin(job)
+                    elif isinstance(job, _Probe):
+                        job.done(self._guarded(probe))
                     else:
                         rows += job
                     if len(rows) >= _BATCH:
@@ -76,16 +86,16 @@ class Writer:
         self._db.close()
 
     def _write(self, rows: list[Row]) -> None:
-        failed = self._append(rows)
+        failed = self._guarded(append, rows)
         if failed is None or len(rows) == 1:
             self._settle(rows, failed)
             return
         for row in rows:  # one that cannot be written must not take the others with it
-            self._settle([row], self._append([row]))
+            self._settle([row], self._guarded(append, [row]))
 
-    def _append(self, rows: list[Row]) -> StorageFailed | None:
+    def _guarded(self, write: Callable[..., None], *arguments: object) -> StorageFailed | None:
         try:
-            append(self._db, rows)
+            write(self._db, *arguments)
         except sqlite3.Error as error:
             return explain(error, self._path)
         except Exception as error:  # whatever it is, the thread must live on
