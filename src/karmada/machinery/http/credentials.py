@@ -8,12 +8,8 @@ import asyncio
 import base64
 import os
 import time
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
-
-import orjson
 
 from karmada.machinery.errors import Unauthorized
 from karmada.machinery.http.target import NOTHING, ExecPlugin, Material, Target
@@ -25,8 +21,7 @@ EARLY = 10.0
 PLUGIN_PATIENCE = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(NamedTuple):
     """What goes along with a request and its connection."""
 
     headers: bytes = b""
@@ -87,6 +82,8 @@ class CredentialSource:
         headers = self._fixed_headers + (_bearer(str(status["token"]).encode()) if status.get("token") else b"")
         lifetime = float("inf")
         if expires := status.get("expirationTimestamp"):
+            from datetime import datetime
+
             lifetime = datetime.fromisoformat(str(expires)).timestamp() - time.time() - EARLY
         return Credentials(headers, certificate, key), lifetime
 
@@ -104,6 +101,8 @@ def _impersonation(target: Target) -> bytes:
 
 async def _run(plugin: ExecPlugin, target: Target) -> dict[str, Any]:
     """Run an exec plugin and return the status it prints; its output never appears in errors."""
+    import orjson
+
     info: dict[str, Any] = {
         "apiVersion": plugin.api_version,
         "kind": "ExecCredential",

@@ -3,8 +3,6 @@
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-import orjson
-
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 _METHODS = {
@@ -32,6 +30,8 @@ def to_wire(request: Request) -> Wire:
     """The HTTP form of an API request."""
     body = request.body if isinstance(request.body, bytes) else b""
     if request.body is not None and not isinstance(request.body, bytes):
+        import orjson
+
         body = orjson.dumps(request.body)
     content_type = "" if not body else request.patch_type.value if request.patch_type else "application/json"
     params = dict(request.params)

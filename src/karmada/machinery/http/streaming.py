@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncGenerator
 
-import orjson
-
 from karmada.machinery.errors import ApiError, ServerError, from_status
 from karmada.machinery.http.connection import Connection
 from karmada.machinery.transport import EventType, WatchEvent
@@ -36,6 +34,8 @@ def parse(line: bytes) -> WatchEvent | ApiError:
     for prefix, kind in _PREFIXES:
         if line.startswith(prefix) and line.endswith(b"}"):
             return WatchEvent(kind, line[len(prefix) : -1])
+    import orjson
+
     try:
         event = orjson.loads(line)
         kind, found = event["type"], event["object"]

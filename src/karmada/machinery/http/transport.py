@@ -15,8 +15,6 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Callable
 
-import orjson
-
 from karmada.machinery.errors import ApiError, Timeout, TooManyRequests, Unauthorized, Unavailable, from_status
 from karmada.machinery.http.connection import Connection, ConnectionBroken, Head
 from karmada.machinery.http.credentials import Credentials, CredentialSource
@@ -188,6 +186,8 @@ async def _parts(connection: Connection) -> AsyncIterator[bytes]:
 
 
 def _refusal(head: Head, body: bytes) -> _Refused:
+    import orjson
+
     given = head.headers.get(b"retry-after", b"")
     retry_after = float(given) if given.isdigit() else None
     try:
