@@ -4,10 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karmada.api.codec import from_tree
+from karmada.api.feature_gates import FeatureGates
 from karmada.api.native import Node, Pod
-from karmada.api.work.v1alpha2 import NodeClaim
+from karmada.api.work.v1alpha2 import NodeClaim, ReplicaRequirements
 from karmada.estimator.columns import NodeColumns
+from karmada.estimator.estimate import Answers, Member
+from karmada.estimator.metrics import EstimatorMetrics
 from karmada.estimator.nodes import Nodes
+from karmada.scheduler.estimators.messages import ReplicasRequest, SetsRequest
 
 
 def node(name: str, cpu: int = 4, pods: int = 10, **spec: object) -> Node:
@@ -86,3 +90,22 @@ def test_columns_agree_with_single_nodes_after_any_history(history: list[tuple[s
         for asked in ({"cpu": 1500}, {}):
             for chosen in (None, claim):
                 assert columns.room(asked, chosen) == nodes.room(asked, chosen)
+
+
+def test_every_plugin_is_timed_by_name() -> None:
+    metrics = EstimatorMetrics()
+    gates = FeatureGates({"ResourceQuotaEstimate": True})
+    answers = Answers("m1", Member(), gates, metrics=metrics)
+    needs = from_tree({"namespace": "default", "resourceRequest": {"cpu": "1"}}, ReplicaRequirements)
+    answers.replicas(ReplicasRequest("m1", needs))
+    answers.sets(SetsRequest("m1", (), "default"))
+    counted = {
+        (sample.name.removeprefix("karmada_scheduler_estimator_"), *sample.labels.values()): sample.value
+        for family in metrics.collect()
+        for sample in family.samples
+        if sample.name.endswith("_count")
+    }
+    execution = "estimating_plugin_execution_duration_seconds_count"
+    assert counted[execution, "NodeResourceEstimator", "EstimateReplicas"] == 1
+    assert counted[execution, "ResourceQuotaEstimator", "EstimateComponents"] == 1
+    assert counted["estimating_plugin_extension_point_duration_seconds_count", "success", "EstimateReplicas"] == 1

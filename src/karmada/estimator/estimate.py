@@ -5,13 +5,16 @@ to be on their way take their room first. A quota that is exceeded gives a negat
 are already. Whoever answers over the wire makes it 0, because there negative numbers mean something else.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.native import Pod, ResourceQuota
 from karmada.api.quantity import QuantityError
 from karmada.api.work.v1alpha2 import Component, ComponentReplicaRequirements, NodeClaim
+from karmada.estimator.metrics import EstimatorMetrics
 from karmada.estimator.nodes import Nodes
 from karmada.estimator.pods import amounts, is_counted
 from karmada.estimator.quotas import allowed
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 MANY = 256
 """From so many nodes on columns pay."""
+REPLICAS, SETS = "EstimateReplicas", "EstimateComponents"
+"""What plugins are asked, as metrics call it."""
 NODE_PLUGIN, QUOTA_PLUGIN = "NodeResourceEstimator", "ResourceQuotaEstimator"
 
 
@@ -47,11 +52,17 @@ class Answers:
     """See the module."""
 
     def __init__(
-        self, cluster: str, member: Member, gates: FeatureGates, is_enabled: Callable[[str], bool] = lambda name: True
+        self,
+        cluster: str,
+        member: Member,
+        gates: FeatureGates,
+        is_enabled: Callable[[str], bool] = lambda name: True,
+        metrics: EstimatorMetrics | None = None,
     ) -> None:
         self._cluster = cluster
         self._member = member
         self._protects = gates.enabled("SchedulingOvercommitProtection")
+        self._metrics = metrics or EstimatorMetrics()
         self._columns: NodeColumns | None = None
         self._by_nodes = is_enabled(NODE_PLUGIN)
         self._by_quotas = is_enabled(QUOTA_PLUGIN) and gates.enabled("ResourceQuotaEstimate")
@@ -63,22 +74,47 @@ class Answers:
         claim = needs.node_claim if needs is not None else None
         asked = _needs(needs.resource_request if needs is not None else {})
         found = UNLIMITED
-        if self._by_nodes:
-            found = self._on_nodes(asked, claim, request.assumed if self._protects else ())
-        if found and self._by_quotas and needs is not None:
-            found = min(found, allowed(self._quotas(needs.namespace), asked, needs.priority_class_name))
+        with self._point(REPLICAS):
+            if self._by_nodes:
+                with self._plugin(NODE_PLUGIN, REPLICAS):
+                    found = self._on_nodes(asked, claim, request.assumed if self._protects else ())
+            if found and self._by_quotas and needs is not None:
+                with self._plugin(QUOTA_PLUGIN, REPLICAS):
+                    found = min(found, allowed(self._quotas(needs.namespace), asked, needs.priority_class_name))
         return found
 
     def sets(self, request: SetsRequest) -> int:
         """How many whole sets of components fit."""
         self._check(request.cluster)
-        bound = self._by_quota_of_sets(request) if self._by_quotas else UNLIMITED
-        if not self._by_nodes:
-            return bound
-        places, simulation = self._simulation(request.assumed if self._protects else ())
-        demands = [self._demand(component, places) for component in request.components]
-        found = simulation.sets(demands, max(1, bound))
+        bound = UNLIMITED
+        with self._point(SETS):
+            if self._by_quotas:
+                with self._plugin(QUOTA_PLUGIN, SETS):
+                    bound = self._by_quota_of_sets(request)
+            if not self._by_nodes:
+                return bound
+            with self._plugin(NODE_PLUGIN, SETS):
+                places, simulation = self._simulation(request.assumed if self._protects else ())
+                demands = [self._demand(component, places) for component in request.components]
+                found = simulation.sets(demands, max(1, bound))
         return min(found, bound) if found else 0
+
+    @contextmanager
+    def _point(self, point: str) -> Iterator[None]:
+        started, result = perf_counter(), "error"
+        try:
+            yield
+            result = "success"
+        finally:
+            self._metrics.passed(point, result, perf_counter() - started)
+
+    @contextmanager
+    def _plugin(self, plugin: str, point: str) -> Iterator[None]:
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            self._metrics.ran(plugin, point, perf_counter() - started)
 
     def _on_nodes(self, asked: Mapping[str, int], claim: NodeClaim | None, assumed: tuple[AssumedWorkload, ...]) -> int:
         nodes = self._member.nodes

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         await informers.synced(state.informers)
         metrics = EstimatorMetrics()
         process.registry.register(metrics)
-        answers = Answers(flags.cluster_name, state.member, flags.feature_gates, is_enabled)
+        answers = Answers(flags.cluster_name, state.member, flags.feature_gates, is_enabled, metrics)
         server = EstimatorServer(answers.replicas, answers.sets, Waiting(state, flags.cluster_name), metrics)
         await server.listen(f"{flags.bind_address or '0.0.0.0'}:{flags.server_port}", tls)
         try:

@@ -18,11 +18,21 @@ class EstimatorMetrics:
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, str]] = Counter()
         self._durations: dict[tuple[str, str], Histogram] = {}
+        self._points: dict[tuple[str, str], Histogram] = {}
+        self._plugins: dict[tuple[str, str], Histogram] = {}
 
     def observe(self, method: str, result: str, seconds: float) -> None:
         """Count an answer."""
         self._requests[result, method] += 1
         self._durations.setdefault((result, method), Histogram()).observe(seconds)
+
+    def ran(self, plugin: str, point: str, seconds: float) -> None:
+        """A plugin had its say."""
+        self._plugins.setdefault((plugin, point), Histogram()).observe(seconds)
+
+    def passed(self, point: str, result: str, seconds: float) -> None:
+        """All plugins had their say."""
+        self._points.setdefault((result, point), Histogram()).observe(seconds)
 
     def collect(self) -> Iterator["Metric"]:
         """All figures now."""
@@ -38,3 +48,19 @@ class EstimatorMetrics:
             seconds.add_metric([*labels, "Total"], histogram.cumulative(), histogram.total)
         yield requests
         yield seconds
+        points = HistogramMetricFamily(
+            f"{_PREFIX}estimating_plugin_extension_point_duration_seconds",
+            "Time of all plugins",
+            labels=["estimating_result", "estimating_plugin_extension_point"],
+        )
+        for labels, histogram in self._points.items():
+            points.add_metric(labels, histogram.cumulative(), histogram.total)
+        plugins = HistogramMetricFamily(
+            f"{_PREFIX}estimating_plugin_execution_duration_seconds",
+            "Time of one plugin",
+            labels=["estimating_plugin", "estimating_plugin_extension_point"],
+        )
+        for labels, histogram in self._plugins.items():
+            plugins.add_metric(labels, histogram.cumulative(), histogram.total)
+        yield points
+        yield plugins

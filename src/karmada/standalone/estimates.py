@@ -37,7 +37,7 @@ class _Followed:
     """A member whose state is kept; `left` ends that."""
 
     client: Client
-    ready: "asyncio.Future[MemberState]"
+    ready: "asyncio.Future[tuple[MemberState, Answers]]"
     left: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -62,9 +62,9 @@ class MemberEstimates:
 
     async def unschedulable(self, request: UnschedulableRequest) -> int:
         """Replicas that wait for a node; -1 when nobody can tell."""
-        state = await self._state(request.cluster)
+        known = await self._known(request.cluster)
         try:
-            return NO_OPINION if state is None else Waiting(state, request.cluster, self._clock)(request)
+            return NO_OPINION if known is None else Waiting(known[0], request.cluster, self._clock)(request)
         except EstimateError as error:
             log.debug("no answer for %s: %s", request.cluster, error)
             return NO_OPINION
@@ -76,11 +76,11 @@ class MemberEstimates:
             followed.left.set()
 
     async def _room(self, snapshot: Snapshot, binding: Binding, cluster: str, sets: bool) -> int:
-        state = await self._state(cluster)
-        if state is None:
+        known = await self._known(cluster)
+        if known is None:
             return NO_OPINION
         spec, assumed = binding.spec, snapshot.assumed.get(cluster, ())
-        answers = Answers(cluster, state.member, self._gates)
+        answers = known[1]
         try:
             if sets:
                 return answers.sets(SetsRequest(cluster, spec.components, spec.resource.namespace, assumed))
@@ -89,7 +89,7 @@ class MemberEstimates:
             log.debug("no estimate of %s: %s", cluster, error)
             return NO_OPINION
 
-    async def _state(self, name: str) -> MemberState | None:
+    async def _known(self, name: str) -> tuple[MemberState, Answers] | None:
         cluster = self._clusters.get(name)
         if cluster is None or not self._members.concerns(cluster):
             return None
@@ -114,7 +114,7 @@ class MemberEstimates:
                 state = MemberState(informers)
                 await informers.synced(state.informers)
                 if not followed.ready.done():
-                    followed.ready.set_result(state)
+                    followed.ready.set_result((state, Answers(name, state.member, self._gates)))
                 await followed.left.wait()
 
         self._started += 1
