@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from karmada.api import json_patch
 from karmada.api.json_patch import JSONPatchError, JSONPatchTestFailed, pointer
+from karmada.api.merge_patch import same_json
 
 DOCUMENT = {"a": {"b": [1, 2, 3]}, "n": None, "s~/": "x"}
 
@@ -145,3 +146,13 @@ def test_any_pointer_gives_a_result_or_a_patch_error(document: Any, path: str, k
     operation = {"op": kind, "path": path, "from": "/a", "value": 1}
     with contextlib.suppress(JSONPatchError):
         json_patch.apply(document, [operation])
+
+
+objects = st.dictionaries(st.text("ab~/", min_size=1, max_size=2), documents, max_size=4)
+
+
+@given(objects, objects)
+def test_what_is_created_from_two_objects_turns_one_into_the_other(
+    original: dict[str, Any], modified: dict[str, Any]
+) -> None:
+    assert same_json(json_patch.apply(original, json_patch.create(original, modified)), modified)

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from karmada.api import json_patch
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, Gone, Invalid, NotFound, Unavailable
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb, WatchEvent
 
@@ -68,9 +69,9 @@ class FakeServer:
                 return orjson.dumps(self.put(request.resource, changed))
             case Verb.PATCH:
                 old = self._existing(key)
-                assert isinstance(body, dict)
-                self._check(old, body)
-                return orjson.dumps(self.put(request.resource, merge(old, body)))
+                new = merge(old, body) if isinstance(body, dict) else json_patch.apply(old, body)
+                self._check(old, new)
+                return orjson.dumps(self.put(request.resource, new))
             case Verb.DELETE:
                 old = self._existing(key)
                 wanted = (body or {}).get("preconditions") or {}

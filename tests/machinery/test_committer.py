@@ -11,7 +11,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.machinery.client import Client, type_of
 from karmada.machinery.committer import ATTEMPTS, Absent, Committer, Created, MixedChange, Unchanged, Written
 from karmada.machinery.errors import Conflict, Unavailable
-from karmada.machinery.transport import GroupVersionResource, Verb
+from karmada.machinery.transport import GroupVersionResource, PatchType, Verb
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
@@ -49,6 +49,19 @@ async def test_the_patch_holds_the_difference_and_its_guard_and_nothing_else(ser
         "data": {"x": "3"},
         "metadata": {"uid": seen["metadata"]["uid"], "resourceVersion": seen["metadata"]["resourceVersion"]},
     }
+
+
+async def test_nulls_in_lists_are_sent_as_operations_which_alone_can_say_them(server):
+    seen = server.put(CONFIG_MAPS, config_map("a", x="1"))
+    items = [{"type": "Ready", "lastProbeTime": None}]
+    outcome = await committer(server).commit(seen, lambda tree: tree | {"items": items})
+    assert isinstance(outcome, Written)
+    assert outcome.value["items"] == items
+    [request] = server.requests
+    assert request.patch_type == PatchType.JSON
+    assert {"op": "add", "path": "/items", "value": items} in request.body
+    guard = {"op": "add", "path": "/metadata/resourceVersion", "value": seen["metadata"]["resourceVersion"]}
+    assert guard in request.body
 
 
 async def test_a_cache_that_has_not_seen_our_last_write_does_not_make_a_decision_look_done(server):

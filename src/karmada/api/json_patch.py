@@ -35,6 +35,20 @@ class JSONPatchTestFailed(JSONPatchError):
     """A test operation found another value."""
 
 
+def create(original: dict[str, Any], modified: dict[str, Any], path: str = "") -> list[dict[str, Any]]:
+    """Operations that turn one object into the other, nulls and all; lists are replaced as a whole."""
+    made: list[dict[str, Any]] = [
+        {"op": "remove", "path": f"{path}/{escape(key)}"} for key in original if key not in modified
+    ]
+    for key, value in modified.items():
+        before, place = original.get(key), f"{path}/{escape(key)}"
+        if type(value) is dict and type(before) is dict:
+            made += create(before, value, place)
+        elif key not in original or not same_json(value, before):
+            made.append({"op": "add", "path": place, "value": value})
+    return made
+
+
 def apply(document: Any, operations: Any, *, replace_may_create: bool = False) -> Any:
     """The document after all operations, or an error and no effect at all.
 

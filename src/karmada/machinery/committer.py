@@ -6,7 +6,7 @@ The caller gives what it saw and a pure function from an object to the object as
   is read again first: a cache that has not caught up must not make a decision look done.
 - Something differs: one merge patch with exactly the differences and the resourceVersion they were decided on, to the
   object or to its status, never to both (`MixedChange`): a status reporter must not be able to undo a spec, nor the
-  reverse.
+  reverse. What holds nulls goes as a JSON patch: merge patches cannot say them, and servers drop them even in lists.
 - Somebody else wrote meanwhile: the object is read again and *decided again* on its present state. A write is
   never repeated blindly, so nobody's update is lost, whole-list replacements included.
 - The object was deleted, or is another one of the same name: `Absent`, and nothing is written.
@@ -22,11 +22,11 @@ from typing import Generic, TypeVar
 import msgspec
 import orjson
 
-from karmada.api import merge_patch
+from karmada.api import json_patch, merge_patch
 from karmada.machinery.codec import Identity
 from karmada.machinery.errors import AlreadyExists, Conflict, NotFound
 from karmada.machinery.resource import Propagation, Resource
-from karmada.machinery.transport import JSONObject
+from karmada.machinery.transport import JSONObject, PatchType
 
 T = TypeVar("T")
 
@@ -81,12 +81,14 @@ class Committer(Generic[T]):
         current = seen
         for attempt in range(1, ATTEMPTS + 1):
             decided = decide(current)
-            patch = self._difference(current, decided)
+            before, after = self._difference(current, decided)
+            patch = merge_patch.create(before, after)
             if not patch and not (current is seen and self._is_outdated(which)):
                 return Unchanged(current)
             try:
                 if patch:
-                    return Written(await self._write(self._resource.codec.identity(current), patch))
+                    exact = json_patch.create(before, after) if b":null" in orjson.dumps(after) else None
+                    return Written(await self._write(self._resource.codec.identity(current), patch, exact))
             except NotFound:
                 return Absent()
             except Conflict:
@@ -149,23 +151,30 @@ class Committer(Generic[T]):
             current = await self._present(which)
         raise AssertionError("the last attempt returns or raises")
 
-    def _difference(self, current: T, decided: T) -> JSONObject:
-        """The merge patch between two states; empty when they are the same."""
+    def _difference(self, current: T, decided: T) -> tuple[JSONObject, JSONObject]:
+        """The parts of two states that may differ."""
         if decided is current:
-            return {}
+            return {}, {}
         which, answered = self._resource.codec.identity(current), self._resource.codec.identity(decided)
         if (which.namespace, which.name, which.uid) != (answered.namespace, answered.name, answered.uid):
             raise ValueError(f"a decision about {_told(which)} was answered with {_told(answered)}")
-        patch = merge_patch.create(*_changed_parts(current, decided, self._resource.codec.encode))
-        if self._status_apart and "status" in patch and len(patch) > 1:
-            raise MixedChange(f"a decision about {_told(which)} changes status and {', '.join(patch)}")
-        return patch
+        return _changed_parts(current, decided, self._resource.codec.encode)
 
-    async def _write(self, state: Identity, patch: JSONObject) -> T:
-        subresource = "status" if self._status_apart and "status" in patch else ""
+    async def _write(self, state: Identity, patch: JSONObject, exact: list[JSONObject] | None) -> T:
+        """Send a merge patch, or the operations that say the same and more."""
+        status = self._status_apart and "status" in patch
+        if status and len(patch) > 1:
+            raise MixedChange(f"a decision about {_told(state)} changes status and {', '.join(patch)}")
         guard = {"uid": state.uid, "resourceVersion": state.resource_version}
-        patch["metadata"] = patch.get("metadata", {}) | guard
-        written = await self._resource.patch(state.name, patch, state.namespace, subresource=subresource)
+        subresource = "status" if status else ""
+        if exact is None:
+            patch["metadata"] = patch.get("metadata", {}) | guard
+            written = await self._resource.patch(state.name, patch, state.namespace, subresource=subresource)
+        else:
+            exact += [{"op": "add", "path": f"/metadata/{field}", "value": value} for field, value in guard.items()]
+            written = await self._resource.patch(
+                state.name, exact, state.namespace, kind=PatchType.JSON, subresource=subresource
+            )
         self._recent.pop(state.uid, None)
         if len(self._recent) >= RECENT:
             del self._recent[next(iter(self._recent))]

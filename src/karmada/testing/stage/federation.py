@@ -60,6 +60,8 @@ class StageOptions:
     """Whether members' workloads come to life."""
     durable: bool = False
     """Whether etcd waits for the disk, as it must in production."""
+    member_flags: Sequence[str] = ()
+    """Further flags of the members' API servers."""
     flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further flags of our programs, by program."""
 
@@ -76,7 +78,10 @@ class Stage:
         self.hub.access(self.layout.control_plane / "admin.kubeconfig", "admin", ["system:masters"])
         self.controllers = [KubeControllerManager(self.hub)]
         self.specs = {spec.name: spec for spec in load(options.fleet).each()}
-        self.members = {name: KubeApiServer(name, self.layout.members / name, self.etcd) for name in self.specs}
+        self.members = {
+            name: KubeApiServer(name, self.layout.members / name, self.etcd, options.member_flags)
+            for name in self.specs
+        }
         # Of a member's stock controllers only this one runs: workloads and housekeeping are simulated.
         self.controllers += [KubeControllerManager(server, TOKENS) for server in self.members.values()]
         self.components: dict[str, Component] = {}

@@ -61,7 +61,9 @@ async def engine(folder: Path, profile: str) -> AsyncIterator[Layout]:
     # Only this world needs Go's programs.
     from karmada.testing.stage.federation import Stage, StageOptions
 
-    async with Stage(StageOptions(folder, FLEET, flags=flags_of(profile))) as stage:
+    # The recorded members had no accounts for pods.
+    members = ["--disable-admission-plugins=ServiceAccount"]
+    async with Stage(StageOptions(folder, FLEET, member_flags=members, flags=flags_of(profile))) as stage:
         await stage.join_all()
         await stage.start_components()
         yield stage.layout
