@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
 BASH = shutil.which("bash")
@@ -79,3 +80,48 @@ def test_every_shell_has_a_script(federation: World, shell: str) -> None:
 def test_an_unknown_shell_is_refused(federation: World) -> None:
     outcome = federation.run("completion", "tcsh")
     assert outcome == (1, "", 'error: unsupported shell type "tcsh": one of bash, zsh, fish\n')
+
+
+STARTS = {
+    "bash": (["--norc", "--noprofile", "-i"], "PS1='ready> '; source <(karmadactl completion bash)\r"),
+    "zsh": (
+        ["-f", "-i"],
+        "PS1='ready> '; autoload -U compinit; compinit -D; source <(karmadactl completion zsh)\r",
+    ),
+    "zsh by its folder": (
+        ["-f", "-i"],
+        "PS1='ready> '; mkdir ~/f; karmadactl completion zsh > ~/f/_karmadactl; fpath=(~/f $fpath); "
+        "autoload -U compinit; compinit -D\r",
+    ),
+    "fish": (
+        ["--no-config", "-i"],
+        "function fish_prompt; echo -n 'ready> '; end; karmadactl completion fish | source\r",
+    ),
+}
+OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+OWNER = (sys.executable, "-c", OWN)
+"""Makes the terminal that of the program: shells insist."""
+SHELLS = [shell for shell in STARTS if shutil.which(shell.split()[0])]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_completes_what_is_typed(federation: World, program: Path, tmp_path: Path, shell: str) -> None:
+    words, start = STARTS[shell]
+    shell = shell.split()[0]
+    home = {"HOME": str(tmp_path), "PATH": f"{program}:{os.environ['PATH']}", "XDG_DATA_HOME": str(tmp_path)}
+    terminal = Terminal(federation, words, program=[*OWNER, shutil.which(shell) or shell], **home)
+    terminal.type(start)
+    terminal.until("ready> ")
+    terminal.type("echo settled-$((40 + 2))\r" if shell != "fish" else "echo settled-(math 40 + 2)\r")
+    terminal.until("settled-42")
+    terminal.until("ready> ")
+    terminal.type("echo karmadactl unj\x01\x1b[C")  # stays on the line; the shell is alive and edits
+    terminal.type("\x05\x15")
+    terminal.type("karmadactl unj\t")
+    terminal.until("unjoin")
+    terminal.type("\x15karmadactl get clusters member2 -s memb\t")
+    terminal.until("members")
+    terminal.type("\x15karmadactl cordon member\t\t")
+    terminal.until("member3")
+    terminal.type("\x15exit\r")
+    assert terminal.end() == 0

@@ -1,18 +1,9 @@
 """Logs, exec and attach through the proxy; terminal behaviour in a pseudo-terminal."""
 
-import os
-import pty
-import select
-import subprocess
-import sys
-import time
-from collections.abc import Sequence
-
 import pytest
 from tests.cli.samples import SHOP, apply
+from tests.cli.terminal import Terminal
 from tests.cli.world import World
-
-PROGRAM = [sys.executable, "-c", "import sys; from karmada.cli.entry import karmadactl; sys.exit(karmadactl())"]
 
 
 @pytest.fixture(scope="module")
@@ -74,55 +65,6 @@ def test_bad_input_gets_one_clear_line(federation: World, words: list[str], mess
 def test_an_unknown_container_is_refused_with_those_there_are(federation: World, shop: str, pod: str) -> None:
     outcome = federation.run("exec", pod, "-n", shop, "--cluster=member1", "-c", "x", "--", "ls")
     assert outcome.err == f"error: container x not found in pod {pod} (there are: main)\n"
-
-
-class Terminal:
-    """The program in a pseudo-terminal."""
-
-    def __init__(self, federation: World, words: Sequence[str]) -> None:
-        self._screen, inside = pty.openpty()
-        environment = os.environ | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"}
-        environment.pop("NO_COLOR", None)
-        self._process = subprocess.Popen(
-            [*PROGRAM, *words], stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
-        )
-        os.close(inside)
-        self.text = ""
-
-    def type(self, text: str) -> None:
-        os.write(self._screen, text.encode())
-
-    def until(self, wanted: str, seconds: float = 30.0) -> None:
-        """Read the screen until a text is on it."""
-        end = time.monotonic() + seconds
-        while wanted not in self.text:
-            assert time.monotonic() < end, f"{wanted!r} did not appear in {self.text!r}"
-            if not self._read():
-                break
-        assert wanted in self.text
-
-    def _read(self) -> bool:
-        if not select.select([self._screen], [], [], 0.2)[0]:
-            return self._process.poll() is None
-        try:
-            data = os.read(self._screen, 65536)
-        except OSError:
-            return False
-        self.text += data.decode("utf-8", "replace")
-        return bool(data)
-
-    def interrupt(self) -> None:
-        self._process.send_signal(2)
-
-    def end(self) -> int:
-        try:
-            code = self._process.wait(30)
-        finally:
-            self._process.kill()
-        while self._read() and select.select([self._screen], [], [], 0.1)[0]:
-            continue
-        os.close(self._screen)
-        return code
 
 
 def test_colours_only_on_a_terminal(federation: World, shop: str) -> None:

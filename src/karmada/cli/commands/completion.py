@@ -27,16 +27,27 @@ complete -o default -F __{name}_complete {program}
 """
 ZSH = """#compdef {program}
 _{name}() {{
-    local -a candidates
+    local -a candidates begun whole
     candidates=("${{(@f)$({program} __complete "${{(@)words[2,CURRENT]}}" 2>/dev/null)}}")
-    [[ -n "${{candidates[1]}}" ]] && compadd -Q -S '' -- "${{candidates[@]}}"
+    # What ends so goes on; everything else is a word of its own. Without candidates it is about files.
+    begun=("${{(@M)candidates:#*[=/]}}")
+    whole=("${{(@)candidates:#*[=/]}}")
+    [[ -z "${{candidates[1]}}" ]] && {{ _files; return; }}
+    (( ${{#begun}} )) && compadd -Q -S '' -- "${{begun[@]}}"
+    (( ${{#whole}} )) && compadd -Q -- "${{whole[@]}}"
 }}
 compdef _{name} {program}
+[[ "${{funcstack[1]}}" == _{name} ]] && _{name}
 """
 FISH = """# fish completion for {program}
 function __{name}_complete
     set -l words (commandline -opc) (commandline -ct)
-    {program} __complete $words[2..-1] 2>/dev/null
+    set -l found ({program} __complete $words[2..-1] 2>/dev/null)
+    if set -q found[1]
+        printf '%s\\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
 complete -c {program} -f -a '(__{name}_complete)'
 """
