@@ -1,12 +1,13 @@
 """Start-up of the command line: what a person waits for before the first line appears.
 
-Each figure is the best of several runs of a fresh process: the least disturbed one. When the reference's `karmadactl`
+Each figure is the median of several runs of a fresh process. When the reference's `karmadactl`
 is there (REFERENCE_KARMADACTL names it), the same commands are timed with it, for comparison.
 """
 
 import asyncio
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,7 @@ def run() -> list[Result]:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
         def timed(program: list[str], *words: str) -> float:
-            return _best(lambda: subprocess.run([*program, *words], env=environment, check=True, capture_output=True))
+            return _median(lambda: subprocess.run([*program, *words], env=environment, check=True, capture_output=True))
 
         results = [
             Result("cli: python itself", timed(NOTHING), "ms"),
@@ -48,14 +49,14 @@ def run() -> list[Result]:
         return results
 
 
-def _best(once: Callable[[], object]) -> float:
+def _median(once: Callable[[], object]) -> float:
     once()
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
         once()
         times.append(time.perf_counter() - start)
-    return min(times) * 1000
+    return statistics.median(times) * 1000
 
 
 @contextmanager
