@@ -3,11 +3,13 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from tests.cli.world import World
 
@@ -54,13 +56,23 @@ class Terminal:
         return bool(data)
 
     def interrupt(self) -> None:
-        self._process.send_signal(2)
+        self._process.send_signal(signal.SIGINT)
 
-    def end(self) -> int:
+    def settings(self) -> list[Any]:
+        """How the terminal treats what is typed."""
+        return termios.tcgetattr(self._screen)
+
+    def resize(self, rows: int, columns: int) -> None:
+        termios.tcsetwinsize(self._screen, (rows, columns))
+        self._process.send_signal(signal.SIGWINCH)
+
+    def end(self, settings: list[Any] | None = None) -> int:
+        """Wait for the end; the exit status. The terminal must have these settings again, if any are given."""
         try:
             code = self._process.wait(30)
         finally:
             self._process.kill()
+        assert settings is None or self.settings() == settings
         while self._read() and select.select([self._screen], [], [], 0.1)[0]:
             continue
         os.close(self._screen)

@@ -1,10 +1,16 @@
-"""Members that fail, in a federation of their own: what is broken here must not disturb other tests."""
+"""Members that fail and ways that are blocked, in a federation of its own: that must not disturb other tests."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from tests.cli.samples import SHOP, apply
 from tests.cli.world import Outcome, World
+
+from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.auth.pki import Authority
+from karmada.machinery.http.kubeconfig import load
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +66,56 @@ def test_a_certificate_that_has_expired_is_named(federation: World) -> None:
     assert outcome.code == 1
     assert "certificate has expired" in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def hub_config(federation: World, path: Path, *, authority: bytes = b"", at: datetime | None = None) -> Path:
+    """A kubeconfig for the control plane that something is wrong with."""
+    real = federation.plane.server.identity.authority
+    certificate, key = real.issue_client("jo", ("system:masters",), 3600, at)
+    server = load([federation.kubeconfig]).target().server
+    write_kubeconfig(path, kubeconfig(server, authority or real.certificate_pem, certificate=certificate, key=key))
+    return path
+
+
+@pytest.mark.parametrize(
+    "words", [["get", "pods"], ["cordon", "member1"], ["describe", "pods"]], ids=lambda one: one[0]
+)
+def test_credentials_that_have_expired_are_named(federation: World, tmp_path: Path, words: list[str]) -> None:
+    config = hub_config(federation, tmp_path / "old", at=datetime.now(UTC) - timedelta(days=2))
+    outcome = federation.run(*words, "--kubeconfig", str(config))
+    assert outcome.code == 1
+    assert "You must be logged in to the server (Unauthorized): check the credentials of the kubeconfig" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["get", "pods"], ["cordon", "member1"], ["top", "pods"]], ids=lambda one: one[0])
+def test_a_control_plane_that_cannot_be_trusted_is_named(federation: World, tmp_path: Path, words: list[str]) -> None:
+    config = hub_config(federation, tmp_path / "other", authority=Authority.create("other").certificate_pem)
+    outcome = federation.run(*words, "--kubeconfig", str(config))
+    assert outcome.code == 1
+    assert outcome.err.endswith(": check the certificate authority in the kubeconfig\n")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x: [", "is not valid YAML"),
+        ("{}", "no context is chosen: set current-context or name one with --context"),
+    ],
+)
+def test_a_kubeconfig_that_cannot_be_used_is_named(federation: World, tmp_path: Path, text: str, message: str) -> None:
+    config = tmp_path / "config"
+    config.write_text(text)
+    outcome = federation.run("get", "pods", "--kubeconfig", str(config))
+    assert outcome.code == 1
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_an_unknown_context_is_named_with_those_there_are(federation: World) -> None:
+    outcome = federation.run("get", "pods", "--karmada-context", "nosuch")
+    assert outcome == (1, "", 'error: context "nosuch" does not exist (there are: karmada)\n')
 
 
 SILENCE = "no answer within 8 s"

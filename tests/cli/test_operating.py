@@ -1,6 +1,5 @@
 """Commands about clusters and the control plane itself."""
 
-import contextlib
 import io
 import json
 import re
@@ -13,7 +12,6 @@ from tests.cli.samples import SHOP, apply
 from tests.cli.world import World
 
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
-from karmada.apiserver.server import ApiServer
 from karmada.cli.main import execute
 from karmada.cli.session import Session
 from karmada.simulator.member import Member
@@ -77,7 +75,7 @@ def test_unregister_refuses_push_clusters(federation: World) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "the endpoint of the control plane is required"),
+        ([], "accepts 1 arg(s), received 0"),
         (["127.0.0.1:1"], "token is required"),
         (["127.0.0.1:1", "--token=abcdef.0123456789abcdef"], "need to verify CACertHashes"),
     ],
@@ -95,6 +93,29 @@ def test_tokens_are_made_listed_and_forgotten(federation: World) -> None:
     assert "for a test" in row
     assert federation.run("token", "delete", token).out == f'bootstrap token "{token[:6]}" deleted\n'
     assert token not in federation.run("token", "list").out
+
+
+def test_clusters_are_cordoned_and_tainted(federation: World) -> None:
+    taints = ("get", "cluster", "member3", "-o", "jsonpath={.spec.taints[*].key}")
+    assert federation.run("cordon", "member3") == (0, "member3 cluster cordoned\n", "")
+    assert federation.run("cordon", "member3").out == "member3 cluster already cordoned\n"
+    assert federation.run(*taints).out == "cluster.karmada.io/unschedulable"
+    assert federation.run("uncordon", "member3").out == "member3 cluster uncordoned\n"
+    assert federation.run("taint", "clusters", "member3", "team=a:NoSchedule").out == "cluster/member3 tainted\n"
+    assert federation.run(*taints).out == "team"
+    assert federation.run("taint", "clusters", "member3", "team:NoSchedule-").out == "cluster/member3 untainted\n"
+    assert federation.run(*taints).out == ""
+
+
+def test_kinds_versions_and_options_are_listed(federation: World) -> None:
+    kinds = federation.run("api-resources", "--api-group=work.karmada.io", "--no-headers").out
+    assert [line.split()[0] for line in kinds.splitlines()] == ["clusterresourcebindings", "resourcebindings", "works"]
+    there = federation.run("api-resources", "-s", "members", "--cluster=member1", "-o", "name").out.splitlines()
+    assert "deployments.apps" in there
+    assert "works.work.karmada.io" not in there
+    assert "policy.karmada.io/v1alpha1" in federation.run("api-versions").out.splitlines()
+    assert federation.run("version", config=False).out.startswith("karmadactl version: version.Info{GitVersion:")
+    assert "--debug" in federation.run("options", config=False).out
 
 
 def test_a_healthy_control_plane_passes_its_check(federation: World) -> None:
@@ -157,56 +178,6 @@ def test_interpreting_needs_no_control_plane(federation: World, tmp_path: Path) 
     assert "InterpretHealth:                PASS" in federation.run(*words, "--check", config=False).out
     asked = (*words, "--observed-file", str(widget), "--operation", "interpretHealth")
     assert federation.run(*asked, config=False).out == "---\n# [1/1] healthy:\ntrue\n"
-
-
-def test_init_on_a_host_without_nodes_shows_the_plan(federation: World) -> None:
-    outcome = federation.run("init", "--kubeconfig", str(federation.kubeconfig))
-    assert outcome.code == 0, outcome.err
-    first, *steps = outcome.out.splitlines()
-    assert first.startswith("the host cluster has no nodes")
-    assert "  create statefulset.apps/karmada-apiserver in karmada-system" in steps
-
-
-@pytest.fixture
-def bare(federation: World, tmp_path: Path) -> Iterator[list[str]]:
-    """An API server in the place of the one that a host cluster would run; the flags that lead to it."""
-    stack = AsyncExitStack()
-
-    async def start() -> tuple[ApiServer, int]:
-        server = await stack.enter_async_context(ApiServer())
-        for port in range(30000, 32767):
-            with contextlib.suppress(OSError):
-                return server, await server.listen(port=port)
-        raise AssertionError("no port is free")
-
-    server, port = federation.call(start())
-    authority = server.identity.authority
-    (tmp_path / "ca.crt").write_bytes(authority.certificate_pem)
-    (tmp_path / "ca.key").write_bytes(authority.key_pem)
-    files = ["--ca-cert-file", str(tmp_path / "ca.crt"), "--ca-key-file", str(tmp_path / "ca.key")]
-    yield [*files, "--karmada-apiserver-advertise-address", "127.0.0.1", "--port", str(port)]
-    federation.call(stack.aclose())
-
-
-def test_a_control_plane_is_installed_and_removed(federation: World, bare: list[str], tmp_path: Path) -> None:
-    host = ("--kubeconfig", federation.member_config("member3"), "-n", "karmada-host")
-    data = ("--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki"))
-    outcome = federation.run("init", *host, *data, *bare)
-    assert outcome.code == 0, outcome.err
-    assert "Karmada is installed" in outcome.out
-    config = tmp_path / "karmada-apiserver.config"
-    assert config.stat().st_mode & 0o777 == 0o600
-    kinds = federation.run("api-resources", "--api-group=policy.karmada.io", "-o", "name", "--kubeconfig", str(config))
-    assert "propagationpolicies.policy.karmada.io" in kinds.out
-    hooks = federation.run("get", "validatingwebhookconfigurations", "-o", "name", "--kubeconfig", str(config))
-    assert hooks.out == "validatingwebhookconfiguration.admissionregistration.k8s.io/validating-config\n"
-    assert federation.run("init", *host, *data, *bare).code == 0
-    assert federation.run("addons", "enable", "karmada-search", *host).code == 0
-    assert "karmada-search                enabled" in federation.run("addons", "list", *host).out
-    assert federation.run("addons", "disable", "karmada-search", "-f", *host).code == 0
-    assert federation.run("deinit", *host, stdin="n\n").code == 1
-    assert federation.run("deinit", "-f", *host).out.endswith("remove karmada successfully\n")
-    assert federation.run("deinit", "-f", *host).err == "error: there is no control plane in namespace karmada-host\n"
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,11 @@ def test_exec_ends_with_the_exit_status_of_the_command(federation: World, shop: 
     assert federation.run("exec", "-i", pod, *base, "--", "cat", stdin="through\n").out == "through\n"
 
 
+def test_attach_passes_input_on_until_it_ends(federation: World, shop: str, pod: str) -> None:
+    outcome = federation.run("attach", "-i", pod, "-n", shop, "--cluster=member1", stdin="hello\n")
+    assert (outcome.code, outcome.err) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -82,6 +87,41 @@ def test_a_shell_in_a_container_is_interactive(federation: World, shop: str, pod
     terminal.until(pod)
     terminal.type("exit\r")
     assert terminal.end() == 0
+
+
+def test_attach_in_a_terminal_says_how_to_see_something(federation: World, shop: str, pod: str) -> None:
+    terminal = Terminal(federation, ["attach", "-it", pod, "-n", shop, "--cluster=member1"])
+    terminal.until("If you don't see a command prompt, try pressing enter.")
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.text
+
+
+def test_the_terminal_is_as_before_when_a_command_has_ended(federation: World, shop: str, pod: str) -> None:
+    terminal = Terminal(federation, ["exec", "-it", pod, "-n", shop, "--cluster=member1", "--", "sh"])
+    before = terminal.settings()
+    terminal.until("# ")
+    assert terminal.settings() != before
+    terminal.resize(30, 90)
+    terminal.type("exit 4\r")
+    assert terminal.end(settings=before) == 4
+
+
+def test_input_that_is_no_terminal_gets_none(federation: World, shop: str, pod: str) -> None:
+    outcome = federation.run("exec", "-it", pod, "-n", shop, "--cluster=member1", "--", "sh", stdin="hostname\n")
+    assert outcome.out == f"{pod}\n"
+    assert outcome.err == "Unable to use a TTY - input is not a terminal or the right kind of file\n"
+
+
+def test_watching_several_clusters_says_at_once_which_one_fails(federation: World, shop: str) -> None:
+    words = ["get", "pods", "-n", shop, "-s", "all", "-w", "--no-headers"]
+    terminal = Terminal(federation, words)
+    terminal.until("member1")
+    terminal.until("member2")
+    federation.run("delete", "pods", "--all", "-n", shop, "--kubeconfig", federation.member_config("member1"))
+    terminal.until("Terminating")
+    terminal.interrupt()
+    assert terminal.end() == 130
 
 
 def test_watching_shows_changes_until_it_is_interrupted(federation: World, shop: str) -> None:

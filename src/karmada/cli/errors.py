@@ -43,7 +43,7 @@ def _from_below(error: BaseException) -> Iterable[str]:
     if isinstance(error, ApiError):
         return [api_error(error)]
     if isinstance(error, KubeconfigError):
-        return [f"error: {error}"]
+        return [f"error: {' '.join(str(error).split())}"]
     if isinstance(error, OSError) and error.filename:
         return [f"error: {error.filename}: {error.strerror}"]
     if type(error).__name__ in _REFUSALS:
@@ -63,21 +63,35 @@ def api_error(error: Exception) -> str:
     if isinstance(error, Invalid) and error.status.get("details"):
         details = error.status["details"]
         return f'The {details.get("kind", "object")} "{details.get("name", "")}" is invalid: {_causes(error)}'
-    if isinstance(error, Unauthorized):
-        remedy = "check the credentials of the kubeconfig, they may have expired"
-        return f"error: You must be logged in to the server ({error.message}): {remedy}"
-    if isinstance(error, Unavailable | Timeout) and not error.status:
-        return f"error: {connection(error)}"
+    if isinstance(error, Unauthorized) or (isinstance(error, Unavailable | Timeout) and not error.status):
+        return f"error: {plain(error)}"
     reason = error.status.get("reason") or error.reason
     return f"Error from server ({reason}): {error.message}"
 
 
+def plain(error: Exception) -> str:
+    """A failure as part of a line, with what to do where it is about the way to the server."""
+    from karmada.machinery.errors import Timeout, Unauthorized, Unavailable
+
+    if isinstance(error, Unauthorized):
+        remedy = "check the credentials of the kubeconfig, they may have expired"
+        return f"You must be logged in to the server ({error.message}): {remedy}"
+    return connection(error) if isinstance(error, Unavailable | Timeout) and not error.status else str(error)
+
+
 def connection(error: Exception) -> str:
     """Why a server could not be talked to, and what to do."""
+    import socket
     import ssl
+
+    from karmada.machinery.errors import Timeout
 
     text = str(error)
     cause = error.__cause__ or error.__context__
+    if isinstance(error, Timeout):
+        return f"{text}: the server is there but hangs; see how it fares, or try again"
+    if isinstance(cause, socket.gaierror):
+        return f"{text}: check the host name in the kubeconfig"
     if isinstance(cause, ssl.SSLCertVerificationError):
         if "expired" in cause.verify_message:
             return f"{text}: the server's certificate has expired; renew it"

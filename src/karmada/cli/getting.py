@@ -153,7 +153,9 @@ def _failure(access: Access, error: BaseException, flags: Values) -> list[str]:
         return []
     if not isinstance(error, ApiError | CommandError):
         raise error
-    return [f"cluster({access.name}): {error}"]
+    from karmada.cli.errors import plain
+
+    return [f"cluster({access.name}): {plain(error)}"]
 
 
 async def _watch(session: Session, flags: Values, places: Sequence[Access]) -> int:

@@ -98,7 +98,8 @@ class Session:
         if any(path.is_file() for path in paths):
             known = load(paths)
             if context and context not in known.contexts:
-                raise CommandError(f'context "{context}" does not exist')
+                there = f" (there are: {', '.join(sorted(known.contexts))})" if known.contexts else ""
+                raise CommandError(f'context "{context}" does not exist{there}')
             return known.target(context)
         if "KUBERNETES_SERVICE_HOST" not in self.environment:
             raise CommandError(NO_CONFIGURATION)

@@ -11,6 +11,8 @@ async def run(session: Session, flags: Values) -> int:
     """Attach to the process of a container."""
     if not flags.arguments:
         raise CommandError("at least 1 argument is required for attach")
+    if flags.stdin and flags.tty and not flags.quiet:
+        session.warn("If you don't see a command prompt, try pressing enter.")
     return await stream(session, flags, "attach", [])
 
 

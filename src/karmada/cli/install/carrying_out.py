@@ -46,7 +46,7 @@ async def until_running(session: Session, host: Access, items: Sequence[JSONObje
     """Wait until everything that runs is ready; says which part is not when time is up."""
     waiting_for = [item for item in items if item["kind"] in RUNNING]
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds or None):
             for index, item in enumerate(waiting_for, 1):
                 with Waiting(session, f"[{index}/{len(waiting_for)}] waiting for {reference(item)}"):
                     while not await _is_ready(host, item):
