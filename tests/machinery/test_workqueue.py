@@ -202,3 +202,52 @@ def test_lanes_lose_and_repeat_nothing(operations, limit):
         elif held:
             lanes.free(held.pop(number % len(held)))
         assert len(lanes) == len(waiting)
+
+
+def test_what_the_first_load_found_leaves_the_loop_to_others_between_keys():
+    async def main():
+        work, rounds = queue(), []
+        for number in range(20):
+            work.add(number, Priority.INITIAL)
+
+        async def count():
+            while len(work):
+                rounds.append(len(work))
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        assert await drain(work) == list(range(20))
+        await counting
+        assert len(rounds) >= 10
+
+    run_virtual(main)
+
+
+def test_workers_are_left_for_fresh_changes_while_the_first_load_waits():
+    async def main():
+        work, started = queue(background_limit=2), []
+        release = asyncio.Event()
+
+        async def worker():
+            while True:
+                key = await work.get()
+                started.append(key)
+                if work.is_background(key):
+                    await release.wait()
+                work.done(key)
+
+        workers = [asyncio.create_task(worker()) for _ in range(4)]
+        for number in range(5):
+            work.add(f"old{number}", Priority.INITIAL)
+        await asyncio.sleep(1)
+        assert started == ["old0", "old1"]
+        work.add("fresh")
+        await asyncio.sleep(1)
+        assert started[2:] == ["fresh"]
+        release.set()
+        await asyncio.sleep(1)
+        assert sorted(started[3:]) == ["old2", "old3", "old4"]
+        for one in workers:
+            one.cancel()
+
+    run_virtual(main)
