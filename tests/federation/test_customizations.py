@@ -1,6 +1,7 @@
 """Customisations reach the interpreter as they change, and their failures reach people."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ class Followed:
 async def followed() -> AsyncIterator[Followed]:
     async with ControlPlane(ControlPlaneOptions()) as plane, Supervisor() as supervisor:
         recorder = EventRecorder(plane.client, "interpreter")
-        failures = CustomizationFailures(recorder)
+        failures = CustomizationFailures(recorder, Counter())
         limits = Limits(workers=1, call_seconds=30)
         interpreter = CustomizableInterpreter(post=nowhere, limits=limits, report=failures.report)
         customizations = Customizations(InformerFactory(plane.client, supervisor), interpreter)

@@ -25,6 +25,13 @@ def test_writes_to_members_are_counted_by_kind_and_cluster() -> None:
     assert samples(metrics)["create_resource_to_cluster_total", "success", "v1", "ConfigMap", "m1"] == 2
 
 
+def test_customisations_that_fail_are_counted() -> None:
+    metrics = PipelineMetrics()
+    metrics.interpreter_failures["script", "InterpretHealth", "apps/v1/Deployment"] += 3
+    found = samples(metrics)
+    assert found["karmada_interpreter_failures_total", "script", "InterpretHealth", "apps/v1/Deployment"] == 3
+
+
 def test_a_failed_attempt_counts_as_such() -> None:
     metrics = PipelineMetrics()
     with metrics.apply.timing():
@@ -78,6 +85,8 @@ async def test_the_embedded_control_plane_shows_all_of_them(federation: Any) -> 
                 'create_resource_to_cluster_total{apiversion="v1",kind="ConfigMap",member_cluster="member1"',
                 "binding_sync_work_duration_seconds_count",
                 "karmada_scheduler_schedule_attempts_total",
+                "workqueue_queue_duration_seconds_sum",
+                "karmada_interpreter_failures_total",
                 'cluster_ready_state{member_cluster="member2"} 1.0',
                 "apiserver_request_total",
             )

@@ -22,6 +22,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.members import Member
+from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.client import Client, type_of
@@ -71,6 +72,7 @@ class Agent:
         self.client = Client(fence(hub), field_manager="karmada-agent")
         self._connection = connection_of(options.cluster, member, clock)
         self._stack = AsyncExitStack()
+        self.metrics = PipelineMetrics()
 
     async def start(self, supervisor: Supervisor, member_target: Target | None = None) -> JSONObject:
         """Enrol, then start everything; the agent's Cluster. `member_target` is where the tunnel leads."""
@@ -112,8 +114,15 @@ class Agent:
         recorders = Recorders(self.client, supervisor, self._clock)
         gates = self.options.gates
         interpreter = await self._stack.enter_async_context(
-            interpretation(informers, supervisor, recorders(COMPONENT), gates, self._clock)
+            interpretation(informers, supervisor, recorders(COMPONENT), gates, self._clock, self.metrics)
         )
         return Context(
-            self.client, informers, recorders, gates, interpreter, self._clock, concurrency=self.options.concurrency
+            self.client,
+            informers,
+            recorders,
+            gates,
+            interpreter,
+            self._clock,
+            concurrency=self.options.concurrency,
+            metrics=self.metrics,
         )

@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     async def body(process: Process) -> None:
         transport = HubTransport(hub, PROGRAM)
         agent = Agent(transport, process.client.transport, options, fence=process.fence)
+        process.registry.register(agent.metrics)
         try:
             await agent.start(process.supervisor, member)
             await process.supervisor.wait()

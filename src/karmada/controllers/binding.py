@@ -96,7 +96,7 @@ class BindingController:
             return await self._remove(binding, works)
         kept = {names.execution_space(cluster) for cluster in keep_set(binding.spec)}
         unwanted = [work for work in works if work.metadata.namespace not in kept]
-        await self._delete(unwanted)
+        await self._delete(binding, unwanted)
         if self._must_wait(binding, works):
             return RequeueAfter(PURGE_WAIT)
         return await self._sync(binding, works, news=bool(unwanted))
@@ -105,7 +105,7 @@ class BindingController:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
         scope = Scope(labels=f"{id_label(binding)}={permanent_id(binding)}")
         live = (await self._context.client.of(Work).list(scope)).items if permanent_id(binding) else works
-        await self._delete(live)
+        await self._delete(binding, live)
         finalizer = (
             finalizers.RESOURCE_BINDING if isinstance(binding, ResourceBinding) else finalizers.CLUSTER_RESOURCE_BINDING
         )
@@ -115,10 +115,16 @@ class BindingController:
         )
         return DONE
 
-    async def _delete(self, works: Iterable[Work]) -> None:
+    async def _delete(self, binding: Binding, works: Iterable[Work]) -> None:
         doomed = [work for work in works if work.metadata.deletion_timestamp is None]
         self._removed.update(work.metadata.uid for work in doomed)
-        await asyncio.gather(*(self._commit.remove(work, lambda _: True) for work in doomed))
+        try:
+            await asyncio.gather(*(self._commit.remove(work, lambda _: True) for work in doomed))
+        except ApiError as error:
+            recorder = self._recorders[isinstance(binding, ResourceBinding)]
+            about = ObjectReference.to(binding)
+            recorder.event(about, events.WARNING, events.CLEANUP_WORK_FAILED, f"Failed to clean up works: {error}")
+            raise
 
     @staticmethod
     def _must_wait(binding: Binding, works: list[Work]) -> bool:

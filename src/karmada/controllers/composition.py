@@ -68,7 +68,8 @@ async def controllers(
     metrics: PipelineMetrics,
 ) -> AsyncIterator[list[Controller[Any]]]:
     """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at."""
-    async with interpretation(informers, supervisor, recorders(COMPONENT), options.gates, clock) as interpreter:
+    recorder = recorders(COMPONENT)
+    async with interpretation(informers, supervisor, recorder, options.gates, clock, metrics) as interpreter:
         scope = PropagationScope(SkippedApis(options.skipped_apis), options.skipped_namespaces)
         clusters = informers.of(Cluster)
         metrics.clusters = lambda: clusters.values() if clusters.has_synced else ()

@@ -58,10 +58,10 @@ class Customizations:
 class CustomizationFailures:
     """The interpreter's `report`: an event on the customisation that failed, and counts for metrics."""
 
-    def __init__(self, recorder: EventRecorder) -> None:
+    def __init__(self, recorder: EventRecorder, counts: Counter[tuple[str, str, str]]) -> None:
+        """`counts`: failures by level, operation and kind."""
         self._recorder = recorder
-        self.counts: Counter[tuple[str, str, str]] = Counter()
-        """Failures by level, operation and kind, for `karmada_interpreter_failures_total`."""
+        self.counts = counts
 
     def report(self, kind: GroupVersionKind, operation: Operation, level: str, error: InterpretError) -> None:
         """Note a failure."""

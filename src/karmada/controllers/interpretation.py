@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.customizations import CustomizationFailures, Customizations
 from karmada.controllers.interpreter_webhooks import WebhookClient
+from karmada.controllers.metrics import PipelineMetrics
 from karmada.interpreter.customizable import CustomizableInterpreter
 from karmada.interpreter.plugins import installed
 from karmada.machinery.clock import Clock, rfc3339
@@ -21,7 +22,12 @@ COMPONENT = "resource-interpreter"
 
 @asynccontextmanager
 async def interpretation(
-    informers: InformerFactory, supervisor: Supervisor, recorder: EventRecorder, gates: FeatureGates, clock: Clock
+    informers: InformerFactory,
+    supervisor: Supervisor,
+    recorder: EventRecorder,
+    gates: FeatureGates,
+    clock: Clock,
+    metrics: PipelineMetrics,
 ) -> AsyncIterator[CustomizableInterpreter]:
     """An interpreter that knows all customisations from the start."""
     plugins = installed()
@@ -33,7 +39,7 @@ async def interpretation(
         gates=gates,
         now=lambda: rfc3339(clock.now()),
         plugins=plugins,
-        report=CustomizationFailures(recorder).report,
+        report=CustomizationFailures(recorder, metrics.interpreter_failures).report,
     )
     customizations = Customizations(informers, interpreter)
     supervisor.start("customisations", customizations.run)

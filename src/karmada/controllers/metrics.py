@@ -58,6 +58,8 @@ class PipelineMetrics:
         self.created: Counter[tuple[str, ...]] = Counter()
         self.updated: Counter[tuple[str, ...]] = Counter()
         self.deleted: Counter[tuple[str, ...]] = Counter()
+        self.interpreter_failures: Counter[tuple[str, str, str]] = Counter()
+        """By level, operation and kind."""
         self.clusters: Callable[[], Sequence[Cluster]] = tuple
         """The clusters that are known, once their informer is."""
 
@@ -93,6 +95,14 @@ class PipelineMetrics:
             for key, count in counts.items():
                 counter.add_metric(list(key), count)
             yield counter
+        failures = CounterMetricFamily(
+            "karmada_interpreter_failures",
+            "Questions about resources that a customisation failed to answer",
+            labels=["level", "operation", "kind"],
+        )
+        for which, count in self.interpreter_failures.items():
+            failures.add_metric(list(which), count)
+        yield failures
         build = GaugeMetricFamily("karmada_build_info", "What this is", labels=["git_version"])
         build.add_metric([__version__], 1)
         yield build

@@ -35,6 +35,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.metrics import MachineryCollector
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership import installation
@@ -124,7 +125,7 @@ class ControlPlane:
             skipped_namespaces=options.skipped_namespaces,
             concurrency=options.concurrency,
         )
-        await self._stack.enter_async_context(
+        started = await self._stack.enter_async_context(
             controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
         )
         scheduling = SchedulerOptions(settings=Settings(options.gates))
@@ -136,7 +137,9 @@ class ControlPlane:
         recorder = recorders(descheduling.COMPONENT)
         descheduler = Descheduler(self.client, informers, recorder, estimates.unschedulable, clock=clock)
         descheduler.start(self.supervisor)
-        for collector in (self.metrics, scheduler.metrics):
+        machinery = MachineryCollector()
+        machinery.controllers.extend(started)
+        for collector in (self.metrics, scheduler.metrics, machinery):
             self.server.traffic.metrics.also(collector.collect)
         return self
 

@@ -72,7 +72,10 @@ class BindingWriter:
     def _tell(self, template: JSONObject, policy: Policy) -> None:
         """Say what is new; a binding that was as it should be was told of when it was written."""
         about, kind = ObjectReference.to(template), kind_of(template)
-        if not self._has_components(kind) and self._context.interpreter.enabled(kind, Operation.REPLICAS):
+        if self._has_components(kind):
+            text = "Get components of resource template successfully."
+            self._recorder.event(about, events.NORMAL, events.GET_COMPONENTS.succeeded, text)
+        elif self._has_replicas(kind):
             text = "Get replicas of resource template successfully."
             self._recorder.event(about, events.NORMAL, events.GET_REPLICAS.succeeded, text)
         self._recorder.event(about, events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed")
@@ -103,17 +106,17 @@ class BindingWriter:
     async def _workload(self, template: JSONObject) -> Workload:
         kind = kind_of(template)
         interpreter = self._context.interpreter
-        if self._has_components(kind):
-            return Workload(components=await interpreter.components(template))
-        if not interpreter.enabled(kind, Operation.REPLICAS):
-            return Workload()
-        about = ObjectReference.to(template)
+        asked = events.GET_COMPONENTS if self._has_components(kind) else events.GET_REPLICAS
         try:
-            needs = await interpreter.replicas(template)
+            if asked is events.GET_COMPONENTS:
+                return Workload(components=await interpreter.components(template))
+            return Workload(*await interpreter.replicas(template)) if self._has_replicas(kind) else Workload()
         except InterpretError as error:
-            self._recorder.event(about, events.WARNING, events.GET_REPLICAS.failed, str(error))
+            self._recorder.event(ObjectReference.to(template), events.WARNING, asked.failed, str(error))
             raise
-        return Workload(*needs)
+
+    def _has_replicas(self, kind: GroupVersionKind) -> bool:
+        return self._context.interpreter.enabled(kind, Operation.REPLICAS)
 
     def _has_components(self, kind: GroupVersionKind) -> bool:
         gate = self._context.gates.enabled("MultiplePodTemplatesScheduling")

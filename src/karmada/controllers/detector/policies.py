@@ -14,11 +14,12 @@ from karmada.controllers.detector.bindings import COMPONENT, Binding, BindingWri
 from karmada.controllers.detector.fresh_claims import FreshClaims
 from karmada.controllers.detector.policy_index import TemplateKey, Waiting
 from karmada.controllers.detector.templates import Cause, TemplateReconciler
-from karmada.controllers.metrics import SUCCESS
+from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Result
 from karmada.machinery.discovery import UnknownKind
+from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
@@ -172,14 +173,20 @@ class PolicyReconciler:
             if holder is None or not may_preempt(policy, holder, self._find):
                 continue
             key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
-            await self._writer.claim(key, template, claim_of(policy))
-            self._context.metrics.preemptions[SUCCESS] += 1
-            self._recorder.event(
-                ObjectReference.to(template),
-                events.NORMAL,
-                events.PREEMPT_POLICY.succeeded,
-                f"{told(claim_of(policy)).capitalize()} preempted {told(holder)} successfully",
-            )
+            await self._take_over(key, template, claim_of(policy), holder)
+
+    async def _take_over(self, key: TemplateKey, template: JSONObject, claim: Claim, holder: Claim) -> None:
+        about, taker = ObjectReference.to(template), told(claim).capitalize()
+        try:
+            await self._writer.claim(key, template, claim)
+        except ApiError as error:
+            self._context.metrics.preemptions[ERROR] += 1
+            text = f"{taker} failed to preempt {told(holder)}: {error}"
+            self._recorder.event(about, events.WARNING, events.PREEMPT_POLICY.failed, text)
+            raise
+        self._context.metrics.preemptions[SUCCESS] += 1
+        text = f"{taker} preempted {told(holder)} successfully"
+        self._recorder.event(about, events.NORMAL, events.PREEMPT_POLICY.succeeded, text)
 
     def _find(self, claim: Claim) -> Policy:
         policy = self._reconciler.holder(claim)
