@@ -6,7 +6,7 @@ import pytest
 from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha1 import Work, WorkSpec
 from karmada.machinery.client import Client, type_of
-from karmada.machinery.codec import Identity
+from karmada.machinery.codec import Identity, structs
 from karmada.machinery.discovery import RESTMapper, UnknownKind
 from karmada.machinery.errors import Conflict, Gone, NotFound, Unavailable
 from karmada.machinery.resource import Scope, split_list
@@ -185,3 +185,11 @@ async def test_a_failed_discovery_is_not_an_answer(server):
     with pytest.raises(Unavailable):
         await mapper.of_kind("apps/v1", "Deployment")
     assert (await mapper.of_kind("apps/v1", "Deployment")).kind == "Deployment"
+
+
+def test_the_same_bytes_are_read_once_and_others_never_taken_for_them():
+    codec = structs(Work)
+    bodies = [orjson.dumps({"metadata": {"name": f"w{number}"}, "spec": {}}) for number in range(200)]
+    assert codec.decode(bodies[0]) is codec.decode(bodies[0])
+    assert [codec.decode(body).metadata.name for body in bodies] == [f"w{number}" for number in range(200)]
+    assert [codec.decode(bytes(bytearray(body))).metadata.name for body in bodies[:3]] == ["w0", "w1", "w2"]

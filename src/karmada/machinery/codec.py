@@ -6,6 +6,7 @@ decoded value may be kept and handed to several readers: structs are frozen, tre
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -70,11 +71,27 @@ BYTES: Codec[bytes] = Codec(_same, _same, identity, shareable=True)
 """Encoded objects as they are."""
 
 
+RECENT = 64
+"""Decoded objects that are remembered for who comes next with the very same bytes."""
+
+
+@cache
 def structs(kind: type[T]) -> Codec[T]:
-    """The codec of a struct type of `karmada.api`."""
+    """The codec of a struct type of `karmada.api`, one for all.
+
+    In the server's own process the answer to a write and the event about it are the same bytes: they are read once.
+    """
+    recent: dict[int, tuple[bytes, T]] = {}
 
     def decode(body: bytes) -> T:
-        return codec.decode(body, kind)
+        known = recent.get(id(body))
+        if known is not None and known[0] is body:
+            return known[1]
+        value = codec.decode(body, kind)
+        if len(recent) >= RECENT:
+            recent.clear()
+        recent[id(body)] = (body, value)
+        return value
 
     def struct_identity(value: T) -> Identity:
         metadata = getattr(value, "metadata")  # noqa: B009 - T is any kind, and every kind has metadata
