@@ -1,9 +1,12 @@
 """What becomes of containers: readiness, crashes, images that are missing, nodes that die."""
 
+from math import inf
+
 import pytest
 from tests.simulator.conftest import deployment, template
 
 from karmada.simulator.behaviour import Fate, ImageRule
+from karmada.simulator.workloads.containers import Course, Life
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, LEASES, NODES, PODS
 
 
@@ -50,6 +53,22 @@ def test_a_crashing_container_is_restarted_with_growing_pauses(act):
         assert (await container(actor))["ready"]
 
     act(scene)
+
+
+def test_a_container_that_ends_at_once_waits_between_its_restarts():
+    course, life = Course(ready_after=inf, ends_after=0.0, code=1), Life()
+    seen = []
+    now = 0.0
+    for _ in range(4):
+        life.advance(course, "Always", now)
+        seen.append((now, life.state, life.reason, life.restarts))
+        now += life.wakes(course, "Always", now)
+    assert seen == [
+        (0.0, "waiting", "CrashLoopBackOff", 1),
+        (10.0, "waiting", "CrashLoopBackOff", 2),
+        (30.0, "waiting", "CrashLoopBackOff", 3),
+        (70.0, "waiting", "CrashLoopBackOff", 4),
+    ]
 
 
 def test_a_missing_image_is_not_pulled_until_it_is_there(act):

@@ -1,5 +1,6 @@
 """StatefulSets, DaemonSets, Jobs and CronJobs in a member."""
 
+import pytest
 from tests.simulator.conftest import template
 
 from karmada.simulator.spec import MemberSpec, NodePool
@@ -59,6 +60,31 @@ def test_a_stateful_set_makes_its_pods_in_order_with_bound_claims(act):
             (f"data-db-{number}", "Bound") for number in range(3)
         ]
         assert (await actor.status(STATEFUL_SETS, "db"))["readyReplicas"] == 3
+
+    act(scene)
+
+
+@pytest.mark.parametrize(
+    ("type_", "field"),
+    [
+        pytest.param(STATEFUL_SETS, "availableReplicas", id="StatefulSet"),
+        pytest.param(DAEMON_SETS, "numberAvailable", id="DaemonSet"),
+    ],
+)
+def test_pods_are_available_after_being_ready_for_a_while(act, type_, field):
+    async def scene(actor):
+        tree = stateful_set(minReadySeconds=20)
+        if type_ == DAEMON_SETS:
+            kept = {name: tree["spec"][name] for name in ("selector", "template", "minReadySeconds")}
+            tree |= {"kind": "DaemonSet", "spec": kept}
+        await actor.create(type_, tree)
+        await actor.clock.sleep(10)
+        assert not (await actor.status(type_, "db")).get(field)
+
+        async def available():
+            return (await actor.status(type_, "db")).get(field) == 3
+
+        await actor.until(available, 80)
 
     act(scene)
 

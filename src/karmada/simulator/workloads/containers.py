@@ -110,11 +110,14 @@ class Life:
             if course.missing:
                 self.reason, self.since = "ImagePullBackOff", now
                 return False
-            if self.reason == "CrashLoopBackOff" and now < self.since + self.pause:
+            if self.reason != "CrashLoopBackOff":
+                self._run(now)
+                return True
+            due = self.since + self.pause
+            if now < due:
                 return False
-            if self.reason == "CrashLoopBackOff":
-                self.restarts += 1
-            self._run(now if self.reason != "CrashLoopBackOff" else self.since + self.pause)
+            self.restarts += 1
+            self._run(due)
             return True
         if self.state == "running":
             if now < self.started + course.ends_after:

@@ -1,13 +1,13 @@
 """DaemonSets: one pod on every node that suits."""
 
 from karmada.machinery.committer import Committer
-from karmada.machinery.controller import DONE, Result, Retry, own_key
+from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_key
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.kinds import DAEMON_SETS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, owner_name
-from karmada.simulator.workloads.replicaset import is_available
+from karmada.simulator.workloads.replicaset import is_available, next_available
 from karmada.simulator.workloads.revisions import LABEL, Revisions
 from karmada.simulator.workloads.rollout import resolved
 from karmada.simulator.workloads.scheduling.matching import REQUIRED, mismatch, pinned
@@ -79,7 +79,10 @@ class DaemonSetController:
         now = self._context.clock.now()
         status = status_of(one, by_node, suited, newest, now)
         await self._commit.commit(one, lambda seen: seen | {"status": status})
-        return Retry(failure) if failure is not None else DONE
+        if failure is not None:
+            return Retry(failure)
+        soonest = next_available(pods, one["spec"].get("minReadySeconds") or 0, now)
+        return RequeueAfter(soonest) if soonest is not None else DONE
 
     def _pod(self, one: JSONObject, node: str, mark: str) -> JSONObject:
         pod = from_template(one, one["spec"]["template"], generateName=f"{one['metadata']['name']}-")

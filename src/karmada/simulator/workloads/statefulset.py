@@ -1,14 +1,14 @@
 """StatefulSets: numbered pods with volumes of their own, made, replaced and deleted in order."""
 
 from karmada.machinery.committer import Committer
-from karmada.machinery.controller import DONE, Result, Retry, own_key
+from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_key
 from karmada.machinery.errors import AlreadyExists, ApiError
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.kinds import CLAIMS, STATEFUL_SETS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, owner_name
-from karmada.simulator.workloads.replicaset import is_available
+from karmada.simulator.workloads.replicaset import is_available, next_available
 from karmada.simulator.workloads.revisions import LABEL, Revisions
 from karmada.simulator.workloads.rollout import replicas_of
 from karmada.simulator.workloads.views import Pod
@@ -51,7 +51,10 @@ class StatefulSetController:
         now = self._context.clock.now()
         status = status_of(one, list(pods.values()), current, newest, now)
         await self._commit.commit(one, lambda seen: seen | {"status": status})
-        return Retry(failure) if failure is not None else DONE
+        if failure is not None:
+            return Retry(failure)
+        soonest = next_available(list(pods.values()), one["spec"].get("minReadySeconds") or 0, now)
+        return RequeueAfter(soonest) if soonest is not None else DONE
 
     async def _move(self, one: JSONObject, pods: dict[int, Pod], current: str, newest: str) -> ApiError | None:
         """Make, delete or replace what comes next in order."""
@@ -71,11 +74,11 @@ class StatefulSetController:
             elif pod.is_finished and not pod.is_deleted:
                 await self._maker.delete(one, [pod])
                 return None
-            elif ordered and (pod.is_deleted or not pod.is_ready):
+            elif ordered and not self._serves(one, pod):
                 break
         if missing:
             return await self._maker.create(one, missing)
-        if ordered and any(not pods[n].is_ready or pods[n].is_deleted for n in wanted if n in pods):
+        if ordered and not all(self._serves(one, pods[n]) for n in wanted if n in pods):
             condemned = []
         else:
             condemned = sorted((n for n in pods if n not in wanted and not pods[n].is_deleted), reverse=True)
@@ -92,8 +95,13 @@ class StatefulSetController:
                 if not pod.is_deleted:
                     await self._maker.delete(one, [pod])
                 return
-            if not pod.is_ready or pod.is_deleted:
+            if not self._serves(one, pod):
                 return
+
+    def _serves(self, one: JSONObject, pod: Pod) -> bool:
+        """Whether the next pod may follow."""
+        seconds = one["spec"].get("minReadySeconds") or 0
+        return not pod.is_deleted and is_available(pod, seconds, self._context.clock.now())
 
     async def _pod(self, one: JSONObject, ordinal: int, mark: str) -> JSONObject:
         name = f"{one['metadata']['name']}-{ordinal}"
