@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from karmada.api import merge_patch
 from karmada.apiserver.crds import Names, crd_status, resource_types_of, validate_crd
-from karmada.apiserver.crds.objects import decode
+from karmada.apiserver.crds.objects import decode, fill_defaults
 from karmada.apiserver.crds.types import version_order
+from karmada.apiserver.requests.conforming import is_known
+from karmada.apiserver.served import Served
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -72,6 +75,42 @@ def test_transitions_keep_their_time() -> None:
     crd["status"] = crd_status(crd, Names(), NOW)
     again = crd_status(crd, Names(), "2027-01-01T00:00:00Z")
     assert again == crd["status"]
+
+
+PATCHES = [
+    {"spec": {"color": "red"}},
+    {"spec": {"color": "red", "bogus": 1}},
+    {"spec": {"bogus": None}},
+    {"spec": {"parts": [{"name": "a", "bogus": 1}]}},
+    {"spec": None, "bogus": {"a": 1}},
+    {"metadata": {"labels": {"a": "b"}}, "status": {"bogus": 1}},
+    {"metadata": {"bogus": "x"}},
+    {"metadata": {"labels": {"a": None}, "resourceVersion": "5", "uid": "u"}},
+    {"metadata": None},
+    {"spec": {"embedded": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "bogus": 1}}}},
+]
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=str)
+def test_a_patch_that_brings_nothing_unknown_leaves_nothing_to_prune(patch: dict[str, Any]) -> None:
+    part = {"type": "object", "properties": {"name": {"type": "string"}}}
+    embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    properties = {
+        "color": {"type": "string", "default": "blue"},
+        "parts": {"type": "array", "items": part},
+        "embedded": embedded,
+    }
+    schema = {"spec": {"type": "object", "properties": properties}}
+    [type_] = resource_types_of(definition(version("v1", schema)))
+    current = thing({"color": "green", "parts": [{"name": "b"}]})
+    decode(type_, current)
+    patched = merge_patch.apply(deepcopy(current), patch)
+    whole = deepcopy(patched)
+    removed = decode(type_, whole)
+    if is_known(Served(type_), deepcopy(patch)):
+        assert not removed
+        fill_defaults(type_, patched)
+        assert patched == whole
 
 
 def test_objects_are_pruned_and_defaulted() -> None:

@@ -63,12 +63,15 @@ def decode(sent: Any) -> list[Entry] | None:
 def arranged(entries: list[Entry]) -> list[Entry]:
     """Entries in the order the API lists them; those owning nothing are dropped."""
     owning = [entry for entry in entries if entry["fieldsV1"]]
-    owning.sort(key=lambda e: (e["operation"], e.get("time", ""), *identity(e)))
+    if len(owning) > 1:
+        owning.sort(key=lambda e: (e["operation"], e.get("time", ""), *identity(e)))
     return owning
 
 
 def capped(entries: list[Entry]) -> list[Entry]:
     """At most ten update entries: the oldest of a version are merged into one of `ancient-changes`."""
+    if len(entries) <= MAX_UPDATE_MANAGERS:
+        return entries
     updates = [entry for entry in entries if entry["operation"] == "Update"]
     excess = len(updates) - MAX_UPDATE_MANAGERS
     if excess <= 0:
