@@ -66,3 +66,19 @@ def test_a_cluster_leaves_and_joins_and_cannot_join_twice(documents):
     assert "the cluster ID" in again
     identity = documents.get("namespace", "kube-system", context=name)["metadata"]["uid"]
     assert documents.get("cluster", name)["spec"]["id"] == identity
+
+
+def test_a_pull_member_registers_with_a_token_made_in_the_control_plane(documents):
+    """The command that document 002 describes: it holds the address, a token and what the address must prove."""
+    command = documents.karmadactl("token", "create", "--print-register-command").split()
+    address = documents.get("configmap", "cluster-info", "kube-public")["data"]["kubeconfig"]
+    assert command[:2] == ["karmadactl", "register"]
+    assert f'"https://{command[2]}"' in address
+    token = command[command.index("--token") + 1]
+    assert token in documents.karmadactl("token", "list")
+    assert command[command.index("--discovery-token-ca-cert-hash") + 1].startswith("sha256:")
+    name = "edge"
+    config = f"--kubeconfig={member_kubeconfig(documents, name)}"
+    said = documents.karmadactl(*command[1:], config, "--cluster-name", name, "--dry-run")
+    assert "preflight" in said
+    documents.karmadactl("token", "delete", token)
