@@ -1,11 +1,19 @@
 """Command lines of components."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from karmada.agent.main import parser as agent
+from karmada.aggregated.main import parser as aggregated
 from karmada.controllers.flags import options_of, parser, without_effect
+from karmada.descheduler.main import parser as descheduler
+from karmada.estimator.main import parser as estimator
 from karmada.machinery.component import run_component
+from karmada.machinery.flags import FlagParser
+from karmada.scheduler.main import parser as scheduler
+from karmada.webhook.main import parser as webhook
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
@@ -105,3 +113,101 @@ def test_leases_that_could_not_work_are_refused(tmp_path: Path, timing: tuple[st
     flags = parser().parse([f"--kubeconfig={config}", "--leader-elect-retry-period=100ms", *timing])
     with pytest.raises(SystemExit, match="leader election needs"):
         run_component(flags, "karmada-controller-manager", never)
+
+
+ADDRESSES = ("--metrics-bind-address=10.0.0.1:8080", "--health-probe-bind-address=10.0.0.1:10357", "--v=4")
+ESTIMATORS = tuple(f"--scheduler-estimator-{part}-file=/etc/karmada/pki/{part}" for part in ("ca", "cert", "key"))
+HUB = "--kubeconfig=/etc/karmada/config/karmada.config"
+COMPONENTS: dict[str, tuple[Callable[[], FlagParser], tuple[str, ...]]] = {
+    "karmada-agent": (
+        agent,
+        (
+            "--karmada-kubeconfig=/etc/kubeconfig/karmada-kubeconfig",
+            "--karmada-context=karmada-apiserver",
+            "--cluster-name=member3",
+            "--cluster-api-endpoint=https://10.0.0.3:6443",
+            "--cluster-provider=",
+            "--cluster-status-update-frequency=10s",
+            "--proxy-server-address=",
+            "--report-secrets=KubeCredentials,KubeImpersonator",
+            "--leader-elect-resource-namespace=karmada-system",
+            "--feature-gates=CustomizedClusterResourceModeling=true",
+            *ADDRESSES,
+        ),
+    ),
+    "karmada-aggregated-apiserver": (
+        aggregated,
+        (
+            HUB,
+            "--authentication-kubeconfig=/etc/karmada/config/karmada.config",
+            "--authorization-kubeconfig=/etc/karmada/config/karmada.config",
+            "--etcd-servers=https://etcd-client.karmada-system.svc.cluster.local:2379",
+            "--etcd-cafile=/etc/karmada/pki/etcd-client/ca.crt",
+            "--etcd-certfile=/etc/karmada/pki/etcd-client/tls.crt",
+            "--etcd-keyfile=/etc/karmada/pki/etcd-client/tls.key",
+            "--tls-cert-file=/etc/karmada/pki/server/tls.crt",
+            "--tls-private-key-file=/etc/karmada/pki/server/tls.key",
+            "--tls-min-version=VersionTLS13",
+            "--audit-log-path=-",
+            "--audit-log-maxage=0",
+            "--audit-log-maxbackup=0",
+            "--bind-address=10.0.0.1",
+            "--v=4",
+        ),
+    ),
+    "karmada-controller-manager": (
+        parser,
+        (
+            HUB,
+            "--cluster-status-update-frequency=10s",
+            "--failover-eviction-timeout=30s",
+            "--controllers=*,hpaScaleTargetMarker,deploymentReplicasSyncer",
+            "--feature-gates=AllAlpha=true,AllBeta=true",
+            "--leader-elect-resource-namespace=karmada-system",
+            *ADDRESSES,
+        ),
+    ),
+    "karmada-descheduler": (descheduler, (HUB, *ESTIMATORS, *ADDRESSES)),
+    "karmada-scheduler": (scheduler, (HUB, "--enable-scheduler-estimator=true", *ESTIMATORS, *ADDRESSES)),
+    "karmada-scheduler-estimator": (
+        estimator,
+        (
+            "--kubeconfig=/etc/member1-kubeconfig",
+            "--cluster-name=member1",
+            "--grpc-auth-cert-file=/etc/karmada/pki/server/tls.crt",
+            "--grpc-auth-key-file=/etc/karmada/pki/server/tls.key",
+            "--grpc-client-ca-file=/etc/karmada/pki/server/ca.crt",
+            *ADDRESSES,
+        ),
+    ),
+    "karmada-webhook": (
+        webhook,
+        (
+            HUB,
+            "--bind-address=10.0.0.1",
+            "--secure-port=8443",
+            "--cert-dir=/etc/karmada/pki/server",
+            "--feature-gates=AllAlpha=true,AllBeta=true",
+            "--allow-no-execute-taint-policy=true",
+            *ADDRESSES,
+        ),
+    ),
+}
+"""The command lines of the reference's own manifests."""
+
+
+@pytest.mark.parametrize(("made", "given"), COMPONENTS.values(), ids=COMPONENTS)
+def test_command_lines_of_the_references_manifests_are_understood(
+    made: Callable[[], FlagParser], given: tuple[str, ...]
+) -> None:
+    made().parse(given)
+
+
+@pytest.mark.parametrize(("made", "given"), COMPONENTS.values(), ids=COMPONENTS)
+def test_every_component_refuses_a_misspelt_flag_and_names_the_nearest(
+    made: Callable[[], FlagParser], given: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        made().parse([*given, "--kubeconfg=there"])
+    assert ended.value.code == 2
+    assert "unknown flag: --kubeconfg; did you mean --kubeconfig?" in capsys.readouterr().err
