@@ -22,6 +22,7 @@ MODULES = [
     "propagation",
     "restart",
     "cli",
+    "engine",
 ]
 
 

@@ -1,6 +1,7 @@
 """What breaks in production, on the real thing: leaders, servers, a member's network, certificates that end."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import time
@@ -15,6 +16,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.cli.deploy.rights import user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
+from karmada.machinery.errors import AlreadyExists
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.stage.federation import CONTROLLERS, SCHEDULER, Stage, eventually
@@ -50,6 +52,17 @@ async def copies(members: dict[str, Client], name: str) -> bool:
 async def arrive(members: dict[str, Client], *names: str) -> None:
     for name in names:
         await eventually(lambda name=name: copies(members, name), PATIENCE)
+
+
+async def create(hub: Client, name: str) -> None:
+    """Create a Deployment on a server that comes back; an attempt without an answer may have succeeded."""
+
+    async def there() -> bool:
+        with contextlib.suppress(AlreadyExists):
+            await hub.resource(DEPLOYMENTS).create(deployment(name))
+        return True
+
+    await eventually(there, PATIENCE)
 
 
 async def holder(stage: Stage, lease: str) -> str:
@@ -122,17 +135,14 @@ async def test_etcd_and_api_server_may_be_away_for_a_while(stage: Stage, federat
     async with Watching(federation.members["member1"]) as watching:
         await stage.hub.kill()
         await stage.hub.start()
-        await federation.hub.resource(DEPLOYMENTS).create(deployment("after-api-server"))
+        await create(federation.hub, "after-api-server")
         await arrive(federation.members, "after-api-server")
         assert watching.seen == {("ADDED", "after-api-server"): 1}
 
     await stage.etcd.kill()
     await stage.etcd.start()
 
-    async def writable() -> bool:
-        return bool(await federation.hub.resource(DEPLOYMENTS).create(deployment("after-etcd")))
-
-    await eventually(writable, PATIENCE)
+    await create(federation.hub, "after-etcd")
     await arrive(federation.members, "after-etcd")
     for member in federation.members.values():
         found = (await member.resource(DEPLOYMENTS).list(Scope("default"))).items
@@ -183,7 +193,7 @@ async def test_certificates_are_rotated_without_a_restart(stage: Stage, federati
     # Connections that are open keep what they began with: after the server's restart there are only new ones.
     await stage.hub.stop()
     await stage.hub.start()
-    await federation.hub.resource(DEPLOYMENTS).create(deployment("rotated"))
+    await create(federation.hub, "rotated")
     await arrive(federation.members, "rotated")
 
 
