@@ -141,6 +141,56 @@ def test_the_recordings_are_what_kubectl_says(config: Path, program: str) -> Non
         assert as_maps_go(item, even(done.stdout)) == as_maps_go(item, recorded), name_of(item)
 
 
+SAID_ALIKE = (
+    "explain pod.spec.containers.ports.protocol",
+    "explain deployment.spec.strategy --recursive",
+    "explain widget",
+    "get pods -n d -o json",
+    "get pods -n d -o yaml",
+    "get pods,svc -n d -o name",
+    "get pods -n d -o custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image,NONE:.x.y",
+    "get pods -n d -o jsonpath-as-json={.items[*].metadata.name}",
+    "get deploy -n d -o go-template={{range.items}}{{.metadata.name}}:{{.spec.replicas}};{{end}}",
+    "get events -n d -o name --sort-by=.lastTimestamp",
+    "get pv -o name --sort-by=.spec.capacity.storage",
+    "api-resources --namespaced=false --no-headers",
+)
+
+
+@pytest.mark.parametrize("program", [found for found in (kubectl(),) if found])
+@pytest.mark.parametrize("line", SAID_ALIKE)
+def test_other_commands_say_what_kubectl_says(federation: World, config: Path, program: str, line: str) -> None:
+    words = [*line.split(), "--kubeconfig", str(config)]
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=True)
+    assert federation.run(*words, config=False).out == done.stdout
+
+
+def test_a_field_is_explained_with_its_values(federation: World, config: Path) -> None:
+    words = ("explain", "pod.spec.containers.ports.protocol", "--kubeconfig", str(config))
+    assert federation.run(*words, config=False).out == (
+        "KIND:       Pod\nVERSION:    v1\n\nFIELD: protocol <string>\nENUM:\n    SCTP\n    TCP\n    UDP\n\n"
+        "DESCRIPTION:\n    <empty>\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "expected"),
+    [
+        ("events", ".lastTimestamp", ["full.2", "full.1"]),
+        ("pvc", ".spec.resources.requests.storage", ["clone", "data", "pending"]),
+    ],
+)
+def test_objects_are_sorted_by_what_fields_mean(
+    federation: World, config: Path, kind: str, path: str, expected: list[str]
+) -> None:
+    words = ("get", kind, "-n", "d", f"--sort-by={path}", "--kubeconfig", str(config))
+    named = federation.run(*words, "-o", "name", config=False).out.split()
+    assert [name.partition("/")[2] for name in named] == expected
+    if kind != "events":
+        rows = federation.run(*words, "--no-headers", config=False).out.splitlines()
+        assert [row.split()[0] for row in rows] == expected
+
+
 def test_all_objects_of_a_kind_are_described_one_after_the_other(federation: World, config: Path) -> None:
     outcome = federation.run("describe", "sa", "-n", "d", "--kubeconfig", str(config), config=False)
     assert outcome.out.count("\n\n\nName: ") == 2

@@ -12,7 +12,7 @@ from karmada.cli.flags import Values
 from karmada.cli.kinds import NOTHING_NAMED, Wanted
 from karmada.cli.output import tabs
 from karmada.cli.output.objects import renderer
-from karmada.cli.output.tables import Listing, Style
+from karmada.cli.output.tables import Listing, Style, sort_key
 from karmada.cli.reading import Look, as_table, chosen_clusters, in_time, namespace_of, objects, table
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError, NotFound
@@ -131,7 +131,7 @@ def _sorted(found: list[JSONObject], path: str) -> list[JSONObject]:
     from karmada.api.jsonpath import parse_relaxed
 
     wanted = parse_relaxed(path)
-    return sorted(found, key=lambda item: [str(value) for value in wanted.find(item)])
+    return sorted(found, key=lambda item: sort_key(wanted.find(item)))
 
 
 def _marked(item: JSONObject, cluster: str) -> JSONObject:

@@ -74,14 +74,9 @@ class Schema:
         values = self.node.get("additionalProperties")
         if isinstance(values, dict):
             return f"map[string]{Schema(self._document, values).type_name}"
-        reference = _reference(self._outer)
-        if reference and self.node.get("properties"):
-            return reference.rpartition(".")[2]
-        if self.node.get("x-kubernetes-int-or-string"):
-            return "IntOrString"
-        return str(
-            self.node.get("type") or ("Object" if self.fields else reference.rpartition(".")[2] or "Object")
-        ).replace("object", "Object")
+        reference = _reference(self._outer).rpartition(".")[2]
+        kind = str(self.node.get("type") or "object")
+        return kind if kind != "object" else reference or "Object"
 
     @property
     def inner(self) -> "Schema":

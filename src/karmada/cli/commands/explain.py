@@ -12,6 +12,8 @@ from karmada.cli.reading import scoped
 from karmada.cli.session import Session
 
 WIDTH = 80
+SHOWN = 4
+"""How many values of a list of fields' values are shown."""
 
 
 async def run(session: Session, flags: Values) -> None:
@@ -40,11 +42,13 @@ async def run(session: Session, flags: Values) -> None:
     group, version, _ = kind.type
     lines = [*([f"GROUP:      {group}"] if group else []), f"KIND:       {kind.kind}", f"VERSION:    {version}", ""]
     if name:
-        lines += [f"FIELD: {name} <{field.type_name}>", *_values(field, ""), ""]
-    lines += ["DESCRIPTION:", *_wrapped(field.description or "<empty>", "    ")]
+        values = ["ENUM:", *(f"    {value}" for value in field.enum)] if field.enum else [""]
+        lines += [f"FIELD: {name} <{field.type_name}>", *values, ""]
+    text = field.description or field.inner.description
+    lines += ["DESCRIPTION:", *(_wrapped(f"{text}\n", "    ") if text else ["    <empty>"])]
     if field.inner.fields:
-        lines += ["", "FIELDS:", *_fields(field.inner, "  ", flags.recursive)]
-    session.print("\n".join(lines))
+        lines += ["FIELDS:", *_fields(field.inner, "  ", flags.recursive)]
+    session.print("\n".join([*lines, ""]))
 
 
 def _spelled(wanted: str, word: str, api_version: str) -> str:
@@ -59,7 +63,9 @@ def _fields(schema: Schema, indent: str, recursive: bool, depth: int = 0) -> Ite
     for name, field in sorted(schema.fields.items()):
         needed = " -required-" if name in schema.required else ""
         yield f"{indent}{name}\t<{field.type_name}>{needed}"
-        yield from _values(field, indent)
+        if field.enum:
+            shown = [str(value) or '""' for value in field.enum[:SHOWN]] + ["...."] * (len(field.enum) > SHOWN)
+            yield f"{indent}enum: {', '.join(shown)}"
         if recursive:
             # Some kinds contain themselves (schemas of custom resources).
             if field.inner.fields and depth < 16:
@@ -69,14 +75,10 @@ def _fields(schema: Schema, indent: str, recursive: bool, depth: int = 0) -> Ite
         yield ""
 
 
-def _values(field: Schema, indent: str) -> Iterator[str]:
-    if field.enum:
-        yield f"{indent}ENUM: {', '.join(map(str, field.enum))}"
-
-
 def _wrapped(text: str, indent: str) -> Iterator[str]:
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
     for paragraph in text.split("\n"):
-        yield from textwrap.wrap(paragraph, WIDTH, initial_indent=indent, subsequent_indent=indent) or [""]
+        yield from wrapper.wrap(paragraph) or [indent]
 
 
 COMMAND = Command(

@@ -69,7 +69,7 @@ class _Reader:
             if not is_action:
                 nodes.append(_Node("text", [], text))
                 continue
-            word = text.partition(" ")[0]
+            word = _leading_word(text)
             if word in ("end", "else"):
                 return nodes, text
             if word in ("range", "if", "with"):
@@ -90,6 +90,12 @@ class _Reader:
         if end != "end":
             raise TemplateError(f"{{{{{word}}}}} has no {{{{end}}}}")
         return node
+
+
+def _leading_word(text: str) -> str:
+    """`range` of `range.items`, `range $x := .items` and `range(.items)`."""
+    letters = len(text) - len(text.lstrip("abcdefghijklmnopqrstuvwxyz"))
+    return text[:letters]
 
 
 def _parts(text: str) -> Iterable[tuple[bool, str]]:

@@ -57,15 +57,7 @@ class Listing:
         from karmada.api.jsonpath import parse_relaxed
 
         wanted = parse_relaxed(path)
-
-        def key(entry: tuple[str, JSONObject]) -> tuple[int, Any]:
-            found = wanted.find(entry[1].get("object") or {})
-            value = found[0] if found else None
-            if value is None:
-                return (0, "")
-            return (1, value) if isinstance(value, int | float) and not isinstance(value, bool) else (2, str(value))
-
-        self.rows.sort(key=key)
+        self.rows.sort(key=lambda entry: sort_key(wanted.find(entry[1].get("object") or {})))
 
     def text(self, style: Style) -> list[list[str]]:
         """The lines as cells."""
@@ -121,3 +113,18 @@ def _spelled(value: Any) -> str:
         case list():
             return "[" + ",".join(_spelled(item) for item in value) + "]"
     return str(value)
+
+
+def sort_key(found: Sequence[Any]) -> tuple[int, Any]:
+    """Orders what a path finds in objects: nothing first, then numbers, then amounts by their size, then texts."""
+    value = found[0] if found else None
+    if value is None:
+        return (0, 0)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return (1, value)
+    from karmada.api.quantity import Quantity, QuantityError
+
+    try:
+        return (2, Quantity.parse(str(value)))
+    except QuantityError:
+        return (3, str(value))
