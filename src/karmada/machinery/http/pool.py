@@ -74,11 +74,13 @@ class Pool:
 
     async def _connect(self, context: ssl.SSLContext | None) -> Connection:
         loop = asyncio.get_running_loop()
-        name = _spelled(self._target.server_name or self.host) if context is not None else None
+        name = self._target.server_name or self.host
+        if isinstance(loop, asyncio.BaseEventLoop):
+            name = _spelled(name)  # uvloop takes no bytes
         proxy = proxy_for(self._url, self._target.proxy, os.environ)
         if proxy is None:
             _, connection = await loop.create_connection(
-                Connection, self.host, self.port, ssl=context, server_hostname=name
+                Connection, self.host, self.port, ssl=context, server_hostname=name if context else None
             )
             return connection
         raw = await tunnel(proxy, self._target, self.host, self.port)
