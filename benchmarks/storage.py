@@ -1,7 +1,7 @@
 """The store under load: durable writes, lists, watchers, memory per object.
 
-Objects are 3 KB. Rates are the best of three, as other users of the disk disturb them. CPU figures count all
-threads of the process, kernel included; the memory figure comes from a fresh process.
+Objects are 3 KB, all of one size. Rates are the best of three, as other users of the disk disturb them. CPU figures
+count all threads of the process, kernel included; the memory figure comes from a fresh process.
 """
 
 import asyncio
@@ -25,6 +25,9 @@ _KIND = ("apps", "deployments")
 _HEAD = b'{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"resourceVersion":"'
 
 
+_SPEC = b"x" * 2900
+
+
 def run() -> list[Result]:
     """All figures."""
     results = []
@@ -41,8 +44,7 @@ def run() -> list[Result]:
 
 def _object(number: int) -> tuple[str, str, Value, Index]:
     name, namespace = f"object-{number}", f"namespace-{number % 50}"
-    padding = b"x" * (2900 + number * 37 % 200)  # objects of exactly one size would show the allocator, not the store
-    value = Value(_HEAD, b'","name":"%b"},"spec":"%b"}' % (name.encode(), padding))
+    value = Value(_HEAD, b"".join((b'","name":"', name.encode(), b'"},"spec":"', _SPEC, b'"}')))
     labels = {"app": name, "tier": "backend"}
     return namespace, name, value, Index(f"uid-{number:032}", labels, (f"owner-{number % 100}",), {})
 
