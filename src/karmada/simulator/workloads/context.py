@@ -25,7 +25,7 @@ OWNER = "owner"
 """Index of pods by the uid of their controller."""
 RETRIES = BackoffPolicy(initial=0.05, maximum=15.0, jitter=0.1)
 """Short, as nobody waits for a simulation to recover."""
-STORM = 1000.0
+STORM = 300.0
 """Normal events per minute beyond which they are left out."""
 
 
