@@ -10,18 +10,18 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMANDS = re.compile(r"^```console run\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = re.compile(r"^ *```console run\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("document", ["quick-start.md", "operations.md", "tools.md"])
+@pytest.mark.parametrize("document", ["quick-start.md", "how-a-deployment-travels.md", "operations.md", "tools.md"])
 def test_the_commands_of_a_document_work_in_order(document: str, tmp_path: Path) -> None:
     text = (DOCS / document).read_text()
     for name, content in FILE.findall(text):
         (tmp_path / name).write_text(content)
     lines = [line for block in COMMANDS.findall(text) for line in block.splitlines()]
-    script = "\n".join(["set -eo pipefail", *(line.removeprefix("$ ") for line in lines)])
+    script = "\n".join(["set -eo pipefail", *(line.strip().removeprefix("$ ") for line in lines)])
     programs = Path(sys.executable).parent
     environment = {
         **os.environ,
