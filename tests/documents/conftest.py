@@ -134,13 +134,9 @@ def federation_of_documents(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     home = tmp_path_factory.mktemp("federation")
     karmada = [sys.executable, "-m", "karmada.standalone.main"]
     data = ["--data", str(home)]
-    subprocess.run(
-        [*karmada, "up", "--detach", "--memory", "--fleet", str(HERE / "fleet.yaml"), *data],
-        check=True,
-        timeout=120,
-        stdout=subprocess.DEVNULL,
-    )
+    start = [*karmada, "up", "--detach", "--memory", "--fleet", str(HERE / "fleet.yaml"), *data]
     try:
+        subprocess.run(start, check=True, timeout=180, stdout=subprocess.DEVNULL)
         yield Documents(home)
     finally:
         subprocess.run([*karmada, "down", *data], check=True, timeout=60, stdout=subprocess.DEVNULL)

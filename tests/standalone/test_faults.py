@@ -90,6 +90,16 @@ def test_a_pull_member_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     wait_until(lambda: processes_of(tmp_path) == [])
 
 
+def test_a_member_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("members: [{name: broken, faults: {down: true}}]")
+    outcome = karmada("up", "--data", str(tmp_path / "federation"), "--memory", "--fleet", str(fleet))
+    assert outcome.returncode == 1
+    assert "Traceback" not in outcome.stderr
+    assert "broken" in outcome.stderr.rpartition("error: ")[2]
+    wait_until(lambda: processes_of(tmp_path) == [])
+
+
 def test_killed_in_the_middle_of_its_start_it_starts_again(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path), "--members", "1")
     supervisor = subprocess.Popen([*PROGRAM, "up", *data], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

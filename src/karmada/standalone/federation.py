@@ -14,7 +14,7 @@ from karmada.api import yaml
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.apiserver.auth.pki import write_file
 from karmada.machinery.client import Client
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
@@ -28,6 +28,7 @@ from karmada.standalone.layout import Layout
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 CONTEXT, ALIAS, HOST = "karmada-apiserver", "karmada", "karmada-host"
 AGENT_TOKEN_SECONDS = 600.0
+READY_SECONDS = 120.0
 Progress = Callable[[str], None]
 
 
@@ -168,6 +169,8 @@ class Federation:
         said = {key: facts.get(key, "") for key in ("provider", "region")}
         try:
             await join(member, hub, describe(name, target, zones=",".join(facts.get("zones") or ()), **said))
+        except (ApiError, Refused) as error:
+            raise ChildFailed(f"{name} cannot join: {error}") from error
         finally:
             await member.close()
         await self._label(hub, name, facts)
@@ -177,8 +180,16 @@ class Federation:
             await hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": facts["labels"]}})
 
     async def _wait_ready(self, hub: Client, names: list[str]) -> None:
-        """Follow the clusters until every one is ready."""
-        waiting = set(names)
+        """Follow the clusters until every one is ready; not for ever: a federation that cannot work is told as such."""
+        waiting = dict.fromkeys(names, "nothing is known of it yet")
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._follow(hub, waiting)
+        except TimeoutError:
+            told = "; ".join(f"{name}: {reason}" for name, reason in waiting.items())
+            raise ChildFailed(f"not ready after {READY_SECONDS:.0f} s: {told}") from None
+
+    async def _follow(self, hub: Client, waiting: dict[str, str]) -> None:
         listing = await hub.resource(CLUSTERS).list()
         for cluster in listing.items:
             _settle(waiting, cluster)
@@ -219,7 +230,12 @@ async def _is_member(hub: Client, name: str) -> bool:
     return True
 
 
-def _settle(waiting: set[str], cluster: dict[str, Any]) -> None:
-    conditions = (cluster.get("status") or {}).get("conditions") or ()
-    if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
-        waiting.discard(cluster["metadata"]["name"])
+def _settle(waiting: dict[str, str], cluster: dict[str, Any]) -> None:
+    """Strike out a cluster that is ready, or note why it is not."""
+    name = cluster["metadata"]["name"]
+    for condition in (cluster.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "Ready" and name in waiting:
+            if condition["status"] == "True":
+                del waiting[name]
+            else:
+                waiting[name] = condition.get("message") or condition.get("reason") or "no reason is given"

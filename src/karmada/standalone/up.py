@@ -11,6 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from karmada.machinery.errors import ApiError
+from karmada.membership.refusal import Refused
 from karmada.standalone.children import ChildFailed
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
 from karmada.standalone.layout import Layout, LayoutError
@@ -64,7 +66,7 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
             await task
         except asyncio.CancelledError:
             reporter.step("stopping")
-        except ChildFailed as error:
+        except (ChildFailed, ApiError, Refused) as error:
             reporter.close()
             return _fail(str(error))
         finally:
