@@ -21,7 +21,7 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 ADMIN = "system:admin"
 """The name that Karmada's own installation lets reach into members."""
 CONTEXT = "karmada-apiserver"
-LOADING = 30.0
+LOADING = 15.0
 """Seconds after which a control plane counts as ready whatever it has not loaded."""
 
 
