@@ -6,7 +6,7 @@ import pytest
 
 from karmada.testing.traces.comparing import Difference, Explanation, judge
 from karmada.testing.traces.explanations import EXPLANATIONS
-from karmada.testing.traces.scenarios import by_profile, find
+from karmada.testing.traces.scenarios import by_setting, find
 
 OUTPUT = """\
 == quiet: same
@@ -63,5 +63,5 @@ def test_scenarios_that_take_the_fleet_apart_come_last(tmp_path: Path) -> None:
         (tmp_path / name / "scenario.yaml").write_text(text)
     found = find(tmp_path)
     assert [scenario.name for scenario in found] == ["b", "c", "a"]
-    assert {profile: len(group) for profile, group in by_profile(found).items()} == {"gates": 1, "default": 2}
+    assert {profile: len(group) for (profile, _), group in by_setting(found).items()} == {"gates": 1, "default": 2}
     assert [scenario.name for scenario in find(tmp_path / "b")] == ["b"]

@@ -25,6 +25,7 @@ from karmada.controllers.members import Member
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client, type_of
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.http.target import Target
@@ -33,6 +34,9 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import JSONObject, Transport
 from karmada.membership.connections import MemberConnection, connection_of
+
+RETRIES = BackoffPolicy(initial=0.005, maximum=15.0, jitter=0.1)
+"""What fails here is mostly the way to the control plane, for all Works at once: they must not wait long after it."""
 
 
 class OwnCluster:
@@ -125,4 +129,5 @@ class Agent:
             self._clock,
             concurrency=self.options.concurrency,
             metrics=self.metrics,
+            retries=RETRIES,
         )

@@ -1,13 +1,24 @@
 """An agent makes itself known: its Cluster in the control plane, and the credentials it is told to report.
 
 On a restart the Cluster is there already; then only what it reports is brought up to date. It never takes over the
-name of another cluster.
+name of another cluster. A request that fails for the moment is no reason to give up: all of it is tried again.
 """
 
+import logging
+
 from karmada.agent.options import AgentOptions
+from karmada.machinery.backoff import Backoff, BackoffPolicy
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import (
+    AlreadyExists,
+    Conflict,
+    NotFound,
+    ServerError,
+    Timeout,
+    TooManyRequests,
+    Unavailable,
+)
 from karmada.machinery.transport import JSONObject
 from karmada.membership import objects, registration
 from karmada.membership.credentials import cluster_id, obtain
@@ -15,9 +26,26 @@ from karmada.membership.refusal import Refused
 from karmada.membership.registration import Description
 from karmada.membership.reporting import CREDENTIALS, IMPERSONATOR
 
+log = logging.getLogger(__name__)
+
+PAUSES = BackoffPolicy(initial=0.5, maximum=10.0, jitter=0.5)
+MOMENTARY = (AlreadyExists, Conflict, ServerError, Timeout, TooManyRequests, Unavailable)
+"""Failures that say nothing about the request itself."""
+
 
 async def enrol(hub: Client, member: Client, options: AgentOptions, clock: Clock) -> JSONObject:
-    """Have the control plane know the cluster; its Cluster object."""
+    """Have the control plane know the cluster; its Cluster object. Raises what no repetition can mend."""
+    backoff = Backoff(PAUSES, clock.random())
+    while True:
+        try:
+            return await _enrol(hub, member, options, clock)
+        except MOMENTARY as error:
+            pause = backoff.next()
+            log.warning("cluster %s is not enrolled yet, tried again in %.1f s: %s", options.cluster, pause, error)
+            await clock.sleep(pause)
+
+
+async def _enrol(hub: Client, member: Client, options: AgentOptions, clock: Clock) -> JSONObject:
     name = options.cluster
     registration.check_name(name)
     identity = await cluster_id(member)

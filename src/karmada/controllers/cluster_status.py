@@ -19,6 +19,7 @@ from karmada.api.meta import Condition
 from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
 from karmada.controllers.members import Member, Members, MemberUnavailable
+from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
@@ -76,6 +77,8 @@ class ClusterStatusController:
             workers=64,
             needs=(self._clusters,),
             deadline=options.probe_timeout + options.count_timeout + 60,
+            # A report that could not be written is no reason to fall silent: that would make the cluster unknown.
+            retries=BackoffPolicy(initial=0.005, maximum=options.period, jitter=0.1),
             clock=context.clock,
         )
         self.controller.watch(self._clusters, _changed)

@@ -7,10 +7,12 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.detector.scope import PropagationScope, SkippedApis
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.interpreter.model import Interpreter
+from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.workqueue.queue import RETRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,5 @@ class Context:
     scope: PropagationScope = field(default_factory=lambda: PropagationScope(SkippedApis()))
     concurrency: Concurrency = Concurrency()
     metrics: PipelineMetrics = field(default_factory=PipelineMetrics)
+    retries: BackoffPolicy = RETRIES
+    """How long Works wait after a failure."""

@@ -38,19 +38,32 @@ class AppliedVersions:
         self._versions.pop(which, None)
 
     def drifted(self, which: ObjectKey, change: Change[JSONObject]) -> bool:
-        """Whether an event shows a state we did not write and that differs in more than status."""
+        """Whether an event shows a state that may differ from ours in more than status.
+
+        Compared are two neighbouring states of which the older is known to be ours. Where a watch missed what lies
+        between them, nothing can be said by looking at both: a member may have undone our write meanwhile.
+        """
         known = self._versions.get(which)
         if known is None:
             return False
         if change.new is None:
             del self._versions[which]
             return True
-        if change.new.resource_version == known:
+        version = change.new.resource_version
+        if version == known or _is_older(version, known):
             return False
-        if change.old is None:
+        if change.old is None or change.old.resource_version != known:
             return True
         before, after = change.old.body, change.new.body
-        return not _is_same_generation(before, after) and _content(before) != _content(after)
+        if not _is_same_generation(before, after) and _content(before) != _content(after):
+            return True
+        self._versions[which] = version
+        return False
+
+
+def _is_older(version: str, known: str) -> bool:
+    """Whether a state lies before another one; versions grow, and what is no number cannot be compared."""
+    return version.isdecimal() and known.isdecimal() and int(version) < int(known)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):

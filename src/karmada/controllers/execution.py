@@ -74,6 +74,7 @@ class ExecutionController:
             lane=lambda key: key.namespace,
             lane_limit=LANE_LIMIT,
             needs=(works, self._clusters),
+            retries=context.retries,
             clock=context.clock,
         )
         self.controller.watch(works, _changed)

@@ -51,6 +51,7 @@ class WorkStatusController:
             lane=lambda key: key.namespace,
             lane_limit=LANE_LIMIT,
             needs=(works, self._clusters),
+            retries=context.retries,
             clock=context.clock,
         )
         self.controller.watch(works, self._works_changed)

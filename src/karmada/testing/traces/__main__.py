@@ -13,7 +13,7 @@ from pathlib import Path
 from karmada.testing.traces.comparing import Verdict, judge
 from karmada.testing.traces.explanations import EXPLANATIONS
 from karmada.testing.traces.running import Tool, World, engine, federation
-from karmada.testing.traces.scenarios import NOT_YET, Scenario, by_profile, find
+from karmada.testing.traces.scenarios import NOT_YET, Scenario, by_setting, find
 
 DEFAULT = Path("../shared/golden/traces")
 TOOL = Path("tools/karmada_trace.py")
@@ -57,10 +57,10 @@ def show(verdict: Verdict) -> None:
 
 
 async def run(tool: Tool, scenarios: list[Scenario], out: Path, parallel: int, world: World = federation) -> Verdict:
-    """Run scenarios, one federation per profile, and judge what was seen."""
+    """Run scenarios, one federation per profile and way of joining, and judge what was seen."""
     traces = out / "traces"
-    for profile, group in by_profile(scenarios).items():
-        async with world(out / f"federation-{profile}", profile) as layout:
+    for (profile, pull), group in by_setting(scenarios).items():
+        async with world(out / "-".join(("federation", profile, *pull)), profile, pull) as layout:
             await tool.run(layout, group, traces, parallel)
     verdict = Verdict()
     for scenario in scenarios:

@@ -13,8 +13,8 @@ from karmada.testing.traces.scenarios import Scenario
 
 FLEET = "reference"
 MEMBERS = ("member1", "member2", "member3")
-World = Callable[[Path, str], contextlib.AbstractAsyncContextManager[Layout]]
-"""Makes a federation in a folder with the flags of a profile."""
+World = Callable[[Path, str, Sequence[str]], contextlib.AbstractAsyncContextManager[Layout]]
+"""Makes a federation in a folder with the flags of a profile and agents for some members."""
 PROFILES: dict[str, Sequence[str]] = {
     "default": (),
     "gates": ("--feature-gates=AllAlpha=true,AllBeta=true", "--allow-no-execute-taint-policy=true"),
@@ -56,8 +56,10 @@ class Tool(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def engine(folder: Path, profile: str) -> AsyncIterator[Layout]:
+async def engine(folder: Path, profile: str, pull: Sequence[str] = ()) -> AsyncIterator[Layout]:
     """The same on a stock kube-apiserver and etcd, every component a process, members stock API servers as well."""
+    if pull:
+        raise ValueError(f"members with an agent ({', '.join(pull)}) are run on the federation, without --engine")
     # Only this world needs Go's programs.
     from karmada.testing.stage.federation import Stage, StageOptions
 
@@ -82,11 +84,11 @@ def flags_of(profile: str) -> dict[str, list[str]]:
 
 
 @contextlib.asynccontextmanager
-async def federation(folder: Path, profile: str) -> AsyncIterator[Layout]:
+async def federation(folder: Path, profile: str, pull: Sequence[str] = ()) -> AsyncIterator[Layout]:
     """A federation with the flags of a profile, for as long as the context is open."""
     layout = Layout(folder)
     layout.prepare()
-    options = FederationOptions(layout, Path(FLEET), memory=True, control_flags=PROFILES[profile])
+    options = FederationOptions(layout, Path(FLEET), pull=pull, memory=True, control_flags=PROFILES[profile])
     running = Federation(options, lambda step: None)
     try:
         await running.start()

@@ -19,6 +19,8 @@ class Scenario(NamedTuple):
     profile: str
     is_last: bool
     """It takes the environment apart."""
+    pull: tuple[str, ...] = ()
+    """Members that are connected by an agent."""
 
 
 def find(folder: Path) -> list[Scenario]:
@@ -27,16 +29,21 @@ def find(folder: Path) -> list[Scenario]:
     return sorted(map(_read, files), key=lambda scenario: (scenario.is_last, scenario.name))
 
 
-def by_profile(scenarios: Iterable[Scenario]) -> dict[str, list[Scenario]]:
-    """Scenarios that can share a federation."""
-    groups: dict[str, list[Scenario]] = {}
+def by_setting(scenarios: Iterable[Scenario]) -> dict[tuple[str, tuple[str, ...]], list[Scenario]]:
+    """Scenarios that can share a federation, by their profile and the members with agents."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Scenario]] = {}
     for scenario in scenarios:
-        groups.setdefault(scenario.profile, []).append(scenario)
+        groups.setdefault((scenario.profile, scenario.pull), []).append(scenario)
     return groups
 
 
 def _read(path: Path) -> Scenario:
     facts = yaml.load(path.read_text())
     return Scenario(
-        path.parent.name, path.parent, facts["area"], facts.get("profile", "default"), bool(facts.get("last"))
+        path.parent.name,
+        path.parent,
+        facts["area"],
+        facts.get("profile", "default"),
+        bool(facts.get("last")),
+        tuple(facts.get("pullClusters") or ()),
     )
