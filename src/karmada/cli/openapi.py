@@ -58,8 +58,15 @@ class Schema:
 
     @property
     def description(self) -> str:
-        """What it is for."""
-        return str(self._outer.get("description") or self.node.get("description") or "")
+        """What it is for here."""
+        return str(self._outer.get("description") or "")
+
+    @property
+    def descriptions(self) -> Sequence[str]:
+        """What it is for here, and what its type is for anywhere."""
+        reference = self._document["components"]["schemas"].get(_reference(self._outer)) or {}
+        found = (self._outer.get("description"), reference.get("description"))
+        return [str(text) for text in dict.fromkeys(found) if text]
 
     @property
     def enum(self) -> Sequence[Any]:

@@ -44,7 +44,7 @@ async def run(session: Session, flags: Values) -> None:
     if name:
         values = ["ENUM:", *(f"    {value}" for value in field.enum)] if field.enum else [""]
         lines += [f"FIELD: {name} <{field.type_name}>", *values, ""]
-    text = field.description or field.inner.description
+    text = "\n".join(dict.fromkeys([*field.descriptions, *field.inner.descriptions]))
     lines += ["DESCRIPTION:", *(_wrapped(f"{text}\n", "    ") if text else ["    <empty>"])]
     if field.inner.fields:
         lines += ["FIELDS:", *_fields(field.inner, "  ", flags.recursive)]
@@ -76,7 +76,8 @@ def _fields(schema: Schema, indent: str, recursive: bool, depth: int = 0) -> Ite
 
 
 def _wrapped(text: str, indent: str) -> Iterator[str]:
-    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=indent)
+    wrapper.break_long_words = wrapper.break_on_hyphens = wrapper.expand_tabs = wrapper.replace_whitespace = False
     for paragraph in text.split("\n"):
         yield from wrapper.wrap(paragraph) or [indent]
 
