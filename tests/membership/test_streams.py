@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import programs
 from tests.membership.world import QUICK, Member, World, eventually
 
 from karmada.agent.agent import Agent
@@ -28,7 +28,6 @@ from karmada.membership.credentials import ensure
 from karmada.membership.join import join
 
 pytestmark = pytest.mark.tools
-KUBECTL = shutil.which("kubectl")
 PODS = GroupVersionResource("", "v1", "pods")
 POD = {
     "apiVersion": "v1",
@@ -66,10 +65,9 @@ class Kubectl:
         self._environment = {"KUBECONFIG": str(folder / "kubeconfig"), "HOME": str(folder), "PATH": os.environ["PATH"]}
 
     async def start(self, *arguments: str) -> asyncio.subprocess.Process:
-        assert KUBECTL is not None
         pipe = asyncio.subprocess.PIPE
         return await asyncio.create_subprocess_exec(
-            KUBECTL, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=self._environment
+            programs.kubectl(), *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=self._environment
         )
 
     async def __call__(self, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
@@ -80,8 +78,7 @@ class Kubectl:
 
 @pytest.fixture(params=["push", "tunnel"])
 async def kubectl(world: World, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Kubectl]:
-    if KUBECTL is None:
-        pytest.skip("kubectl is not on PATH")
+    await asyncio.to_thread(programs.kubectl)
     async with AsyncExitStack() as stack:
         work = Workloads()
         server = await stack.enter_async_context(ApiServer(ApiServerOptions(backends=Backends(work, work, work))))

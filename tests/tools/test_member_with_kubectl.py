@@ -2,18 +2,17 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests import programs
 
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec, NodePool
 
-KUBECTL = shutil.which("kubectl")
-pytestmark = [pytest.mark.tools, pytest.mark.skipif(KUBECTL is None, reason="kubectl is not on the PATH")]
+pytestmark = pytest.mark.tools
 
 MANIFEST = """
 apiVersion: apps/v1
@@ -48,9 +47,8 @@ class Kubectl:
 
     async def run(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
         """Exit code and everything it said."""
-        assert KUBECTL is not None
         process = await asyncio.create_subprocess_exec(
-            KUBECTL,
+            programs.kubectl(),
             *arguments,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -2,19 +2,17 @@
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests import programs
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.http.backends import ExecRequest, ExitStatus, ForwardingFailed, LogRequest
 from karmada.apiserver.requests.subresources.connect import Backends
 from karmada.apiserver.server import ApiServer, ApiServerOptions
-
-KUBECTL = shutil.which("kubectl")
 
 
 class FakeWorkloads:
@@ -69,7 +67,6 @@ class Kubectl:
         return Result(process.returncode or 0, out.decode(), err.decode())
 
     async def start(self, *arguments: str, editor: str = "") -> asyncio.subprocess.Process:
-        assert KUBECTL is not None
         pipe = asyncio.subprocess.PIPE
         environment = {
             "KUBECONFIG": str(self.folder / "kubeconfig"),
@@ -80,7 +77,7 @@ class Kubectl:
             "KUBECTL_PORT_FORWARD_WEBSOCKETS": str(self.websockets).lower(),
         }
         return await asyncio.create_subprocess_exec(
-            KUBECTL, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+            programs.kubectl(), *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
         )
 
 
@@ -93,8 +90,7 @@ async def server(tmp_path: Path) -> AsyncIterator[ApiServer]:
 
 @pytest.fixture
 async def kubectl(server: ApiServer, tmp_path: Path) -> Kubectl:
-    if KUBECTL is None:
-        pytest.skip("kubectl is not on PATH")
+    await asyncio.to_thread(programs.kubectl)
     port = await server.listen()
     authority = server.identity.authority
     certificate, key = authority.issue_client("admin", ["system:masters"])
