@@ -169,6 +169,27 @@ async def test_an_unknown_outcome_is_raised_not_repeated(server):
     assert len(server.requests) == 1
 
 
+async def test_after_an_unknown_outcome_a_cache_is_not_believed_that_nothing_is_left_to_do(server):
+    """The write happened, its answer was lost, and the cache still shows the state before it."""
+    committing = committer(server)
+    seen = server.put(CONFIG_MAPS, config_map("a", x="ours"))
+    server.put(CONFIG_MAPS, {**seen, "data": {"x": "lost"}})
+    server.failures = [Unavailable("connection reset")]
+    with pytest.raises(Unavailable):
+        await committing.commit(seen, with_data(x="lost"))
+    outcome = await committing.commit(seen, with_data(x="ours"))
+    assert isinstance(outcome, Written)
+    assert outcome.value["data"] == {"x": "ours"}
+
+
+async def test_a_write_that_turns_out_to_be_there_already_makes_older_states_outdated(server):
+    committing = committer(server)
+    seen = server.put(CONFIG_MAPS, config_map("a", x="ours"))
+    server.put(CONFIG_MAPS, {**seen, "data": {"x": "lost"}})
+    assert isinstance(await committing.commit(seen, with_data(x="lost")), Unchanged)
+    assert isinstance(await committing.commit(seen, with_data(x="ours")), Written)
+
+
 async def test_structs_keep_fields_this_version_does_not_know(server):
     works = type_of(Work)
     body = {"metadata": {"name": "w", "namespace": "es"}, "spec": {"workload": {}, "fromTheFuture": 1}}

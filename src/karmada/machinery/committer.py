@@ -11,7 +11,8 @@ The caller gives what it saw and a pure function from an object to the object as
   never repeated blindly, so nobody's update is lost, whole-list replacements included.
 - The object was deleted, or is another one of the same name: `Absent`, and nothing is written.
 
-Transient errors are raised: the outcome is unknown, and the next reconcile looks at what is.
+Transient errors are raised: the outcome is unknown. The next commit of that object believes no cache in that nothing
+is left to do: the write may have happened, and not be seen there yet.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ import orjson
 
 from karmada.api import json_patch, merge_patch
 from karmada.machinery.codec import Identity
-from karmada.machinery.errors import AlreadyExists, Conflict, NotFound
+from karmada.machinery.errors import AlreadyExists, Conflict, NotFound, ServerError, Timeout, Unavailable
 from karmada.machinery.resource import Propagation, Resource
 from karmada.machinery.transport import JSONObject, PatchType
 
@@ -74,6 +75,8 @@ class Committer(Generic[T]):
         self._status_apart = status_subresource
         self._recent: dict[str, str] = {}
         """The resourceVersion of the last write by uid, oldest first."""
+        self._doubtful: set[str] = set()
+        """Uids of objects whose last write may or may not have happened."""
 
     async def commit(self, seen: T, decide: Callable[[T], T]) -> Unchanged[T] | Written[T] | Absent:
         """Make an object what `decide` says it should be."""
@@ -84,6 +87,9 @@ class Committer(Generic[T]):
             before, after = self._difference(current, decided)
             patch = merge_patch.create(before, after)
             if not patch and not (current is seen and self._is_outdated(which)):
+                if current is not seen:
+                    # It may be our own write whose answer was lost: the caller has not seen it either.
+                    self._remember(self._resource.codec.identity(current))
                 return Unchanged(current)
             try:
                 if patch:
@@ -94,6 +100,9 @@ class Committer(Generic[T]):
             except Conflict:
                 if attempt == ATTEMPTS:
                     raise
+            except (ServerError, Timeout, Unavailable):
+                self._doubtful.add(which.uid)
+                raise
             present = await self._present(which)
             if present is None:
                 return Absent()
@@ -175,18 +184,24 @@ class Committer(Generic[T]):
             written = await self._resource.patch(
                 state.name, exact, state.namespace, kind=PatchType.JSON, subresource=subresource
             )
+        self._remember(self._resource.codec.identity(written))
+        return written
+
+    def _remember(self, state: Identity) -> None:
+        """What is older than this state is out of date."""
         self._recent.pop(state.uid, None)
         if len(self._recent) >= RECENT:
             del self._recent[next(iter(self._recent))]
-        self._recent[state.uid] = self._resource.codec.identity(written).resource_version
-        return written
+        self._recent[state.uid] = state.resource_version
 
     def wrote(self, uid: str, resource_version: str) -> bool:
         """Whether a state is exactly what was written here last: news of it are no news to the writer."""
         return self._recent.get(uid) == resource_version
 
     def _is_outdated(self, seen: Identity) -> bool:
-        """Whether a state is older than what was written here."""
+        """Whether a state is older than what was written here, or may be."""
+        if seen.uid in self._doubtful:
+            return True
         written = self._recent.get(seen.uid)
         if written is None:
             return False
@@ -198,6 +213,7 @@ class Committer(Generic[T]):
     async def _present(self, which: Identity) -> T | None:
         """The object as it is now, if it still is the same one."""
         present = await self._get(which.name, which.namespace)
+        self._doubtful.discard(which.uid)
         if present is None or self._resource.codec.identity(present).uid != which.uid:
             return None
         return present
