@@ -16,7 +16,7 @@ async def dial(target: Target, context: ssl.SSLContext | None) -> SocketChannel:
     host = url.hostname or ""
     port = url.port or (443 if context is not None else 80)
     name = (target.server_name or host) if context is not None else None
-    proxy = proxy_for(url, target.proxy, os.environ)
+    proxy = proxy_for(url.scheme, host, target.proxy, os.environ)
     if proxy is None:
         reader, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=name, limit=READ_SIZE)
         return SocketChannel(reader, writer)

@@ -12,3 +12,18 @@ def test_importing_the_transport_brings_nothing_heavy_along():
     program = f"import sys, {modules}; print(*sys.modules)"
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
     assert HEAVY & set(output.split()) == set()
+
+
+def test_a_plain_request_needs_no_module_for_urls():
+    program = """
+import sys
+from karmada.machinery.http.paths import to_wire
+from karmada.machinery.http.pool import Pool
+from karmada.machinery.http.target import Target
+from karmada.machinery.transport import GroupVersionResource, Request, Verb
+pool = Pool(Target("https://[::1]:6443"))
+wire = to_wire(Request(Verb.LIST, GroupVersionResource("", "v1", "pods"), "kube-system", params={"limit": "500"}))
+print(pool.host, pool.port, wire.path, "urllib.parse" in sys.modules)
+"""
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+    assert output.split() == ["::1", "6443", "/api/v1/namespaces/kube-system/pods?limit=500", "False"]

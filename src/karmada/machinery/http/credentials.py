@@ -9,7 +9,6 @@ import base64
 import os
 import time
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from karmada.machinery.errors import Unauthorized
 from karmada.machinery.http.target import NOTHING, ExecPlugin, Material, Target
@@ -96,6 +95,10 @@ def _impersonation(target: Target) -> bytes:
     identity = target.identity
     lines = [("Impersonate-User", identity.impersonate_user), ("Impersonate-Uid", identity.impersonate_uid)]
     lines += [("Impersonate-Group", group) for group in identity.impersonate_groups]
+    if not any(value for _, value in lines):
+        return b""
+    from urllib.parse import quote
+
     return b"".join(f"{name}: {quote(value, safe=' :/@-._~!$&()*+,;=')}\r\n".encode() for name, value in lines if value)
 
 

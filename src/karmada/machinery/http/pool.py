@@ -4,11 +4,9 @@ import asyncio
 import os
 import ssl
 from typing import cast
-from urllib.parse import urlsplit
 
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.http.connection import Connection
-from karmada.machinery.http.proxy import proxy_for, tunnel
 from karmada.machinery.http.target import Target
 
 IDLE = 60.0
@@ -20,12 +18,12 @@ class Pool:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._url = urlsplit(target.server)
-        if self._url.scheme not in ("http", "https") or not self._url.hostname:
+        self._scheme, self.host, port = _address(target.server)
+        known = self._scheme in ("http", "https")
+        if not known or not self.host or (port and not (port.isdecimal() and int(port) < 1 << 16)):
             raise ValueError(f"the server must be http(s)://host[:port], not {target.server!r}")
-        self.host = self._url.hostname
-        self.port = self._url.port or (443 if self._url.scheme == "https" else 80)
-        self.secure = self._url.scheme == "https"
+        self.secure = self._scheme == "https"
+        self.port = int(port) if port else 443 if self.secure else 80
         self._idle: dict[ssl.SSLContext | None, list[Connection]] = {}
         self._closed = False
 
@@ -77,13 +75,12 @@ class Pool:
         name = self._target.server_name or self.host
         if isinstance(loop, asyncio.BaseEventLoop):
             name = _spelled(name)  # uvloop takes no bytes
-        proxy = proxy_for(self._url, self._target.proxy, os.environ)
-        if proxy is None:
+        raw = await self._tunnel() if self._may_need_proxy() else None
+        if raw is None:
             _, connection = await loop.create_connection(
                 Connection, self.host, self.port, ssl=context, server_hostname=name if context else None
             )
             return connection
-        raw = await tunnel(proxy, self._target, self.host, self.port)
         connection = Connection()
         if context is None:
             raw.set_protocol(connection)
@@ -94,6 +91,29 @@ class Pool:
             raise Unavailable("the connection broke during the TLS handshake")
         connection.connection_made(secured)
         return connection
+
+    def _may_need_proxy(self) -> bool:
+        name = f"{self._scheme}_proxy"
+        return bool(self._target.proxy) or name in os.environ or name.upper() in os.environ
+
+    async def _tunnel(self) -> asyncio.Transport | None:
+        """The way through the proxy, if there is one for this server."""
+        from karmada.machinery.http.proxy import proxy_for, tunnel
+
+        proxy = proxy_for(self._scheme, self.host, self._target.proxy, os.environ)
+        return None if proxy is None else await tunnel(proxy, self._target, self.host, self.port)
+
+
+def _address(server: str) -> tuple[str, str, str]:
+    """Scheme, host and port of a server's URL. By hand: the module that knows all URLs is slow to import."""
+    scheme, _, rest = server.partition("://")
+    authority = rest.partition("/")[0].rpartition("@")[2]
+    if authority.startswith("["):
+        host, _, port = authority[1:].partition("]")
+        port = port.removeprefix(":")
+    else:
+        host, _, port = authority.partition(":")
+    return scheme.lower(), host.lower(), port
 
 
 def _spelled(host: str) -> str:

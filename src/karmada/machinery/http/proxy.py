@@ -8,29 +8,34 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import SplitResult, urlsplit
+from typing import TYPE_CHECKING
 
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.http.target import Target
 
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
 PORTS = {"http": 3128, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
-def proxy_for(server: SplitResult, configured: str, environment: Mapping[str, str]) -> SplitResult | None:
+def proxy_for(scheme: str, host: str, configured: str, environment: Mapping[str, str]) -> "SplitResult | None":
     """The proxy to use for a server, if any: the configured one, or the environment's unless `NO_PROXY` excepts it."""
     chosen = configured
     if not chosen:
-        name = f"{server.scheme}_proxy"
+        name = f"{scheme}_proxy"
         chosen = environment.get(name) or environment.get(name.upper()) or ""
-        if not chosen or _excepted(server.hostname or "", environment.get("no_proxy") or environment.get("NO_PROXY")):
+        if not chosen or _excepted(host, environment.get("no_proxy") or environment.get("NO_PROXY")):
             return None
+    from urllib.parse import urlsplit
+
     proxy = urlsplit(chosen if "://" in chosen else f"http://{chosen}")
     if proxy.scheme not in PORTS or not proxy.hostname:
         raise Unavailable("a proxy must be http://, https:// or socks5:// with host[:port]")
     return proxy
 
 
-async def tunnel(proxy: SplitResult, target: Target, host: str, port: int) -> asyncio.Transport:
+async def tunnel(proxy: "SplitResult", target: Target, host: str, port: int) -> asyncio.Transport:
     """A connection to a server through its proxy, before the server's own TLS; `Unavailable` names what went wrong."""
     from karmada.machinery.http.proxy_handshakes import Incoming, http_connect, socks5_connect
 
