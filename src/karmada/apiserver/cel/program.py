@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from karmada.apiserver.cel import cost
 from karmada.apiserver.cel.named_formats import rewritten
 
 DYN = "dyn"
@@ -26,16 +27,20 @@ class EvaluationError(ValueError):
 class Program:
     """A compiled expression."""
 
-    __slots__ = ("_error_type", "_expression", "returns")
+    __slots__ = ("_depth", "_error_type", "_expression", "_strings", "returns")
 
-    def __init__(self, expression: Any, error_type: Any) -> None:
+    def __init__(self, expression: Any, error_type: Any, text: str) -> None:
         self._expression = expression
         self._error_type = error_type
+        self._depth = cost.nesting(text)
+        self._strings = cost.cuts_strings(text)
         self.returns: str = expression.return_type().name().lower()
         """Name of the type of the result."""
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
-        """The value as plain Python; raises `EvaluationError`."""
+        """The value as plain Python; raises `EvaluationError`, also for what would take too long."""
+        if self._depth > 1 and cost.rounds(dict(variables), self._depth, self._strings) > cost.LIMIT:
+            raise EvaluationError("operation cancelled: actual cost limit exceeded")
         try:
             result = self._expression.eval(data=variables)
         except RuntimeError as error:
@@ -49,9 +54,11 @@ class Program:
 def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Program:
     from cel_expr_python import cel
 
+    if cost.bindings(expression) > cost.BINDINGS:
+        raise CompileError(f"at most {cost.BINDINGS} bindings may stand inside each other")
     source = rewritten(expression) if "format." in expression else expression
     try:
-        return Program(_environment(variables).compile(source), cel.Type.ERROR)
+        return Program(_environment(variables).compile(source), cel.Type.ERROR, expression)
     except RuntimeError as error:
         text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         text = re.sub(
