@@ -24,7 +24,7 @@ MEGABYTE = 1e6
 
 def run() -> list[Result]:
     """All figures."""
-    return [*asyncio.run(_up()), asyncio.run(_fixture())]
+    return [*asyncio.run(_up()), *asyncio.run(_fixture())]
 
 
 async def _up() -> list[Result]:
@@ -69,12 +69,16 @@ async def _idle(pid: int, seconds: float = IDLE) -> tuple[float, float]:
     return process.memory_info().rss / MEGABYTE, 100 * spent / seconds if seconds else 0.0
 
 
-async def _fixture() -> Result:
+async def _fixture() -> list[Result]:
+    """What a test waits for: the first of a process, and the later ones, which take over what all have alike."""
     from karmada.testing.federation import Federation as Embedded
 
-    best = float("inf")
-    for _ in range(5):
+    times = []
+    for _ in range(6):
         started = time.perf_counter()
         async with Embedded(members=3):
-            best = min(best, time.perf_counter() - started)
-    return Result("federation(members=3) in a test, ready", best * 1000, "ms", target=300.0)
+            times.append(1000 * (time.perf_counter() - started))
+    return [
+        Result("federation(members=3) in a test, ready, first of a process", times[0], "ms", target=300.0),
+        Result("federation(members=3) in a test, ready", min(times[1:]), "ms", target=300.0),
+    ]
