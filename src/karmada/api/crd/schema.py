@@ -1,5 +1,6 @@
 """From a struct to its structural OpenAPI v3 schema."""
 
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -27,15 +28,22 @@ _SPECIAL = ("enum", "list_map_keys", "open_object", "open_value", "rules")
 def root_schema(type_: type[Struct]) -> Json:
     """The schema of a kind."""
     schema = struct_schema(type_)
-    schema["properties"]["apiVersion"] = {"description": _API_VERSION, "type": "string"}
-    schema["properties"]["kind"] = {"description": _KIND, "type": "string"}
-    schema["properties"]["metadata"] = {"type": "object"}
+    schema["properties"] = schema["properties"] | {
+        "apiVersion": {"description": _API_VERSION, "type": "string"},
+        "kind": {"description": _KIND, "type": "string"},
+        "metadata": {"type": "object"},
+    }
     required = [name for name in schema.pop("required", ()) if name not in ("apiVersion", "kind")]
     return schema | ({"required": required} if required else {})
 
 
 def struct_schema(type_: type[Struct]) -> Json:
-    """The schema of any struct."""
+    """The schema of any struct; what is inside it is shared with other schemas, and read only."""
+    return dict(_struct_schema(type_))
+
+
+@cache
+def _struct_schema(type_: type[Struct]) -> Json:
     docs = field_docs(type_)
     fields = msgspec.structs.fields(type_)
     schema: Json = {"description": type_doc(type_), "type": "object", "properties": {}}
