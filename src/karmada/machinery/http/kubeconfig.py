@@ -8,12 +8,14 @@ import base64
 import binascii
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karmada.machinery.http.target import DEFAULT_NAMESPACE, NOTHING, ExecPlugin, Identity, Material, Target
 
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
 
 
@@ -24,7 +26,7 @@ class KubeconfigError(ValueError):
 class Kubeconfig:
     """One or more kubeconfig files, merged."""
 
-    def __init__(self, documents: Iterable[tuple[Path | None, Mapping[str, Any]]]) -> None:
+    def __init__(self, documents: "Iterable[tuple[Path | None, Mapping[str, Any]]]") -> None:
         self.current_context = ""
         self._entries: dict[str, dict[str, tuple[Path | None, Mapping[str, Any]]]] = {
             section: {} for section in _SECTIONS
@@ -83,7 +85,7 @@ class Kubeconfig:
             impersonate_groups=tuple(user.get("as-groups") or ()),
         )
 
-    def _entry(self, section: str, name: str) -> tuple[Path | None, Mapping[str, Any]]:
+    def _entry(self, section: str, name: str) -> "tuple[Path | None, Mapping[str, Any]]":
         found = self._entries[section].get(name)
         if found is None:
             known = ", ".join(self._entries[section]) or "none"
@@ -91,7 +93,7 @@ class Kubeconfig:
         return found
 
 
-def load(paths: Iterable[Path]) -> Kubeconfig:
+def load(paths: "Iterable[Path]") -> Kubeconfig:
     """Read and merge files; those that do not exist are left out, but one must."""
     wanted = list(paths)
     documents = [(path, _parse(path.read_bytes(), str(path))) for path in wanted if path.is_file()]
@@ -100,8 +102,10 @@ def load(paths: Iterable[Path]) -> Kubeconfig:
     return Kubeconfig(documents)
 
 
-def default_paths(explicit: str = "", environment: Mapping[str, str] = os.environ) -> list[Path]:
+def default_paths(explicit: str = "", environment: Mapping[str, str] = os.environ) -> "list[Path]":
     """Where to look: the path given, KUBECONFIG, or the home directory's."""
+    from pathlib import Path
+
     if explicit:
         return [Path(explicit)]
     if environment.get("KUBECONFIG"):
@@ -122,8 +126,11 @@ def from_bytes(content: bytes) -> Kubeconfig:
     return Kubeconfig([(None, _parse(content, "the kubeconfig"))])
 
 
-def in_cluster(environment: Mapping[str, str] = os.environ, directory: Path = SERVICE_ACCOUNT) -> Target:
+def in_cluster(environment: Mapping[str, str] = os.environ, folder: "str | Path" = SERVICE_ACCOUNT) -> Target:
     """The API server of the cluster this process runs in, as the pod's service account."""
+    from pathlib import Path
+
+    directory = Path(folder)
     host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
     if not host or not port or not (directory / "token").is_file():
         raise KubeconfigError("this process does not run in a pod: give a kubeconfig")
@@ -154,13 +161,13 @@ def _parse(content: bytes, name: str) -> Mapping[str, Any]:
     return document
 
 
-def _absolute(base: Path | None, path: str) -> str:
+def _absolute(base: "Path | None", path: str) -> str:
     if base is None:
         raise KubeconfigError(f"the kubeconfig names the file {path}, but is no file itself: embed the data")
     return str(base.parent / path)
 
 
-def _material(base: Path | None, entry: Mapping[str, Any], name: str) -> Material:
+def _material(base: "Path | None", entry: Mapping[str, Any], name: str) -> Material:
     if data := entry.get(f"{name}-data"):
         try:
             return Material(base64.b64decode(data, validate=True))
@@ -169,7 +176,7 @@ def _material(base: Path | None, entry: Mapping[str, Any], name: str) -> Materia
     return Material(path=_absolute(base, str(entry[name]))) if entry.get(name) else NOTHING
 
 
-def _plugin(user: str, base: Path | None, entry: Mapping[str, Any]) -> ExecPlugin:
+def _plugin(user: str, base: "Path | None", entry: Mapping[str, Any]) -> ExecPlugin:
     command = str(entry.get("command") or "")
     if not command:
         raise KubeconfigError(f'the exec plugin of user "{user}" has no command')
