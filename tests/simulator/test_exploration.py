@@ -2,6 +2,7 @@
 
 from tests.simulator.conftest import deployment, image_patch
 from tests.simulator.test_other_workloads import job, stateful_set
+from tests.simulator.test_preemption import CLASSES, important, priority_class
 from tests.simulator.test_services_and_policies import service
 
 from karmada.api.quantity import Quantity
@@ -15,7 +16,7 @@ from karmada.simulator.workloads.kinds import DEPLOYMENTS, ENDPOINT_SLICES, JOBS
 from karmada.testing.world import Component, Step, Surroundings, World
 
 SPEC = MemberSpec("m", node_pools=(NodePool(count=2, cpu="2", pods=20),))
-SEEDS = 6
+SEEDS = (*range(6), 15)
 
 
 async def controllers(around: Surroundings) -> None:
@@ -59,7 +60,10 @@ async def scenario(world: World) -> None:
     await world.storm(30)
     await client.resource(JOBS).create(job(completions=3, parallelism=2))
     await client.resource(DEPLOYMENTS).patch("web", image_patch("nginx:2", "500m"), "default")
+    await client.resource(CLASSES).create(priority_class())
+    await client.resource(PODS).create(important(cpu="1500m"))
     await world.storm(30)
+    await client.resource(PODS).delete("vip", "default")
     await world.calm(240)
     status = (await client.resource(DEPLOYMENTS).get("web", "default"))["status"]
     pods = [pod for pod in world.objects(PODS) if pod["metadata"].get("labels", {}).get("app") == "web"]
@@ -82,7 +86,7 @@ async def scenario(world: World) -> None:
 
 
 def test_whatever_happens_workloads_end_up_as_asked_for(explore):
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         explore(scenario, seed)
 
 

@@ -27,9 +27,13 @@ def important(name: str = "vip", cpu: str = "2", **spec):
     }
 
 
-async def high(actor, value: int = 1000, **more):
-    tree = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": value}
-    await actor.create(CLASSES, tree | more)
+def priority_class(**more):
+    metadata = {"name": "high"}
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": metadata, "value": 1000} | more
+
+
+async def high(actor, **more):
+    await actor.create(CLASSES, priority_class(**more))
 
 
 def test_an_important_pod_takes_the_place_of_others(act):

@@ -11,7 +11,7 @@ from typing import Any
 from karmada.machinery.codec import Identity
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Result
-from karmada.machinery.errors import ApiError, Conflict, NotFound
+from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Propagation
@@ -136,7 +136,7 @@ class Collector:
         await self._delete(type_, item, Propagation.BACKGROUND)
 
     async def _delete(self, type_: GroupVersionResource, item: Item[Any], how: Propagation) -> None:
-        with contextlib.suppress(NotFound, Conflict):
+        with contextlib.suppress(NotFound):
             only = Identity(uid=item.uid)
             await self._client.resource(type_).delete(item.key.name, item.key.namespace, only_if=only, propagation=how)
 

@@ -7,7 +7,7 @@ account it refuses pods, and without somebody to finish them namespaces end in t
 import contextlib
 
 from karmada.machinery.controller import DONE, RequeueAfter, Result, own_key
-from karmada.machinery.errors import AlreadyExists, Conflict, Forbidden, MethodNotAllowed, NotFound
+from karmada.machinery.errors import AlreadyExists, Forbidden, MethodNotAllowed, NotFound
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
@@ -41,7 +41,7 @@ class NamespaceKeeper:
         if await self._empty(key.name):
             body = namespace | {"spec": {"finalizers": []}}
             request = Request(Verb.UPDATE, NAMESPACES, "", key.name, "finalize", {}, body)
-            with contextlib.suppress(NotFound, Conflict):
+            with contextlib.suppress(NotFound):
                 await self._context.client.transport.send(request)
             return DONE
         return RequeueAfter(AGAIN)

@@ -12,7 +12,7 @@ from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.codec import Identity
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, RequeueAfter, Result, own_key
-from karmada.machinery.errors import Conflict, NotFound
+from karmada.machinery.errors import NotFound
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.conditions import with_condition
@@ -148,7 +148,7 @@ class Kubelet:
         meta = pod.metadata
         try:
             await self._pods.delete(meta.name, meta.namespace, only_if=Identity(uid=meta.uid), grace_seconds=0)
-        except (NotFound, Conflict):
+        except NotFound:
             return
 
     def _address(self, uid: str) -> str:

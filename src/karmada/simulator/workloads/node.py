@@ -117,7 +117,7 @@ class NodeController:
         meta = pod.metadata
         text = f"Marking for deletion Pod {meta.namespace}/{meta.name}"
         self._context.event("taint-eviction-controller", pod_reference(pod), "Normal", "TaintManagerEviction", text)
-        with contextlib.suppress(NotFound, Conflict):
+        with contextlib.suppress(NotFound):
             await self._pods.delete(meta.name, meta.namespace, only_if=Identity(uid=meta.uid))
 
     async def _heartbeats(self) -> None:

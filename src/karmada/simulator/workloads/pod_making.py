@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from karmada.machinery.codec import Identity
-from karmada.machinery.errors import ApiError, Conflict, Forbidden, NotFound
+from karmada.machinery.errors import ApiError, Forbidden, NotFound
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.context import Workloads
@@ -90,7 +90,7 @@ class PodMaker:
         meta = pod.metadata
         try:
             await self._pods.delete(meta.name, meta.namespace, only_if=Identity(uid=meta.uid))
-        except (NotFound, Conflict):
+        except NotFound:
             return
         self.expectations.deleted(owner["metadata"]["uid"], meta.uid)
         self._context.event(self._component, owner, "Normal", "SuccessfulDelete", f"Deleted pod: {meta.name}")

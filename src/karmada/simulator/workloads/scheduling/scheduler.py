@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karmada.api import label_selector
 from karmada.machinery.codec import Identity
 from karmada.machinery.committer import Committer
-from karmada.machinery.controller import DONE, Result
+from karmada.machinery.controller import DONE, RequeueAfter, Result
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject, Request, Verb
@@ -24,6 +24,8 @@ from karmada.simulator.workloads.scheduling.preemption import Budget, Plan, plan
 from karmada.simulator.workloads.views import Node, Pod, requests_of
 
 COMPONENT = "default-scheduler"
+SOON = 1.0
+"""Seconds after which a refused binding is looked at again."""
 
 
 class Nomination(NamedTuple):
@@ -104,8 +106,7 @@ class PodScheduler:
         outcome = self._choose(pod) if assumed is None else Chosen(assumed)
         if isinstance(outcome, Chosen):
             self._waiting.pop(key, None)
-            await self._bind(pod, outcome.node)
-            return DONE
+            return await self._bind(pod, outcome.node)
         self._waiting[key] = priority_of(pod)
         chosen = self._preempt(pod)
         await self._report(item.body, pod, outcome, chosen.node if chosen is not None else "")
@@ -117,8 +118,12 @@ class PodScheduler:
     def _preempt(self, pod: Pod) -> Plan | None:
         """Decide who goes for a pod, unless those who were told to go are still there."""
         known = self._nominated.get(pod.metadata.uid)
-        if known is not None and any(self.ledger.node_of(uid) is not None for uid in known.victims):
-            return None
+        if known is not None:
+            left = [entry.pod for entry in self.ledger.entries() if entry.pod.metadata.uid in known.victims]
+            if left:
+                # Told again, unless they are on their way: the first time, the message may have been lost.
+                going = tuple(victim for victim in left if not victim.is_deleted)
+                return Plan(known.node, going, 0) if going else None
         if pod.spec.preemption_policy == "Never" or priority_of(pod) <= self.ledger.least_priority():
             return None
         budgets = [
@@ -156,7 +161,7 @@ class PodScheduler:
         await self._commit.commit(self._pods.codec.decode(item.body), marked)
         try:
             await self._pods.delete(meta.name, meta.namespace, only_if=Identity(uid=meta.uid))
-        except (NotFound, Conflict):
+        except NotFound:
             return
         reason = f"Preempted by pod {pod.metadata.uid} on node {node}"
         self._context.event(COMPONENT, pod_reference(victim), "Normal", "Preempted", reason)
@@ -185,7 +190,7 @@ class PodScheduler:
             self._failed[kind] = (self.ledger.freed, outcome)
         return outcome
 
-    async def _bind(self, pod: Pod, node: str) -> None:
+    async def _bind(self, pod: Pod, node: str) -> Result:
         meta = pod.metadata
         self.ledger.place(pod, node)
         body: JSONObject = {
@@ -198,14 +203,16 @@ class PodScheduler:
         try:
             await self._context.client.transport.send(request)
         except (NotFound, Conflict, AlreadyExists):
-            # Gone, or bound already: the cache tells which, and until then nobody else gets the room.
-            return
+            # Gone, or bound already: the cache will tell, and until then nobody else gets the room. If it does not,
+            # the refusal was about something else, and the pod still waits.
+            return RequeueAfter(SOON)
         except ApiError as error:
             if not error.transient:
                 self.ledger.remove(meta.uid)
             raise
         text = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
         self._context.event(COMPONENT, pod_reference(pod), "Normal", "Scheduled", text)
+        return DONE
 
     async def _report(self, body: bytes, pod: Pod, outcome: Unschedulable, nominated: str) -> None:
         known = pod.condition("PodScheduled")
