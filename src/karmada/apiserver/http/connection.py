@@ -354,6 +354,8 @@ class HttpConnection(asyncio.Protocol):
                     previous, written = written, clock()
                     await pacer.after_write(previous, written, flush)
                     written = clock()
+                    if self._can_write is not None:
+                        await self._can_write
             complete = True
         except asyncio.CancelledError:
             # A graceful end of the server finishes the body properly; a vanished client gets nothing.
