@@ -1,6 +1,7 @@
 """Pull mode: registration by token, an agent over HTTPS with its own certificate, and what it is worth."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,6 +15,7 @@ from karmada.agent.agent import Agent
 from karmada.agent.hub import HubTransport
 from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.apiserver.builtin import builtin_types
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden
 from karmada.machinery.http.kubeconfig import from_bytes
@@ -142,10 +144,18 @@ async def test_nothing_is_reported_when_told_so_and_works_still_flow(pull: Pull)
     cluster = await pull.world.ready("member3")
     assert cluster.spec.secret_ref is None
     assert cluster.spec.impersonator_secret_ref is None
-    secrets = (await pull.world.hub.resource(objects.SECRETS).list()).items
-    assert not [s for s in secrets if s["metadata"]["name"].startswith("member3")]
     await pull.world.hub.resource(WORKS).create(work("member3"))
     await eventually(lambda: member.client.resource(CONFIG_MAPS).get("a", "default"))
+    secrets = (await member.client.resource(objects.SECRETS).list()).items
+    kept = [value for secret in secrets for value in objects.decoded(secret).values() if value]
+    known = [base64.b64encode(value) for value in kept]
+    store = pull.world.plane.server.store
+    kinds = {(type_.group, type_.plural) for type_ in builtin_types()} | {("cluster.karmada.io", "clusters")}
+    bodies = [item.body for kind in sorted(kinds) for item in store.list(kind).items]
+    assert kept, "the agent's own kubeconfig at least"
+    assert not [body for body in bodies for value in (*kept, *known) if value in body]
+    names = [s["metadata"]["name"] for s in (await pull.world.hub.resource(objects.SECRETS).list()).items]
+    assert not [name for name in names if name.startswith("member3")]
 
 
 async def test_the_proxy_reaches_a_cluster_without_credentials_through_its_tunnel(pull: Pull) -> None:
