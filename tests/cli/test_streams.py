@@ -1,9 +1,15 @@
 """Logs, exec and attach through the proxy; terminal behaviour in a pseudo-terminal."""
 
+from pathlib import Path
+
 import pytest
 from tests.cli.samples import SHOP, apply
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
+from tests.membership.proxies import StandInProxy
+
+from karmada.api import yaml
+from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +46,24 @@ def test_exec_ends_with_the_exit_status_of_the_command(federation: World, shop: 
     failed = federation.run("exec", "deployment/shop", *base, "--", "sh", "-c", "exit 3")
     assert failed == (3, "", "command terminated with exit code 3\n")
     assert federation.run("exec", "-i", pod, *base, "--", "cat", stdin="through\n").out == "through\n"
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+def test_exec_goes_through_the_proxy_of_the_kubeconfig(
+    federation: World, shop: str, pod: str, tmp_path: Path, scheme: str
+) -> None:
+    proxy = StandInProxy(scheme)
+    federation.call(proxy.__aenter__())
+    try:
+        config = yaml.load(federation.kubeconfig.read_text())
+        config["clusters"][0]["cluster"]["proxy-url"] = proxy.url
+        write_kubeconfig(tmp_path / "config", config)
+        words = ("exec", pod, "-n", shop, "--cluster=member1", "--kubeconfig", str(tmp_path / "config"))
+        assert federation.run(*words, "--", "echo", "hello") == (0, "hello\n", "")
+    finally:
+        federation.call(proxy.__aexit__())
+    # One connection for the requests before, one for the stream.
+    assert len(proxy.heard) >= 2
 
 
 def test_attach_passes_input_on_until_it_ends(federation: World, shop: str, pod: str) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import base64
 import contextlib
 import os
+import ssl
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 
 from karmada.machinery.errors import ApiError, Timeout, Unavailable, from_status
 from karmada.machinery.http.credentials import CredentialSource
+from karmada.machinery.http.proxy import proxy_for, tunnel
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
 
@@ -80,9 +82,10 @@ async def connect(target: Target, path: str) -> Channels:
     if parts.scheme == "https":
         context = TLSSettings(target).context(credentials.certificate or NOTHING, credentials.key)
     try:
-        reader, writer = await asyncio.open_connection(
-            host, port, ssl=context, server_hostname=(target.server_name or host) if context else None
-        )
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await _open(target, context)
+    except TimeoutError:
+        raise Timeout(f"no connection to {target.server} within {PATIENCE:g} s") from None
     except OSError as error:
         raise Unavailable(f"no connection to {target.server}: {error}") from error
     key = base64.b64encode(os.urandom(16)).decode()
@@ -104,6 +107,29 @@ async def connect(target: Target, path: str) -> Channels:
         await _drop(writer)
         raise
     return Channels(reader, writer, b"")
+
+
+async def _open(target: Target, context: ssl.SSLContext | None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the server, through the proxy that leads there if there is one."""
+    parts = urlsplit(target.server)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    name = (target.server_name or host) if context else None
+    proxy = proxy_for(parts, target.proxy, os.environ)
+    if proxy is None:
+        return await asyncio.open_connection(host, port, ssl=context, server_hostname=name)
+    loop = asyncio.get_running_loop()
+    transport: asyncio.WriteTransport | None = await tunnel(proxy, target, host, port)
+    reader = asyncio.StreamReader(loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    assert transport is not None
+    if context is None:
+        transport.set_protocol(protocol)
+    else:
+        transport = await loop.start_tls(transport, protocol, context, server_hostname=name)
+        if transport is None:
+            raise Unavailable("the connection broke during the TLS handshake")
+    protocol.connection_made(transport)
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 async def _drop(writer: asyncio.StreamWriter) -> None:
