@@ -48,6 +48,20 @@ def test_exec_ends_with_the_exit_status_of_the_command(federation: World, shop: 
     assert federation.run("exec", "-i", pod, *base, "--", "cat", stdin="through\n").out == "through\n"
 
 
+def test_a_pod_that_does_not_run_yet_is_waited_for(federation: World, shop: str) -> None:
+    member = ("--kubeconfig", federation.member_config("member1"), "-n", shop)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "late"}}
+    pod["spec"] = {"containers": [{"name": "main", "image": "nginx"}], "nodeSelector": {"there": "soon"}}
+    assert federation.run("apply", "-f", "-", *member, stdin=yaml.dump(pod)).code == 0
+    words = ("exec", "late", "-n", shop, "--cluster=member1")
+    early = federation.run(*words, "--pod-running-timeout=200ms", "--", "echo", "hello")
+    assert early.code == 1
+    terminal = Terminal(federation, [*words, "--", "echo", "hello"])
+    federation.run("label", "node", "member1-node-1", "there=soon", "--kubeconfig", federation.member_config("member1"))
+    terminal.until("hello")
+    assert terminal.end() == 0
+
+
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
 def test_exec_goes_through_the_proxy_of_the_kubeconfig(
     federation: World, shop: str, pod: str, tmp_path: Path, scheme: str

@@ -1,17 +1,30 @@
 """From what people name (`POD`, `TYPE/NAME`, a selector) to pods of a server."""
 
+import asyncio
 from typing import Any
 
 from karmada.cli.access import Access
 from karmada.cli.failures import CommandError
+from karmada.cli.progress import PAUSE
+from karmada.cli.reading import in_time
 from karmada.machinery.errors import NotFound
 from karmada.machinery.resource import Scope
 
 JSONObject = dict[str, Any]
 
 
-async def find_pod(access: Access, namespace: str, word: str) -> JSONObject:
-    """The pod of that name, or the first one of a workload."""
+async def find_pod(access: Access, namespace: str, word: str, patience: float) -> JSONObject:
+    """The pod of that name, or the first one of a workload that runs; where none does yet, that is waited for."""
+    end = asyncio.get_running_loop().time() + patience
+    while True:
+        found = await in_time(access, _find(access, namespace, word))
+        phase = (found.get("status") or {}).get("phase")
+        if phase != "Pending" or asyncio.get_running_loop().time() >= end:
+            return found
+        await asyncio.sleep(PAUSE)
+
+
+async def _find(access: Access, namespace: str, word: str) -> JSONObject:
     kind, slash, name = word.partition("/")
     if not slash or kind in ("pod", "pods", "po"):
         pod = name if slash else word

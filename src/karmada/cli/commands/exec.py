@@ -7,7 +7,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.pods import chosen_container, find_pod
-from karmada.cli.reading import in_time, one_member
+from karmada.cli.reading import one_member
 from karmada.cli.session import Session
 
 STREAM_FLAGS = (
@@ -41,7 +41,7 @@ async def stream(session: Session, flags: Values, subresource: str, query: list[
     local = flags.operation_scope == "karmada" and not flags.cluster and "operation-scope" in flags.given
     access = session.hub(flags) if local else await one_member(session, flags)
     namespace = flags.namespace or access.target.namespace
-    pod = await in_time(access, find_pod(access, namespace, flags.arguments[0]))
+    pod = await find_pod(access, namespace, flags.arguments[0], flags.pod_running_timeout)
     phase = (pod.get("status") or {}).get("phase")
     name = pod["metadata"]["name"]
     if phase in ("Succeeded", "Failed"):

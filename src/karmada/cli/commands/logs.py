@@ -38,7 +38,7 @@ async def run(session: Session, flags: Values) -> None:
         names = await chosen_clusters(session.hub(flags), [])
         members = [session.member(flags, name) for name in names]
         results = await asyncio.gather(
-            *(in_time(member, _sources(flags, member, clusters=True)) for member in members), return_exceptions=True
+            *(_sources(flags, member, clusters=True) for member in members), return_exceptions=True
         )
         sources: list[Source] = []
         for member, result in zip(members, results, strict=True):
@@ -53,7 +53,7 @@ async def run(session: Session, flags: Values) -> None:
             raise CommandError(f"No resources found in {flags.namespace or 'default'} namespace of any cluster")
     else:
         member = await one_member(session, flags)
-        sources = await in_time(member, _sources(flags, member, clusters=False))
+        sources = await _sources(flags, member, clusters=False)
     if flags.follow and len(sources) > flags.max_log_requests:
         raise CommandError(
             f"you are attempting to follow {len(sources)} log streams, but maximum allowed concurrency is "
@@ -70,11 +70,11 @@ async def run(session: Session, flags: Values) -> None:
 async def _sources(flags: Values, access: Access, *, clusters: bool) -> list[Source]:
     namespace = flags.namespace or access.target.namespace
     if flags.selector:
-        pods = await selected(access, namespace, flags.selector)
+        pods = await in_time(access, selected(access, namespace, flags.selector))
     elif flags.all_pods or (clusters and "/" in flags.arguments[0]):
-        pods = await pods_of(access, namespace, flags.arguments[0])
+        pods = await in_time(access, pods_of(access, namespace, flags.arguments[0]))
     else:
-        pods = [await find_pod(access, namespace, flags.arguments[0])]
+        pods = [await find_pod(access, namespace, flags.arguments[0], flags.pod_running_timeout)]
     wanted = flags.container or (flags.arguments[1] if len(flags.arguments) > 1 else "")
     several = len(pods) > 1 or flags.all_pods
     found: list[Source] = []
