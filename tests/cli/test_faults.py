@@ -10,12 +10,14 @@ from tests.cli.world import Outcome, World
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import Authority
+from karmada.cli.session import PATIENCE
 from karmada.machinery.http.kubeconfig import load
 
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     world = World(tmp_path_factory.mktemp("fragile"))
+    world.patience = PATIENCE
     world.start()
     yield world
     world.stop()

@@ -56,6 +56,8 @@ class World:
     def __init__(self, folder: Path, **members: Any) -> None:
         """`members` is said of every member of the fleet."""
         self.folder = folder
+        self.patience = 60.0
+        """Seconds that commands give members: machines that run tests may be busy."""
         self._spec = parse({"members": [one | members for one in FLEET["members"]]})
         self.kubeconfig = folder / "hub.config"
         self.plane: ControlPlane
@@ -99,7 +101,7 @@ class World:
     async def _run(self, words: Sequence[str], stdin: str, config: bool, said: dict[str, str]) -> Outcome:
         out, err = io.StringIO(), io.StringIO()
         usual = {"HOME": str(self.folder), **({"KUBECONFIG": str(self.kubeconfig)} if config else {})}
-        session = Session(out=out, err=err, stdin=io.StringIO(stdin), environment=usual | said)
+        session = Session(out=out, err=err, stdin=io.StringIO(stdin), environment=usual | said, patience=self.patience)
         code = await execute(words, session)
         return Outcome(code, out.getvalue(), err.getvalue())
 

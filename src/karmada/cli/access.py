@@ -19,9 +19,11 @@ FIELD_MANAGER = "karmadactl"
 class Access:
     """A server and who we are there. `name` is what tables show as its cluster."""
 
-    def __init__(self, name: str, target: Target, warn: Callable[[str], None]) -> None:
+    def __init__(self, name: str, target: Target, warn: Callable[[str], None], patience: float) -> None:
         self.name = name
         self.target = target
+        self.patience = patience
+        """Seconds that it may take to answer, if it is a member."""
         self._warn = warn
         self.transport = HttpTransport(target, agent="karmadactl", warn=self._tell)
         self.kinds = Kinds(self.transport)
@@ -29,7 +31,7 @@ class Access:
     def through_proxy(self, cluster: str) -> "Access":
         """A member of this control plane."""
         target = self.target._replace(server=self.target.server + PROXY.format(cluster))
-        return Access(cluster, target, self._warn)
+        return Access(cluster, target, self._warn, self.patience)
 
     @cached_property
     def client(self) -> "Client":

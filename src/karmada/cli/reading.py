@@ -18,8 +18,6 @@ from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 JSONObject = dict[str, Any]
 T = TypeVar("T")
-MEMBER_PATIENCE = 8.0
-"""Seconds that one member may take where several are asked."""
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 
 
@@ -152,8 +150,8 @@ async def in_time(access: Access, work: Awaitable[T]) -> T:
     if access.name == HUB:
         return await work
     try:
-        async with asyncio.timeout(MEMBER_PATIENCE):
+        async with asyncio.timeout(access.patience):
             return await work
     except TimeoutError:
-        text = f"no answer within {MEMBER_PATIENCE:g} s: see karmadactl check, or leave it out with -C"
+        text = f"no answer within {access.patience:g} s: see karmadactl check, or leave it out with -C"
         raise CommandError(text) from None

@@ -21,6 +21,8 @@ NO_CONFIGURATION = """Missing or incomplete configuration info.  Please point to
   1. Via the command-line flag --kubeconfig
   2. Via the KUBECONFIG environment variable
   3. In your home directory as ~/.kube/config"""
+PATIENCE = 8.0
+"""Seconds that one member may take: nobody waits for it in vain."""
 HUB = "Karmada"
 """What the control plane is called where clusters are named."""
 
@@ -36,12 +38,14 @@ class Session:
         stdin: TextIO | None = None,
         environment: Mapping[str, str] = os.environ,
         program: str = "karmadactl",
+        patience: float = PATIENCE,
     ) -> None:
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.stdin = stdin or sys.stdin
         self.environment = environment
         self.program = program
+        self._patience = patience
         self.debug = False
         self._open: dict[tuple[str, ...], Access] = {}
 
@@ -67,7 +71,7 @@ class Session:
             from karmada.cli.access import Access
 
             target = self._impersonated(self.target(explicit, context), flags)
-            found = self._open[explicit, context] = Access(HUB, target, self.warn)
+            found = self._open[explicit, context] = Access(HUB, target, self.warn, self._patience)
         return found
 
     def member(self, flags: Values, name: str) -> "Access":
@@ -85,7 +89,7 @@ class Session:
 
         key = ("outside", kubeconfig, context)
         if key not in self._open:
-            self._open[key] = Access(name, self.target(kubeconfig, context), self.warn)
+            self._open[key] = Access(name, self.target(kubeconfig, context), self.warn, self._patience)
         return self._open[key]
 
     def target(self, explicit: str, context: str = "") -> "Target":

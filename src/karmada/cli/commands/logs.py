@@ -10,7 +10,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Flag, Values
 from karmada.cli.pods import chosen_container, containers, find_pod, pods_of, selected
-from karmada.cli.reading import MEMBER_PATIENCE, chosen_clusters, in_time, one_member
+from karmada.cli.reading import chosen_clusters, in_time, one_member
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError
 
@@ -98,7 +98,7 @@ async def _print(session: Session, flags: Values, source: Source) -> str:
     path = f"/api/v1/namespaces/{source.namespace}/pods/{source.pod}/log?{urlencode(_query(flags, source))}"
     rest = b""
     try:
-        async with source.access.transport.stream(path, MEMBER_PATIENCE) as parts:
+        async with source.access.transport.stream(path, source.access.patience) as parts:
             async for part in parts:
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:
