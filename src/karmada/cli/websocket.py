@@ -114,7 +114,7 @@ async def _open(target: Target, context: ssl.SSLContext | None) -> tuple[asyncio
     parts = urlsplit(target.server)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     name = (target.server_name or host) if context else None
-    proxy = proxy_for(parts, target.proxy, os.environ)
+    proxy = proxy_for(parts.scheme, host, target.proxy, os.environ)
     if proxy is None:
         return await asyncio.open_connection(host, port, ssl=context, server_hostname=name)
     loop = asyncio.get_running_loop()
