@@ -122,7 +122,7 @@ BUGS = [
     (LosesEvents, AGREED),
     (LoadsNothing, AGREED),
     (SeesHalf, WORK_GOES),
-    (WritesWithoutVersion, AGREED),
+    (WritesWithoutVersion, OWNED_STAYS),
     (BelievesDeletions, AGREED),
     (TakesOver, OWNED_STAYS),
 ]

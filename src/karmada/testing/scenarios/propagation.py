@@ -2,8 +2,8 @@
 
 - The *user* changes Deployments, the ConfigMap they depend on, and the policy: its clusters, its dependencies, and
   whether dispatching is suspended.
-- *Members* have lives of their own: people there scale and delete copies, and member2 has a ConfigMap of its own under
-  the very name of the dependency.
+- *Members* have lives of their own: people there scale, annotate and delete copies, and member2 has a ConfigMap of its
+  own under the very name of the dependency.
 
 Rules, after every committed change: a Work goes only when its binding lets go of the cluster, a copy only when its Work
 goes; what a member owns is never touched; a template's spec is the user's alone. Then: a member that cannot be reached
@@ -35,6 +35,7 @@ CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 DEPENDENCY = "settings"
 OWNER = "member2"
 """The member that has a ConfigMap of its own by that name."""
+NOTE = "example.io/note"
 ACTIONS = 16
 REACTION = 45.0
 """Virtual seconds in which a change reaches members that can be reached; a worker may wait for another's deadline."""
@@ -61,6 +62,9 @@ class Story:
         self.suspended = False
         self.user_writes = False
         self.deleted_by_members: set[str] = set()
+        self._noting = ""
+        self._notes: dict[str, str] = {}
+        """What people in members noted on copies, by uid."""
         self._listed: dict[tuple[str, str], float] = {}
         """Since when a binding lists a cluster, by its permanent id and the cluster."""
 
@@ -87,6 +91,15 @@ class Story:
                 await templates.patch(name, {"spec": {"replicas": replicas}}, "default")
         finally:
             self.user_writes = False
+        await self.world.clock.sleep(random.random())
+        await self._note(random.choice(MEMBERS), name)
+
+    async def _note(self, member: str, name: str) -> None:
+        """Somebody in a member notes something on a copy, perhaps just while it is brought up to date."""
+        self._noting = f"note {self.world.random.random()}"
+        with contextlib.suppress(NotFound):
+            patch = {"metadata": {"annotations": {NOTE: self._noting}}}
+            await self.members[member].resource(DEPLOYMENTS).patch(name, patch, "default")
 
     async def _change_policy(self) -> None:
         random = self.world.random
@@ -182,6 +195,15 @@ class Story:
             return f"{step.type} {step.object.get('data')}"
         return None
 
+    def notes_stay(self, step: Step) -> str | None:
+        """What people in a member noted on a copy stays there."""
+        if step.server == HUB or step.kind != ("apps", "deployments") or step.type is EventType.DELETED:
+            return None
+        uid, found = step.object["metadata"]["uid"], _noted(step.object, NOTE)
+        if found and found == self._noting:
+            self._notes[uid] = found
+        return None if found == self._notes.get(uid, "") else f"a note in {step.server} became {found!r}"
+
     def spec_is_the_users(self, step: Step) -> str | None:
         """Nobody but the user changes what a template says."""
         if step.server != HUB or step.kind != ("apps", "deployments") or step.previous is None or self.user_writes:
@@ -245,6 +267,7 @@ def scenario(manager: Manager = run_manager) -> Scenario:
         world.check(WORK_GOES, told.works_stay)
         world.check(COPY_GOES, told.copies_stay)
         world.check(OWNED_STAYS, told.owned_stays)
+        world.check(OWNED_STAYS, told.notes_stay)
         world.check(SPEC_IS_THE_USERS, told.spec_is_the_users)
         world.start(Component("controller-manager", manager))
         world.start(Component("scheduler", run_scheduler))
