@@ -139,7 +139,7 @@ async def test_a_member_that_hangs_delays_no_other(world: World) -> None:
     member = await world.member("fine")
     await join(member.client, world.hub, member.describe())
     await world.ready("fine")
-    condition = await told(world, "stuck", "not reachable")
+    condition = await told(world, "stuck", "not reachable: no answer within")
     assert condition["reason"] == "ClusterNotReachable"
     await world.hub.resource(objects.CLUSTERS).delete("stuck")
     released.set()

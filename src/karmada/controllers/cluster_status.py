@@ -128,7 +128,8 @@ class ClusterStatusController:
                 except NotFound:
                     await member.client.transport.raw("GET", "/healthz")
         except (Timeout, Unavailable, TimeoutError) as error:
-            return Health("False", conditions.REASON_CLUSTER_NOT_REACHABLE, f"cluster is not reachable: {error}")
+            why = str(error) or f"no answer within {self._options.probe_timeout:g} s"
+            return Health("False", conditions.REASON_CLUSTER_NOT_REACHABLE, f"cluster is not reachable: {why}")
         except ApiError as error:
             text = f"cluster is reachable but health endpoint responded without ok: {error}"
             return Health("False", conditions.REASON_CLUSTER_NOT_READY, text)
