@@ -27,9 +27,7 @@ V = TypeVar("V")
 EVENTS = GroupVersionResource("", "v1", "events")
 CROWD = 50
 PACE = 0.01
-RETREAT = 20.0
-"""With more than a crowd waiting the component is busy with real work: events are written at this pace or slower. After
-each, this many times as long as it took is left to others: a server that answers slowly has enough to do."""
+"""With more than a crowd waiting the component is busy with real work: events are written at this pace."""
 SIMILAR = 10
 INTERVAL = 600.0
 BURST = 25
@@ -156,10 +154,9 @@ class EventRecorder:
     async def flush(self) -> None:
         """Write everything noted so far."""
         while self._waiting:
-            started = self._clock.monotonic()
             await self._write(self._waiting.pop(next(iter(self._waiting))))
             if len(self._waiting) > CROWD:
-                await self._clock.sleep(max(PACE, RETREAT * (self._clock.monotonic() - started)))
+                await self._clock.sleep(PACE)
 
     def _allowed(self, about: ObjectReference, now: float) -> bool:
         tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
