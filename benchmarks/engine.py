@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.propagation import policy
 from benchmarks.result import Result
 from karmada.machinery.client import Client
 from karmada.machinery.resource import Scope
@@ -59,7 +60,7 @@ async def _measure(folder: Path) -> list[Result]:
         members = [server.client() for server in stage.members.values()]
         hub = stage.client
         await hub.resource(NAMESPACES).create({"metadata": {"name": SPACE}})
-        await hub.resource(POLICIES).create(_policy(list(stage.members)))
+        await hub.resource(POLICIES).create(policy(SPACE, stage.members))
         await _propagate(hub, members, [f"warm{number:05d}" for number in range(WARM)])
         await _settle(stage)
         writes, spent = await _writes(stage), _cpu(stage)
@@ -177,25 +178,6 @@ def _process(stage: Stage, program: str) -> psutil.Process:
     pid = stage.components[program].pid
     assert pid is not None, f"{program} ended"
     return psutil.Process(pid)
-
-
-def _policy(clusters: Sequence[str]) -> JSONObject:
-    weights = [{"targetCluster": {"clusterNames": [name]}, "weight": 1} for name in clusters]
-    return {
-        "apiVersion": "policy.karmada.io/v1alpha1",
-        "kind": "PropagationPolicy",
-        "metadata": {"name": "all", "namespace": SPACE},
-        "spec": {
-            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
-            "placement": {
-                "replicaScheduling": {
-                    "replicaSchedulingType": "Divided",
-                    "replicaDivisionPreference": "Weighted",
-                    "weightPreference": {"staticWeightList": weights},
-                }
-            },
-        },
-    }
 
 
 def _deployment(name: str) -> JSONObject:

@@ -9,7 +9,7 @@ has them on. Latency is from the answer to the create until the last member's wa
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
@@ -138,7 +138,7 @@ class Load:
         await self._hub.resource(NAMESPACES).create(
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
         )
-        await self._hub.resource(POLICIES).create(_policy(self._namespace))
+        await self._hub.resource(POLICIES).create(policy(self._namespace, self._members))
         await asyncio.sleep(2)
 
     async def create(self, number: int, concurrency: int) -> Arrivals:
@@ -203,8 +203,9 @@ async def _writes(hub: Client, since: str) -> dict[str, int]:
     return found
 
 
-def _policy(namespace: str) -> JSONObject:
-    weights = [{"targetCluster": {"clusterNames": [name]}, "weight": 1} for name in MEMBERS]
+def policy(namespace: str, clusters: Iterable[str]) -> JSONObject:
+    """Deployments of a namespace, their replicas in equal parts in these clusters."""
+    weights = [{"targetCluster": {"clusterNames": [name]}, "weight": 1} for name in clusters]
     return {
         "apiVersion": "policy.karmada.io/v1alpha1",
         "kind": "PropagationPolicy",

@@ -10,6 +10,7 @@ Several API servers share an etcd: each keeps its keys under a prefix. `kill`, `
 import asyncio
 import signal
 import ssl
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -34,7 +35,7 @@ PAUSE = 0.1
 SERVICES = "10.96.0.0/16"
 
 
-class StockServer:
+class StockServer(ABC):
     """A daemon that is ready when it says so."""
 
     daemon: Daemon
@@ -68,9 +69,9 @@ class StockServer:
         """End it at once, as a crash does."""
         await self.daemon.end(signal.SIGKILL)
 
+    @abstractmethod
     async def ready(self) -> bool:
         """Whether it serves."""
-        raise NotImplementedError
 
 
 class Etcd(StockServer):
