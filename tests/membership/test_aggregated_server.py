@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apiserver.storage.conftest import Etcd
 from tests.membership.test_cluster_api import cluster
 from tests.membership.world import eventually, user_transport
 
 from karmada.aggregated.server import ClusterServer, Trust
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
-from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden, Unauthorized
@@ -153,28 +151,15 @@ async def test_a_protected_cluster_stays(pair: Pair) -> None:
 
 
 @pytest.mark.tools
-async def test_clusters_are_kept_in_etcd_and_shared_by_replicas(tmp_path: Path) -> None:
-    etcd = Etcd(tmp_path / "etcd")
-    etcd.start()
-    try:
-        async with AsyncExitStack() as stack:
-            front = await stack.enter_async_context(ApiServer())
-            hub = Client(front.direct(ADMIN))
-            replicas = []
-            for _ in range(2):
-                storage = EtcdStorage((etcd.endpoint,), "/registry")
-                server = await stack.enter_async_context(ClusterServer(storage, hub, Trust()))
-                replicas.append(Client(server.direct()))
-            one, other = replicas
-            await one.resource(objects.CLUSTERS).create(cluster("m1", id="first"))
-            await eventually(lambda: other.resource(objects.CLUSTERS).get("m1"))
-            with pytest.raises(Forbidden, match="has been registered as m1"):
-                await other.resource(objects.CLUSTERS).create(cluster("m2", id="first"))
-            await other.resource(objects.CLUSTERS).patch("m1", {"spec": {"region": "east"}})
+async def test_clusters_are_kept_in_etcd_and_shared_by_replicas(replicas: list[ClusterServer]) -> None:
+    one, other = (Client(server.direct()) for server in replicas)
+    await one.resource(objects.CLUSTERS).create(cluster("m1", id="first"))
+    await eventually(lambda: other.resource(objects.CLUSTERS).get("m1"))
+    with pytest.raises(Forbidden, match="has been registered as m1"):
+        await other.resource(objects.CLUSTERS).create(cluster("m2", id="first"))
+    await other.resource(objects.CLUSTERS).patch("m1", {"spec": {"region": "east"}})
 
-            async def seen() -> bool:
-                return (await one.resource(objects.CLUSTERS).get("m1"))["spec"].get("region") == "east"
+    async def seen() -> bool:
+        return (await one.resource(objects.CLUSTERS).get("m1"))["spec"].get("region") == "east"
 
-            await eventually(seen)
-    finally:
-        etcd.kill()
+    await eventually(seen)

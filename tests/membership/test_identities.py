@@ -2,17 +2,14 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apiserver.storage.conftest import Etcd
 from tests.membership.world import World
 
 from karmada.aggregated.identities import CLAIMS, PATIENCE, ClusterIdentities
 from karmada.aggregated.server import ClusterServer, Trust
 from karmada.apiserver.server import ADMIN, ApiServer
-from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.client import Client
 from karmada.machinery.errors import AlreadyExists, ApiError, Forbidden
@@ -71,28 +68,16 @@ async def test_of_many_at_once_one_is_stored(server: ClusterServer) -> None:
 
 
 @pytest.mark.tools
-async def test_replicas_on_one_etcd_do_not_pass_each_other(tmp_path: Path) -> None:
-    etcd = Etcd(tmp_path / "etcd")
-    etcd.start()
-    try:
-        async with AsyncExitStack() as stack:
-            front = await stack.enter_async_context(ApiServer())
-            hub = Client(front.direct(ADMIN))
-            servers = [
-                await stack.enter_async_context(ClusterServer(EtcdStorage((etcd.endpoint,), "/r"), hub, Trust()))
-                for _ in range(2)
-            ]
-            clients = [Client(server.direct()) for server in servers]
-            for round_ in range(5):
-                identity = f"id-{round_}"
-                (winner,) = winners(await attempts(clients, identity, 6))
-                await servers[0].store.sync()
-                known = (await clients[0].resource(objects.CLUSTERS).list()).items
-                assert [c["metadata"]["name"] for c in known if c["spec"]["id"] == identity] == [winner]
-                await clients[round_ % 2].resource(objects.CLUSTERS).delete(winner)
-                await asyncio.gather(*(server.store.sync() for server in servers))
-    finally:
-        etcd.kill()
+async def test_replicas_on_one_etcd_do_not_pass_each_other(replicas: list[ClusterServer]) -> None:
+    clients = [Client(server.direct()) for server in replicas]
+    for round_ in range(5):
+        identity = f"id-{round_}"
+        (winner,) = winners(await attempts(clients, identity, 6))
+        await replicas[0].store.sync()
+        known = (await clients[0].resource(objects.CLUSTERS).list()).items
+        assert [c["metadata"]["name"] for c in known if c["spec"]["id"] == identity] == [winner]
+        await clients[round_ % 2].resource(objects.CLUSTERS).delete(winner)
+        await asyncio.gather(*(server.store.sync() for server in replicas))
 
 
 async def test_a_cluster_that_left_can_join_under_another_name_at_once(server: ClusterServer) -> None:

@@ -41,7 +41,7 @@ async def test_a_member_behind_a_proxy_becomes_ready_and_is_reached_through_it(
 ) -> None:
     member = await world.member("member1")
     tls = serving(member, tmp_path) if scheme == "https" else None
-    world.endpoint = await world.plane.listen()  # type: ignore[attr-defined]
+    world.endpoint = await world.plane.listen()
     async with StandInProxy(scheme, tls, login=True) as proxy:
         said = {"proxy_url": proxy.url, "proxy_headers": {"X-Fleet": "one,two"}}
         await join(member.client, world.hub, member.describe(**said))

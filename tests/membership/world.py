@@ -38,6 +38,8 @@ class World:
     def __init__(self, plane: ControlPlane, stack: AsyncExitStack) -> None:
         self.plane = plane
         self.hub = plane.client
+        self.endpoint = ""
+        """Where the control plane listens, once a test has it listen."""
         self._stack = stack
 
     async def member(self, name: str) -> Member:
