@@ -1,5 +1,7 @@
 """The fixture people test their own policies with."""
 
+import gc
+
 import pytest
 
 from karmada.machinery.errors import ApiError
@@ -94,3 +96,14 @@ async def test_federations_of_one_process_are_strangers(federation):
     async with federation(members=1) as third:
         with pytest.raises(ApiError, match="not found"):
             await third.get("Deployment", "web")
+
+
+async def test_the_garbage_collector_is_left_as_it_was(federation):
+    async with federation(members=1):
+        assert gc.isenabled()
+    gc.disable()
+    try:
+        async with federation(members=1):
+            assert not gc.isenabled()
+    finally:
+        gc.enable()
