@@ -16,7 +16,8 @@ from karmada.scheduler.core.candidates import Candidate, in_order
 from karmada.scheduler.core.estimation import Capacity
 from karmada.scheduler.core.fitting import Estimated, Fit, Fitting, Preferred, Scores, fit
 from karmada.scheduler.core.framework import Framework
-from karmada.scheduler.core.ranking import Kept, Listed, Order, Ranking
+from karmada.scheduler.core.order import Order
+from karmada.scheduler.core.ranking import Kept, Ranked, Ranking
 from karmada.scheduler.core.request import Request
 from karmada.scheduler.core.room import Question, Room, question_of, room
 from karmada.scheduler.core.snapshot import Snapshot
@@ -60,7 +61,7 @@ def one_by_one(snapshot: Snapshot, request: Request, accurate: Estimates, framew
         _candidate(request, cluster, scores[cluster.metadata.name], estimated.get(cluster.metadata.name))
         for cluster in fitting
     )
-    return Facts(Listed(candidates), rejections, scores, estimated)
+    return Facts(Ranked(candidates), rejections, scores, estimated)
 
 
 def estimate(snapshot: Snapshot, request: Request, clusters: Iterable[Cluster], accurate: Estimates) -> dict[str, int]:

@@ -7,12 +7,13 @@ taken directly, otherwise those that cannot win are skipped, and a search that s
 best combination met so far.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import comb
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from karmada.scheduler.core.ranking import Members
+from karmada.scheduler.core.candidates import Candidate
+from karmada.scheduler.core.members import Listed, Members, group_of
 
 WEIGHT_UNIT = 1000
 SEARCH_BUDGET = 20_000
@@ -34,26 +35,71 @@ class Choice(NamedTuple):
     combinations: int
 
 
-def duplicated_weight(members: Members, replicas: int) -> int:
-    """How well a group serves when each cluster holds all replicas: by the clusters that have the room."""
-    able, scores = members.able(replicas)
-    return able * WEIGHT_UNIT + scores // able if able else 0
+class Scale(NamedTuple):
+    """How groups are weighed: by how well they hold so many replicas."""
+
+    replicas: int
+    clusters: int = 0
+    """In at least so many clusters."""
+    each: bool = False
+    """Whether every cluster holds all of them, so that only the clusters that have the room count."""
+
+    def weigh(self, members: Members) -> int:
+        """The weight of a group."""
+        replicas = self.replicas
+        if self.each:
+            able, scores = members.able(replicas)
+            return able * WEIGHT_UNIT + scores // able if able else 0
+        room, score, walked = members.reach(replicas, self.clusters)
+        if room < replicas:
+            return room * WEIGHT_UNIT + score // len(members)
+        return replicas * WEIGHT_UNIT + score // walked
 
 
-def divided_weight(members: Members, share: int, fewest_clusters: int) -> int:
-    """How well a group serves when it must hold a share of the replicas in at least so many clusters."""
-    room, score, walked = members.reach(share, fewest_clusters)
-    if room < share:
-        return room * WEIGHT_UNIT + score // len(members)
-    return share * WEIGHT_UNIT + score // walked
+class Groups(Protocol):
+    """The candidates of a request by a common value; no group is empty."""
+
+    def __len__(self) -> int: ...
+    def weighed(self, scale: Scale) -> Sequence[ClusterGroup]:
+        """All groups, in no particular order."""
+        ...
+
+    def members(self, name: str) -> Members:
+        """The candidates of a group."""
+        ...
+
+
+class ListedGroups:
+    """Groups of candidates that were worked out one by one."""
+
+    def __init__(self, candidates: Iterable[Candidate], by: str, label: str) -> None:
+        found: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            found.setdefault(group_of(candidate.cluster, by, label), []).append(candidate)
+        self._members = {name: Listed(members) for name, members in found.items()}
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def weighed(self, scale: Scale) -> Sequence[ClusterGroup]:
+        """See `Groups`."""
+        return [ClusterGroup(name, len(members), scale.weigh(members)) for name, members in self._members.items()]
+
+    def members(self, name: str) -> Members:
+        """See `Groups`."""
+        return self._members[name]
 
 
 def choose(groups: Sequence[ClusterGroup], fewest: int, most: int, clusters: int) -> Choice:
     """The best combination of `fewest` to `most` groups with at least so many clusters; none if there is none."""
+    if (
+        0 < fewest <= most
+        and fewest < len(groups)
+        and sum(sorted([group.size for group in groups])[:fewest]) >= clusters
+    ):
+        ranked = sorted([(-group.weight, -group.size, group.name, group) for group in groups])
+        return Choice(_by_weight([group for *_, group in ranked[:fewest]]), comb(len(groups), fewest))
     ordered = sorted(groups, key=lambda group: (group.size, -group.weight, group.name))
-    if 0 < fewest <= most and fewest < len(ordered) and sum(group.size for group in ordered[:fewest]) >= clusters:
-        best = sorted(ordered, key=lambda group: (-group.weight, -group.size, group.name))[:fewest]
-        return Choice(_by_weight(best), comb(len(ordered), fewest))
     search = _Search(ordered, fewest, most, clusters)
     search.run()
     return Choice(search.shortest(_by_weight(search.best)), search.met)

@@ -1,14 +1,15 @@
 """Which of the candidates are used, by the spread constraints."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
 from karmada.api.decision import ConstraintUnmet, Group
 from karmada.scheduler.core import grouping
 from karmada.scheduler.core.candidates import Candidate
-from karmada.scheduler.core.grouping import ClusterGroup
-from karmada.scheduler.core.ranking import Listed, Members, Ranking, merged
+from karmada.scheduler.core.grouping import Scale
+from karmada.scheduler.core.members import Listed, Members, merged
+from karmada.scheduler.core.ranking import Ranking
 from karmada.scheduler.core.request import Request, Strategy
 
 
@@ -81,36 +82,58 @@ def with_room(ranking: Iterable[Candidate], count: int, need: int) -> list[Candi
 def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | ConstraintUnmet:
     constraint = request.spread[by]
     cluster_constraint = request.spread.get("cluster")
-    fewest_clusters = cluster_constraint.min_groups if cluster_constraint else 0
-    most_clusters = cluster_constraint.max_groups if cluster_constraint else len(ranking)
-    members = ranking.grouped(by, constraint.spread_by_label)
-    if len(members) < constraint.min_groups:
-        word = by if by != "label" else f"label {constraint.spread_by_label}"
+    wish = _Wish(
+        by,
+        constraint.spread_by_label,
+        constraint.min_groups,
+        constraint.max_groups,
+        cluster_constraint.min_groups if cluster_constraint else 0,
+        cluster_constraint.max_groups if cluster_constraint else len(ranking),
+        request.strategy is Strategy.DUPLICATED,
+        request.spec.replicas,
+    )
+    return ranking.once(wish, lambda: _grouped(wish, ranking))
+
+
+class _Wish(NamedTuple):
+    """All that a choice of groups depends on, apart from the candidates."""
+
+    by: str
+    label: str
+    fewest: int
+    most: int
+    fewest_clusters: int
+    most_clusters: int
+    whole: bool
+    """Whether every cluster holds all replicas."""
+    replicas: int
+
+    def scale(self) -> Scale:
+        """How groups are weighed."""
+        if self.whole:
+            return Scale(self.replicas, each=True)
+        return Scale(-(-self.replicas // max(1, self.fewest)), max(self.fewest_clusters, self.fewest))
+
+
+def _grouped(wish: _Wish, ranking: Ranking) -> Selection | ConstraintUnmet:
+    members = ranking.grouped(wish.by, wish.label)
+    if len(members) < wish.fewest:
+        word = wish.by if wish.by != "label" else f"label {wish.label}"
         return _unmet(f"the number of feasible {word} is less than spreadConstraint.MinGroups")
-    weigh = _scales(request, constraint.min_groups, fewest_clusters)
-    groups = [ClusterGroup(name, len(group), weigh(group)) for name, group in members.items()]
-    choice = grouping.choose(groups, constraint.min_groups, constraint.max_groups, fewest_clusters)
+    groups = members.weighed(wish.scale())
+    choice = grouping.choose(groups, wish.fewest, wish.most, wish.fewest_clusters)
     if not choice.groups:
         return _unmet("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    others = [iter(members[group.name]) for group in choice.groups]
+    others = [iter(members.members(group.name)) for group in choice.groups]
     chosen = [next(group) for group in others]
-    chosen += merged(others, max(0, most_clusters - len(chosen)))
+    chosen += merged(others, max(0, wish.most_clusters - len(chosen)))
     names = {group.name for group in choice.groups}
-    weighed = sorted(groups, key=lambda group: (-group.weight, group.name))
+    weighed = sorted([(-group.weight, group.name, group.size) for group in groups])
     return Selection(
         Listed(chosen),
-        tuple([Group(name=g.name, clusters=g.size, weight=g.weight, chosen=g.name in names) for g in weighed]),
+        tuple([Group(name=name, clusters=size, weight=-n, chosen=name in names) for n, name, size in weighed]),
         choice.combinations,
     )
-
-
-def _scales(request: Request, fewest_groups: int, fewest_clusters: int) -> Callable[[Members], int]:
-    """How groups are weighed for a request."""
-    replicas = request.spec.replicas
-    if request.strategy is Strategy.DUPLICATED:
-        return lambda group: grouping.duplicated_weight(group, replicas)
-    share, fewest = -(-replicas // max(1, fewest_groups)), max(fewest_clusters, fewest_groups)
-    return lambda group: grouping.divided_weight(group, share, fewest)
 
 
 def _unmet(message: str) -> ConstraintUnmet:
