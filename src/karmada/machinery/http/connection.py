@@ -17,6 +17,15 @@ BUFFER_HIGH = 4 * 1024 * 1024
 """Bytes of a stream that may wait for their reader before the server is made to wait."""
 
 
+BUFFER = 64 * 1024
+"""Bytes that are read at once. Where connections bring no buffer of their own, asyncio takes 256 KiB for each part."""
+
+
+def new_buffer() -> memoryview:
+    """Room for what arrives."""
+    return memoryview(bytearray(BUFFER))
+
+
 class Head:
     """Status and headers of an answer."""
 
@@ -36,10 +45,14 @@ class ConnectionBroken(Unavailable):
         self.answered = answered
 
 
-class Connection(asyncio.Protocol):
-    """A client connection; also the parser's callbacks (`on_*`)."""
+class Connection(asyncio.BufferedProtocol):
+    """A client connection; also the parser's callbacks (`on_*`).
 
-    def __init__(self) -> None:
+    Bytes arrive in `buffer`, which connections of one loop may share: each part is consumed before the next is read.
+    """
+
+    def __init__(self, buffer: memoryview | None = None) -> None:
+        self._buffer = buffer or new_buffer()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
@@ -133,14 +146,18 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         _keep_alive(transport.get_extra_info("socket"))
 
-    def data_received(self, data: bytes) -> None:
-        """Bytes have arrived."""
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where to put bytes."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """That many bytes have arrived."""
         if self._complete:
             # An answer nobody asked for; the framing cannot be trusted any more.
             self.close()
             return
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(self._buffer[:nbytes])
         except httptools.HttpParserError as error:
             self._fail(f"the answer is not valid HTTP: {error}")
             return
