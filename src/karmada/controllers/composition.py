@@ -2,6 +2,7 @@
 `karmada-controller-manager` run the same ones.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -46,12 +47,13 @@ class Recorders:
     supervisor: Supervisor
     clock: Clock
     _known: dict[str, EventRecorder] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __call__(self, component: str) -> EventRecorder:
         """The recorder of a component, running."""
         recorder = self._known.get(component)
         if recorder is None:
-            recorder = self._known[component] = EventRecorder(self.client, component, clock=self.clock)
+            recorder = self._known[component] = EventRecorder(self.client, component, clock=self.clock, turn=self._turn)
             self.supervisor.start(f"events of {component}", recorder.run)
         return recorder
 

@@ -5,7 +5,8 @@
 - the same event again raises the count of the first one;
 - from the `SIMILAR`th event on, those that differ only in their message become one "combined" event;
 - an object gets at most `BURST` events, then one every `REFILL` seconds;
-- a busy component's events wait for quieter moments, and are dropped when too many wait: work goes first.
+- a busy component's events wait for quieter moments, and are dropped when too many wait: work goes first. Components
+  of one process share the pace, as they share the processor.
 
 The shapes are those of core/v1 events as other components write them, so `kubectl describe` shows them alike.
 """
@@ -118,7 +119,11 @@ class _Logged(NamedTuple):
 class EventRecorder:
     """Records events of one component; run `run` in the background."""
 
-    def __init__(self, client: Client, component: str, *, host: str = "", clock: Clock = REAL) -> None:
+    def __init__(
+        self, client: Client, component: str, *, host: str = "", clock: Clock = REAL, turn: asyncio.Lock | None = None
+    ) -> None:
+        """`turn` is what busy recorders of one process share: one of them waits at a time."""
+        self._turn = turn or asyncio.Lock()
         self._events = client.resource(EVENTS)
         self._component = component
         self._host = host
@@ -156,7 +161,8 @@ class EventRecorder:
         while self._waiting:
             await self._write(self._waiting.pop(next(iter(self._waiting))))
             if len(self._waiting) > CROWD:
-                await self._clock.sleep(PACE)
+                async with self._turn:
+                    await self._clock.sleep(PACE)
 
     def _allowed(self, about: ObjectReference, now: float) -> bool:
         tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
