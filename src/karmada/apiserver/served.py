@@ -5,6 +5,7 @@ lets the store put the revision in without a search, lists of built-ins drop api
 length, and no reader ever parses an object to find its version.
 """
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import orjson
@@ -60,7 +61,7 @@ class Served:
         self.list_kind = type_.list_kind or type_.kind + "List"
         self.key = type_.stored_as
         self.converter: Converter = converter or Relabel(type_.group)
-        self.selectable = type_.strategy.selectable
+        self.selectable = {path: tuple(path.lstrip(".").split(".")) for path in type_.strategy.selectable}
         own_group = type_.stored_in in (None, type_.group)
         self.is_storage_version = own_group and type_.storage_version in ("", type_.version)
         prefix = b'{"apiVersion":%b,"kind":%b,' % (orjson.dumps(self.api_version), orjson.dumps(self.kind))
@@ -83,7 +84,7 @@ class Served:
             metadata.get("uid", ""),
             metadata.get("labels") or _NONE,
             tuple(owner["uid"] for owner in owners) if owners else (),
-            {path: _text(dig(obj, path)) for path in self.selectable} if self.selectable else _NONE,
+            {path: _text(_dig(obj, parts)) for path, parts in self.selectable.items()} if self.selectable else _NONE,
         )
 
 
@@ -92,15 +93,21 @@ _NONE: dict[str, str] = {}
 
 def dig(obj: JSONObject, path: str) -> Any:
     """The value at a dotted path, None where there is none."""
+    return _dig(obj, path.lstrip(".").split("."))
+
+
+def _dig(obj: JSONObject, parts: Iterable[str]) -> Any:
     value: Any = obj
-    for part in path.lstrip(".").split("."):
-        if not isinstance(value, dict):
+    for part in parts:
+        if value.__class__ is not dict:
             return None
         value = value.get(part)
     return value
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -29,6 +29,11 @@ async def patch(context: Context, call: Call) -> Answer:
     document = patch_body(call, kind)
     known = kind is PatchType.MERGE and conforming.is_known(call.served, document)
 
+    part = Part.STATUS if call.subresource == "status" else Part.MAIN
+    # Everything but the status is taken from the current object anyway. Through the main door admission may change
+    # any part in place, and must not change the current object with it.
+    sharing = kind is PatchType.MERGE and part is Part.STATUS
+
     def build(current: JSONObject) -> JSONObject:
         new = patched(call, kind, document, current)
         try:
@@ -37,12 +42,13 @@ async def patch(context: Context, call: Call) -> Answer:
         except Failure as failure:
             raise _as_invalid(failure) from None
         meta = metadata.ensure(new)
+        if sharing:
+            meta = new["metadata"] = dict(meta)
         metadata.check_name(call, meta)
         metadata.check_namespace(call, meta)
         return new
 
-    part = Part.STATUS if call.subresource == "status" else Part.MAIN
-    return await modify(context, Change(call, options, build, part, tries=_TRIES))
+    return await modify(context, Change(call, options, build, part, tries=_TRIES, sharing=sharing))
 
 
 def _as_invalid(failure: Failure) -> Failure:

@@ -41,12 +41,14 @@ class Change:
     call: Call
     options: WriteOptions
     build: Callable[[JSONObject], Awaitable[JSONObject] | JSONObject]
-    """The new object from the current one, which it may change."""
+    """The new object from the current one, which it may change unless it shares parts with it."""
     part: Part = Part.MAIN
     managed: bool = False
     """`build` keeps managedFields itself (apply)."""
     admitted: bool = False
     """Admission has judged the change already, in another form."""
+    sharing: bool = False
+    """`build` leaves the current object alone and gives one that shares parts with it."""
     tries: int = _TRIES
     view: Callable[[JSONObject], JSONObject] | None = None
     """What admission sees instead of the object, where the subresource has a kind of its own."""
@@ -91,7 +93,7 @@ async def changed(context: Context, change: Change) -> bytes:
         if item is None:
             raise not_found(type_.group, type_.plural, call.name)
         old = await reading.decoded(served, item.body)
-        built = change.build(await reading.decoded(served, item.body))
+        built = change.build(old if change.sharing else await reading.decoded(served, item.body))
         new = built if isinstance(built, dict) else await built
         named = _check_version(call, new, item, context.key_prefix)
         try:

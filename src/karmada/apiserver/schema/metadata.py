@@ -25,19 +25,23 @@ def path_segment(text: str) -> list[str]:
 def validate_metadata(
     obj: JSONObject, old: JSONObject | None, rule: NameRule = name_rules.dns_subdomain, namespaced: bool = True
 ) -> list[FieldError]:
-    """What is wrong with the metadata of a new object, or of an update; `rule` says what names are allowed."""
+    """What is wrong with the metadata of a new object, or of an update; `rule` says what names are allowed.
+
+    What an update leaves alone was judged when it came.
+    """
     metadata = obj.get("metadata") or {}
+    before = (old.get("metadata") or {}) if old is not None else {}
     errors = [] if old is not None else _names(metadata, rule, namespaced)
     marks: list[FieldError] = []
-    if found := metadata.get("labels"):
+    if (found := metadata.get("labels")) and found != before.get("labels"):
         marks += labels(found, "metadata.labels")
-    if found := metadata.get("annotations"):
+    if (found := metadata.get("annotations")) and found != before.get("annotations"):
         marks += annotations(found, "metadata.annotations")
-    if found := metadata.get("ownerReferences"):
+    if (found := metadata.get("ownerReferences")) and found != before.get("ownerReferences"):
         marks += _owners(found)
     if marks:
         errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
-    if found := metadata.get("finalizers"):
+    if (found := metadata.get("finalizers")) and found != before.get("finalizers"):
         errors += _finalizers(found)
     if found := metadata.get("managedFields"):
         errors += _managed_fields(found)
