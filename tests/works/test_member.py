@@ -38,6 +38,15 @@ def test_status_and_bookkeeping_of_the_server_are_no_change() -> None:
     assert is_unchanged(config_map(labels=MANAGED, resourceVersion="7"), observed)
 
 
+def test_what_a_member_generated_and_both_trees_share_is_still_sent() -> None:
+    generated = {"batch.kubernetes.io/controller-uid": "u"}
+    job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    desired = job | {"spec": {"backoffLimit": 3, "selector": {"matchLabels": generated}}}
+    observed = job | {"spec": {"backoffLimit": 4, "selector": {"matchLabels": generated}}}
+    assert not is_unchanged(desired, observed)
+    assert desired["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": "u"}
+
+
 def test_another_value_is_a_change() -> None:
     observed = config_map(labels=MANAGED) | {"data": {"v": "theirs"}}
     assert not is_unchanged(config_map(labels=MANAGED), observed)

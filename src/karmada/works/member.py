@@ -7,6 +7,8 @@ Kind-specific retention is the interpreter's and comes after `merge_observed`.
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from karmada.api import annotations, labels
 from karmada.works.prune import prune, prune_metadata
 
@@ -80,13 +82,14 @@ def merge_observed(desired: JSONObject, observed: JSONObject) -> None:
 
 
 def is_unchanged(final: JSONObject, observed: JSONObject) -> bool:
-    """Whether sending `final` would change nothing. `observed` is pruned in place."""
+    """Whether sending `final` would change nothing. What is pruned is a copy: retained parts are in both trees."""
     kept = dict(final)
     kept["metadata"] = dict(final.get("metadata") or {})
     prune_metadata(kept)
     kept.pop("status", None)
-    prune(observed)
-    return kept == observed
+    present = orjson.loads(orjson.dumps(observed))
+    prune(present)
+    return bool(kept == present)
 
 
 def released(observed: JSONObject) -> JSONObject:

@@ -1,7 +1,6 @@
 """Topic `execution`: from bindings to Works to members."""
 
 import asyncio
-import copy
 from typing import Any
 
 import orjson
@@ -32,7 +31,7 @@ def _update(given: JSONObject) -> JSONObject:
         require_ours(desired, observed, "member1")
         merge_observed(desired, observed)
         if interpreter.enabled(kind_of(desired), Operation.RETAIN):
-            desired = asyncio.run(interpreter.retain(desired, copy.deepcopy(observed)))
+            desired = asyncio.run(interpreter.retain(desired, observed))
     except (NotOurs, InterpretError) as error:
         return {"error": str(error), "operationResult": "none"}
     if is_unchanged(desired, observed):
