@@ -1,8 +1,12 @@
 """Deletion: finalizers, preconditions, grace, propagation, collections."""
 
-import pytest
-from tests.apiserver.requests.conftest import configmap
+from collections.abc import Awaitable, Callable
 
+import pytest
+from tests.apiserver.requests.conftest import Api, configmap
+
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery import errors
 
 POD = {"spec": {"containers": [{"name": "c", "image": "i"}], "nodeName": "n", "terminationGracePeriodSeconds": 20}}
@@ -51,6 +55,29 @@ async def test_a_pod_is_given_its_grace_period_and_goes_with_zero(api):
     await api.delete("pods", "p", gracePeriodSeconds="0")
     with pytest.raises(errors.NotFound):
         await api.get("pods", "p")
+
+
+class Interrupted(MemoryStorage):
+    """Something else comes right before the next deletion."""
+
+    first: Callable[[], Awaitable[object]] | None = None
+
+    async def delete(self, *arguments):
+        first, self.first = self.first, None
+        if first is not None:
+            await first()
+        return await super().delete(*arguments)
+
+
+async def test_a_pod_that_another_write_removes_once_it_is_marked_counts_as_deleted():
+    storage = Interrupted()
+    async with ApiServer(ApiServerOptions(storage=storage)) as server:
+        api = Api(server)
+        await api.create("pods", {"metadata": {"name": "p"}, "spec": {"containers": POD["spec"]["containers"]}})
+        storage.first = lambda: api.patch("pods", "p", {"metadata": {"labels": {"a": "b"}}})
+        assert (await api.delete("pods", "p"))["metadata"]["name"] == "p"
+        with pytest.raises(errors.NotFound):
+            await api.get("pods", "p")
 
 
 async def test_a_collection_is_deleted_by_selector(api):

@@ -240,9 +240,19 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
         return Deleted(obj, True)
     stored = await conforming.for_storage(context, served, obj)
     value = stored.served.encode(stored.obj)
-    revision = await context.store.delete(served.key, call.namespace, call.name, value, expected)
+    try:
+        revision = await context.store.delete(served.key, call.namespace, call.name, value, expected)
+    except Mismatch:
+        if expected == item.revision or not _is_gone(context, call, item):
+            raise
+        return Deleted(obj, True)  # any write to an object that is marked with no time left removes it
     metadata["resourceVersion"] = str(revision)
     return Deleted(obj, True)
+
+
+def _is_gone(context: Context, call: Call, item: Item) -> bool:
+    present = context.store.get(call.served.key, call.namespace, call.name)
+    return present is None or present.index.uid != item.index.uid
 
 
 def _grace(type_: ResourceType, options: DeleteOptions, obj: JSONObject) -> tuple[int, bool]:
