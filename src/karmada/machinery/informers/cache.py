@@ -76,7 +76,7 @@ class Change(NamedTuple, Generic[T]):
     @property
     def item(self) -> Item[T]:
         """The newest state there is."""
-        return cast(Item[T], self.new or self.old)
+        return cast("Item[T]", self.new or self.old)
 
     @property
     def key(self) -> Key:

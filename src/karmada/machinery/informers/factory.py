@@ -47,14 +47,14 @@ class InformerFactory:
     def of(self, kind: type[K], scope: Scope = EVERYTHING) -> Informer[K]:
         """The informer of a kind of `karmada.api`, as frozen structs."""
         resource = self._client.of(kind)
-        return cast(Informer[K], self._shared(resource.type, kind, resource.codec, scope, None))
+        return cast("Informer[K]", self._shared(resource.type, kind, resource.codec, scope, None))
 
     def resource(
         self, type_: GroupVersionResource, scope: Scope = EVERYTHING, project: Projection | None = None
     ) -> Informer[JSONObject]:
         """The informer of any collection, kept as bytes and read as trees; `project` drops what nobody reads."""
         codec = self._client.resource(type_).codec
-        return cast(Informer[JSONObject], self._shared(type_, None, codec, scope, project))
+        return cast("Informer[JSONObject]", self._shared(type_, None, codec, scope, project))
 
     def __iter__(self) -> Iterator[Informer[Any]]:
         """The informers there are now."""
