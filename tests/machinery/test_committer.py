@@ -203,6 +203,18 @@ async def test_structs_keep_fields_this_version_does_not_know(server):
     assert stored["metadata"]["labels"] == {"a": "b"}
 
 
+async def test_a_field_of_a_struct_that_gets_its_default_back_is_removed(server):
+    works = type_of(Work)
+    labels = {"a": "b"}
+    server.put(works, {"metadata": {"name": "w", "namespace": "es", "labels": labels}, "spec": {"workload": {}}})
+    resource = Client(server).of(Work)
+    seen = await resource.get("w", "es")
+    bare = msgspec.structs.replace(seen.metadata, labels={}, annotations={"c": "d"})
+    await Committer(resource).commit(seen, lambda work: msgspec.structs.replace(work, metadata=bare))
+    guard = {"uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version}
+    assert server.requests[-1].body == {"metadata": {"labels": None, "annotations": {"c": "d"}} | guard}
+
+
 @pytest.mark.parametrize("cached", [True, False], ids=["seen in the cache", "not in the cache yet"])
 async def test_ensure_updates_what_exists(server, cached):
     existing = server.put(CONFIG_MAPS, config_map("a", x="old", kept="yes"))

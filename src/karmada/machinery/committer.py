@@ -243,12 +243,12 @@ def _changed_parts(current: T, decided: T, encode: Callable[[T], bytes]) -> tupl
 
     Decisions replace the part they are about and share the rest, so most of an object need not be looked at.
     """
-    if isinstance(current, msgspec.Struct):
+    if isinstance(current, msgspec.Struct) and isinstance(decided, msgspec.Struct):
         before, after = {}, {}
-        for attribute, name in _fields(type(current)):
+        for attribute, name, _ in _fields(type(current)):
             old, new = getattr(current, attribute), getattr(decided, attribute)
             if old is not new:
-                before[name], after[name] = old, new
+                before[name], after[name] = _narrowed(old, new)
         old_bytes, new_bytes = msgspec.json.encode(before), msgspec.json.encode(after)
     elif isinstance(current, dict) and isinstance(decided, dict):
         same = [key for key, value in current.items() if key in decided and decided[key] is value]
@@ -261,6 +261,20 @@ def _changed_parts(current: T, decided: T, encode: Callable[[T], bytes]) -> tupl
     return orjson.loads(old_bytes), orjson.loads(new_bytes)
 
 
+def _narrowed(old: object, new: object) -> tuple[object, object]:
+    """Two structs without the optional fields they share; anything else as it is."""
+    if not isinstance(old, msgspec.Struct) or type(old) is not type(new) or hasattr(old, "__post_init__"):
+        return old, new
+    kind: type[msgspec.Struct] = type(old)
+    before, after = {}, {}
+    for attribute, _, required in _fields(kind):
+        was, is_ = getattr(old, attribute), getattr(new, attribute)
+        if required or was is not is_:
+            before[attribute], after[attribute] = was, is_
+    return kind(**before), kind(**after)
+
+
 @cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, field.encode_name) for field in msgspec.structs.fields(kind))
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, bool], ...]:
+    """The fields of a struct: attribute, name on the wire, and whether a struct cannot be made without it."""
+    return tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(kind))

@@ -111,6 +111,8 @@ class Scheduler:
         self._attempts = 0
         self._settled: dict[BindingKey, tuple[str, int]] = {}
         """The uid and generation each binding had after the scheduler's own last write."""
+        self._own: dict[BindingKey, tuple[str, str]] = {}
+        """The revisions of the scheduler's last two writes of a binding, result and status, until their news come."""
         self._released_at = float("-inf")
         self._releasing: asyncio.TimerHandle | None = None
         self._disturbed: set[BindingKey] = set()
@@ -184,9 +186,9 @@ class Scheduler:
             key = BindingKey(*change.key)
             if change.new is None:
                 self._affinities.discard(key)
-                self._settled.pop(key, None)
-                self._disturbed.discard(key)
                 self._forget(key)
+                continue
+            if key in self._own and self._is_own(key, change.new.resource_version):
                 continue
             binding = change.new.value
             if self._peers is not None:
@@ -201,7 +203,21 @@ class Scheduler:
                 continue
             self._enqueue(key, "BindingAdd" if change.old is None else "BindingUpdate", binding)
 
+    def _is_own(self, key: BindingKey, revision: str) -> bool:
+        """Whether news are about the scheduler's own write: it knows, and has acted on it."""
+        result, status = self._own[key]
+        if revision != status:
+            if revision != result:
+                return False
+            self.metrics.incoming["BindingUpdate"] += 1
+        else:
+            del self._own[key]
+        return True
+
     def _forget(self, key: BindingKey) -> None:
+        self._settled.pop(key, None)
+        self._own.pop(key, None)
+        self._disturbed.discard(key)
         self.queue.forget(key)
         self.decisions.forget(key)
         self._nowhere.discard(key)
@@ -245,7 +261,7 @@ class Scheduler:
         if binding is None or not self._in_charge(binding) or self._is_settled(key, binding):
             return True
         self._disturbed.discard(key)
-        reason = need(binding, self.options.settings.gates, self._is_terminating)
+        reason = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
         match reason:
             case Need.DELETING:
                 return True
@@ -274,11 +290,12 @@ class Scheduler:
                 return True
             current, decision = written
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
-            await self._conclude(current, decision, reason)
+            told = await self._conclude(current, decision, reason)
             ended = isinstance(decision.outcome, Placed | NoClusterFits)
             (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
             if ended:
                 self._settled[key] = (current.metadata.uid, current.metadata.generation)
+                self._wrote(key, binding, current, told)
             result = "scheduled" if isinstance(decision.outcome, Placed) else "error"
         except ApiError as error:
             self._retract(key)
@@ -294,6 +311,15 @@ class Scheduler:
             self.metrics.attempts[result, kind] += 1
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
         return ended
+
+    def _wrote(self, key: BindingKey, before: Binding, result: Binding, told: Binding | None) -> None:
+        """Note what news need not be looked at, where nothing that is kept depends on what was written."""
+        placement = result.spec.placement
+        if told is None or self._peers is not None or self._assumed is not None:
+            return
+        if placement is not None and not placement.cluster_affinities:
+            first = result.metadata.resource_version if result is not before else ""
+            self._own[key] = first, told.metadata.resource_version
 
     async def _estimates(self, key: BindingKey, binding: Binding) -> Estimates:
         """What accurate estimators say about the clusters that fit."""
@@ -344,8 +370,8 @@ class Scheduler:
         if self._assumed is not None:
             self._assumed.discard(key)
 
-    async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> None:
-        """Say in the status and in events how it ended."""
+    async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> Binding | None:
+        """Say in the status and in events how it ended; what was written, if anything."""
         now = self._clock.now()
         changes: dict[str, Any] = {}
         before = binding.status
@@ -363,8 +389,10 @@ class Scheduler:
         verdict = verdict_of(decision)
         if not verdict.status and (why := complaint(binding.spec, self.snapshot.clusters)):
             verdict = verdict._replace(message=f"{verdict.message} ({why})")
-        if await self._writer.status(binding, verdict, now, **changes):
+        written = await self._writer.status(binding, verdict, now, **changes)
+        if written is not None:
             self._tell(binding, decision)
+        return written
 
     async def _refused(self, binding: Binding, error: ApiError) -> None:
         """The API server did not take the result: its word is the reason."""
@@ -393,10 +421,6 @@ class Scheduler:
     def _get(self, key: BindingKey) -> Binding | None:
         informer = self._namespaced if key.namespace else self._wide
         return informer.get(key.name, key.namespace) if informer.has_synced else None
-
-    def _is_terminating(self, name: str) -> bool:
-        cluster = self._clusters.get(name)
-        return cluster is not None and cluster.metadata.deletion_timestamp is not None
 
     def _is_settled(self, key: BindingKey, binding: Binding) -> bool:
         known = self._settled.get(key)

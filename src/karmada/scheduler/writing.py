@@ -55,15 +55,16 @@ class Writer:
         outcome = await self._commit(seen, wanted)
         return None if isinstance(outcome, Absent) else (outcome.value, made[-1])
 
-    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> bool:
-        """Write the condition and other parts of the status; whether anything was written."""
+    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> Binding | None:
+        """Write the condition and other parts of the status; what is there then, or None if nothing was written."""
 
         def wanted(current: Any) -> Any:
             settled = with_condition(current.status.conditions, verdict, now)
             status = msgspec.structs.replace(current.status, conditions=settled, **changes)
             return msgspec.structs.replace(current, status=status)
 
-        return isinstance(await self._commit(seen, wanted), Written)
+        outcome = await self._commit(seen, wanted)
+        return outcome.value if isinstance(outcome, Written) else None
 
     async def observed(self, seen: Binding) -> None:
         """Note that nothing had to be decided about this generation."""

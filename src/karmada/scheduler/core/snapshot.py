@@ -83,6 +83,10 @@ class Snapshot:
         """All clusters, those under deletion too."""
         return len(self.clusters) + len(self._leaving)
 
+    def is_leaving(self, name: str) -> bool:
+        """Whether a cluster is there but under deletion."""
+        return name in self._leaving
+
     @property
     def version(self) -> int:
         """How many changes there have been."""
