@@ -46,6 +46,18 @@ async def test_a_cluster_without_a_secret_says_so_in_its_condition(world: Any) -
     await eventually(told)
 
 
+async def test_a_status_needs_the_shape_of_one_and_no_more(world: Any) -> None:
+    clusters = world.hub.resource(objects.CLUSTERS)
+    made = await clusters.create(cluster())
+    condition = {"type": "NetworkReady", "status": "False", "lastTransitionTime": "2024-01-01T00:00:00Z"}
+    spoken = made | {"status": {"conditions": [condition | {"reason": "", "message": ""}]}}
+    del spoken["metadata"]["resourceVersion"]
+    written = await clusters.update_status(spoken)
+    assert written["status"]["conditions"][0]["type"] == "NetworkReady"
+    with pytest.raises(Invalid):
+        await clusters.update_status(spoken | {"status": {"conditions": "none"}})
+
+
 async def test_what_is_written_is_kept_in_one_form(world: Any) -> None:
     made = await world.hub.resource(objects.CLUSTERS).create(
         cluster(zone="a", taints=[{"key": "k", "effect": "NoExecute"}])

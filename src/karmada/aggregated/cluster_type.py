@@ -1,7 +1,7 @@
 """The Cluster resource as an API server serves it: schema from the types, rules from `membership.cluster_rules`.
 
-As in the reference, a write through `clusters/status` leaves the generation alone; unlike there, it cannot change the
-spec.
+As in the reference, a write through `clusters/status` leaves the generation alone and may say what it likes, as long as
+it has the shape of a status: a condition needs no reason. Unlike there, it cannot change the spec.
 """
 
 import dataclasses
@@ -23,6 +23,7 @@ from karmada.membership.cluster_rules import complete, name_problems, normalise,
 
 JSONObject = dict[str, Any]
 GROUP, PLURAL, PROXY, TUNNEL = "cluster.karmada.io", "clusters", "proxy", "tunnel"
+_SHAPE = frozenset({"FieldValueTypeInvalid", "FieldValueRequired"})
 _CONNECT = ("create", "delete", "get", "patch", "update")
 _COLUMNS = (
     Column("Name", "string", "name", "Name of the cluster."),
@@ -55,11 +56,15 @@ def cluster_type(gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time
         complete(spec, new=False, modeling=modeling)
         normalise(spec, rfc3339(now()))
 
+    def validate_status(cluster: JSONObject, old: JSONObject | None) -> list[FieldError]:
+        return [error for error in custom.strategy.validate_status(cluster, old) if error.reason in _SHAPE]
+
     strategy = dataclasses.replace(
         custom.strategy,
         prepare_create=prepare_create,
         prepare_update=prepare_update,
         validate=validate,
+        validate_status=validate_status,
         unconditional_update=True,
     )
     return dataclasses.replace(
