@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from karmada.api import duration
+from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
 from karmada.apiserver.flags import parse
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
@@ -45,6 +46,7 @@ def server_options(flags: argparse.Namespace) -> ApiServerOptions:
         storage=_storage(flags, folder),
         folder=keys,
         controllers=not flags.no_controllers,
+        namespace_grace=KUBERNETES_GRACE,
         service_range=flags.service_cluster_ip_range,
         audit=flags.audit_log_path,
         event_seconds=duration.seconds(flags.event_ttl),

@@ -118,6 +118,8 @@ class ApiServerOptions:
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
     default_accounts: bool = True
     """Whether every namespace gets a service account `default`; of use only where pods run."""
+    namespace_grace: float = 0.0
+    """Seconds before the content of a namespace that ends is deleted."""
     storage_protection: bool = True
     """Whether volumes and claims are kept while in use; needs something that can tell when they no longer are."""
     service_range: str = DEFAULT_RANGE
@@ -197,7 +199,7 @@ class ApiServer:
         self.door = Door(self.pipeline, self.identity.rbac, self.pages)
         self.custom_resources = CustomResources(self.context, self._converter)
         self._controllers: list[Controller] = [
-            NamespaceController(self.context),
+            NamespaceController(self.context, options.namespace_grace),
             GarbageCollector(self.context),
             ServiceAccounts(
                 self.context,

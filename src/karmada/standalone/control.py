@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
 from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.choice import storage_at
 from karmada.controllers import flags as controllers
@@ -81,6 +82,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         skipped_apis=chosen.skipped_apis,
         skipped_namespaces=chosen.skipped_namespaces,
         concurrency=chosen.concurrency,
+        namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
     )
 

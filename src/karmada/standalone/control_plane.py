@@ -71,6 +71,8 @@ class ControlPlaneOptions:
     skipped_apis: str = ""
     skipped_namespaces: Sequence[str] = ("kube-.*",)
     concurrency: Concurrency = field(default_factory=Concurrency)
+    namespace_grace: float = 0.0
+    """Seconds before the content of a namespace that ends is deleted."""
     estimates: bool = False
     """`--enable-scheduler-estimator`: count nodes and pods of members for every division, not only their summaries."""
     clock: Clock = REAL
@@ -97,6 +99,7 @@ class ControlPlane:
                 storage_protection=False,
                 converters=dict.fromkeys(CONVERTED, BindingConverter()),
                 default_accounts=False,
+                namespace_grace=options.namespace_grace,
                 now=options.clock.now,
             )
         )

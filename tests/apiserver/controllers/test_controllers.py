@@ -6,8 +6,10 @@ import base64
 import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
 
+from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
+from karmada.testing.loop import VirtualClock, run_virtual
 
 __all__ = ["api", "server"]
 
@@ -102,6 +104,23 @@ async def test_a_namespace_goes_with_everything_in_it(api):
     await gone(api, "namespaces", "n")
     with pytest.raises(errors.NotFound):
         await api.get("configmaps", "a", namespace="n")
+
+
+def test_a_namespace_is_left_as_it_is_for_a_while_where_that_is_asked_for():
+    async def scenario():
+        options = ApiServerOptions(namespace_grace=5.0, now=VirtualClock().now)
+        async with ApiServer(options) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            await api.create("configmaps", configmap("a"), namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(4)
+            assert await api.patch("configmaps", "a", {"data": {"k": "v"}}, namespace="n")
+            await asyncio.sleep(2)
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "n")
+
+    run_virtual(scenario)
 
 
 async def test_a_namespace_says_what_keeps_it(api):

@@ -1,7 +1,8 @@
 """Namespaces that end: their content is deleted kind by kind, then their own finalizer, then they are gone.
 
 How far it has come is told in the namespace's conditions. A namespace is looked at again whenever something in it
-changes, so nothing waits for a timer.
+changes, so nothing waits for a timer; but its content may be given a while first, as Kubernetes does: other servers on
+the same storage learn meanwhile that it ends, and clients can still tidy up in it.
 """
 
 import asyncio
@@ -16,10 +17,13 @@ from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.store import Item, Kind, StoreEvent
 from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "namespaces")
 FINALIZER = "kubernetes"
+KUBERNETES_GRACE = 5.0
+"""Seconds that Kubernetes leaves a namespace as it is."""
 _DELETED_MARK = b'"deletionTimestamp":'
 _TOGETHER = 50
 """Deletions at the same time: durable stores commit them together."""
@@ -36,8 +40,9 @@ class Remaining(NamedTuple):
 class NamespaceController:
     """Empties and removes namespaces marked for deletion."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, grace: float = 0.0) -> None:
         self._context = context
+        self._grace = grace
         self._store = context.store
         self._writer = Writer(context, "namespace-controller")
         self._worker: Worker[str] = Worker("namespaces", self._process)
@@ -73,7 +78,12 @@ class NamespaceController:
         item = self._store.get(_KIND, "", name)
         if item is None or _DELETED_MARK not in item.body:
             return
-        if FINALIZER in ((orjson.loads(item.body).get("spec") or {}).get("finalizers") or ()):
+        namespace = orjson.loads(item.body)
+        left = parse_rfc3339(namespace["metadata"]["deletionTimestamp"]) + self._grace - self._context.now()
+        if self._grace and left > 0:
+            self._worker.add_later(name, left)
+            return
+        if FINALIZER in ((namespace.get("spec") or {}).get("finalizers") or ()):
             remaining = await self._empty(name)
             await self._tell(name, remaining)
             if remaining.resources or remaining.failures:
