@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+EVENTS = GroupVersionResource("", "v1", "events")
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 BOTH = ("member1", "member2")
 
@@ -68,6 +70,22 @@ async def test_suspended_dispatching_keeps_members_as_they_are(federation: Any) 
     assert await federation.copy("member2", CONFIG_MAPS, "app") is None
     await federation.hub.resource(POLICIES).patch("all", {"spec": {"suspension": None}}, "default")
     await federation.arrives("member2", CONFIG_MAPS, "app")
+
+
+async def test_a_work_tells_when_dispatching_is_suspended_and_goes_on(federation: Any) -> None:
+    await federation.apply(policy(), config_map())
+    await federation.arrives("member1", CONFIG_MAPS, "app")
+
+    async def told() -> bool:
+        events = (await federation.hub.resource(EVENTS).list(Scope("karmada-es-member1"))).items
+        said = [event["message"] for event in events if event["reason"] == "WorkDispatching"]
+        return said == expected
+
+    expected = ["Work is being dispatched to member clusters."]
+    await federation.happens(told)
+    await federation.hub.resource(POLICIES).patch("all", {"spec": {"suspension": {"dispatching": True}}}, "default")
+    expected.append("Work dispatching is in a suspended state.")
+    await federation.happens(told)
 
 
 async def test_a_preserved_object_stays_and_forgets_karmada(federation: Any) -> None:

@@ -336,6 +336,7 @@ class ExecutionController:
     async def _set_conditions(
         self, work: Work, wanted: list[tuple[str, bool, str, str]], seen: "_Seen | None" = None
     ) -> bool:
+        """Report; whether dispatching, the first of the conditions, was not told so before."""
         now = self._context.clock.now()
         told = False
 
@@ -351,7 +352,8 @@ class ExecutionController:
                 status_ = msgspec.structs.replace(status_, manifest_statuses=seen.statuses)
             return msgspec.structs.replace(current, status=status_)
 
-        before = any(condition.type == conditions.DISPATCHING for condition in work.status.conditions)
+        dispatching = str(wanted[0][1])
+        before = any(c.type == conditions.DISPATCHING and c.status == dispatching for c in work.status.conditions)
         outcome = await self._commit.commit(work, decide)
         if self._reflection is not None and seen is not None and told and not isinstance(outcome, Absent):
             self._reflection.report(work, seen.versions)
