@@ -115,6 +115,7 @@ def test_kinds_versions_and_options_are_listed(federation: World) -> None:
     assert "works.work.karmada.io" not in there
     assert "policy.karmada.io/v1alpha1" in federation.run("api-versions").out.splitlines()
     assert federation.run("version", config=False).out.startswith("karmadactl version: version.Info{GitVersion:")
+    assert "GoVersion" in federation.run("--kubeconfig=any", "version", config=False).out
     assert "--debug" in federation.run("options", config=False).out
 
 

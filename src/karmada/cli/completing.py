@@ -22,7 +22,7 @@ async def complete(session: Session, words: Sequence[str]) -> list[str]:
     command, rest = _walk(before)
     if command is None:
         return _starting(current, catalog.NAMES)
-    flags = {flag.name: flag for flag in (*command.flags, *GLOBAL_FLAGS)}
+    flags = {flag.name: flag for flag in (*GLOBAL_FLAGS, *command.flags)}
     shorts = {flag.short: flag for flag in flags.values() if flag.short}
     if current.startswith("--") and "=" in current:
         name, _, typed = current[2:].partition("=")
@@ -126,9 +126,9 @@ def _parsed(rest: list[str], command: Command) -> Values:
     from karmada.cli.flags import parse
 
     try:
-        values = parse(rest, [*command.flags, *GLOBAL_FLAGS])
+        values = parse(rest, [*GLOBAL_FLAGS, *command.flags])
     except UsageError:
-        values = parse((), [*command.flags, *GLOBAL_FLAGS])
+        values = parse((), [*GLOBAL_FLAGS, *command.flags])
     values.namespace = getattr(values, "namespace", "")
     return values
 

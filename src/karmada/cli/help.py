@@ -4,11 +4,13 @@ from collections.abc import Iterable
 
 from karmada.cli.catalog import GROUPS
 from karmada.cli.command import Command
+from karmada.cli.common_flags import KUBECONFIG
 from karmada.cli.flags import Flag
 
 GLOBAL_FLAGS = (
     Flag("debug", False, "Show where an unexpected failure came from."),
     Flag("help", False, "Show the help of a command.", "h"),
+    KUBECONFIG,
     Flag("v", 0, "How much to tell about requests; kept for scripts.", "v"),
 )
 

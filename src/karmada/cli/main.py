@@ -81,7 +81,7 @@ async def execute(words: Sequence[str], session: Session) -> int:
             return 0
         from karmada.cli.help import GLOBAL_FLAGS
 
-        values = parse(rest, [*command.flags, *GLOBAL_FLAGS], command.name)
+        values = parse(rest, [*GLOBAL_FLAGS, *command.flags], command.name)
         values.input, values.environment = session.stdin, session.environment
         return await command.run(session, values) or 0
     except (Exception, KeyboardInterrupt) as error:
