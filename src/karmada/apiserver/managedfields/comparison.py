@@ -37,10 +37,10 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
     removed: Fields = {}
     skip = {element[2:] for element, below in reset.items() if not below} | _NAMING
     for key, value in new.items():
-        if key == "metadata":
-            _record("f:metadata", _differ_map(_owned(old.get(key)), _owned(value), elements.METADATA), changed, removed)
-        elif key in skip:
+        if key in skip:
             continue
+        if key == "metadata":
+            _record("f:metadata", _differ_metadata(old.get(key) or {}, value or {}), changed, removed)
         elif key not in old:
             changed["f:" + key] = everything(value, elements.child(schema, key)[0])
         elif old[key] != value:
@@ -48,7 +48,7 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
     for key in old:
         if key not in new and key != "metadata" and key not in skip:
             removed["f:" + key] = everything(old[key], elements.child(schema, key)[0])
-    if reset and (changed or removed):
+    if any(reset.values()) and (changed or removed):
         return Comparison(without(changed, reset), without(removed, reset))
     return Comparison(changed, removed)
 
@@ -76,9 +76,24 @@ def everything(value: Any, schema: Schema) -> Fields:
     return below
 
 
-def _owned(metadata: JSONObject | None) -> JSONObject:
-    """Metadata that can be owned; an empty list or map in it is as good as none."""
-    return {key: value for key, value in metadata.items() if value and key not in NEVER_OWNED} if metadata else {}
+def _differ_metadata(old: JSONObject, new: JSONObject) -> _Change:
+    """The difference in what can be owned of metadata; an empty list or map in it is as good as none."""
+    changed: Fields = {}
+    removed: Fields = {}
+    for key in new if old.keys() <= new.keys() else {**new, **old}:
+        if key in NEVER_OWNED:
+            continue
+        before, after = old.get(key), new.get(key)
+        if before == after or not (before or after):
+            continue
+        schema = elements.child(elements.METADATA, key)[0]
+        if not before:
+            changed["f:" + key] = everything(after, schema)
+        elif not after:
+            removed["f:" + key] = everything(before, schema)
+        else:
+            _record("f:" + key, _differ(before, after, schema), changed, removed)
+    return changed or None, removed or None
 
 
 def _record(element: str, change: _Change, changed: Fields, removed: Fields) -> None:

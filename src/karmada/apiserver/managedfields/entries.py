@@ -56,7 +56,7 @@ def decode(sent: Any) -> list[Entry] | None:
         fields = parse(item.get("fieldsV1") or EMPTY)
         if not item.get("apiVersion") or item.get("fieldsType") != "FieldsV1" or fields is None:
             return None
-        decoded[identity(item)] = {**item, "fieldsV1": fields}
+        decoded[identity(item)] = {**item, "fieldsV1": ordered(fields)}
     return list(decoded.values())
 
 

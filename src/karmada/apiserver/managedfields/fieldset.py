@@ -31,11 +31,16 @@ def union(left: Fields, right: Fields) -> Fields:
         return left
     if not left:
         return right
-    result = dict(left)
+    result: Fields | None = None
     for element, theirs in right.items():
         ours = left.get(element)
-        result[element] = theirs if ours is None else _union_at(ours, theirs)
-    return result
+        both = theirs if ours is None else _union_at(ours, theirs)
+        if both is ours:
+            continue
+        if result is None:
+            result = dict(left)
+        result[element] = both
+    return left if result is None else result
 
 
 def _union_at(ours: Fields, theirs: Fields) -> Fields:

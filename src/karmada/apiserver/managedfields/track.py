@@ -67,5 +67,6 @@ def after_write(current: list[Entry], comparison: Comparison, writer: Entry) -> 
             result.append(entries.with_fields(item, difference(fields, gone)))
     if taken:
         owned = union(difference(own, comparison.removed), taken)
-        result.append(entries.with_fields(writer, ordered(owned)))
+        # What is stored is in order: who writes the same fields again owns what they did.
+        result.append(entries.with_fields(writer, owned if owned is own else ordered(owned)))
     return result
