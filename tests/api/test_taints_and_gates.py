@@ -82,9 +82,9 @@ def test_taints_are_spelled_as_kubectl_does() -> None:
     [
         ("", {"Failover": False, "GracefulEviction": True, "KeepLastCopy": False}),
         ("Failover=true, GracefulEviction=F", {"Failover": True, "GracefulEviction": False}),
-        ("AllAlpha=true", {"KeepLastCopy": True, "MultiClusterService": True, "Failover": False}),
+        ("AllAlpha=true", {"KeepLastCopy": False, "MultiClusterService": True, "Failover": False}),
         ("AllBeta=true,Failover=false", {"Failover": False, "PropagateDeps": True}),
-        ("AllAlpha=true,WorkloadAffinity=false", {"WorkloadAffinity": False, "KeepLastCopy": True}),
+        ("AllAlpha=true,WorkloadAffinity=false", {"WorkloadAffinity": False, "ResourceQuotaEstimate": True}),
         ("AllBeta=false", {"PropagateDeps": False}),
     ],
 )
@@ -111,4 +111,4 @@ def test_bad_gates_are_named_with_a_remedy(text: str, message: str) -> None:
 @given(st.dictionaries(st.sampled_from(sorted(FEATURES)), st.booleans()))
 def test_explicit_gates_win_over_their_stage(overrides: dict[str, bool]) -> None:
     gates = feature_gates.DEFAULTS.with_overrides({"AllAlpha": True, "AllBeta": True, **overrides})
-    assert dict(gates.items()) == {**dict.fromkeys(FEATURES, True), **overrides}
+    assert dict(gates.items()) == {**dict.fromkeys(FEATURES, True), "KeepLastCopy": False, **overrides}

@@ -1,7 +1,8 @@
 """Feature gates: Karmada's names, stages and defaults, and the `--feature-gates` flag.
 
 A `FeatureGates` value is immutable; components receive one and ask `enabled`. `KeepLastCopy` is this project's own
-gate: with it, a workload's last running copy is never removed because a policy edit fits no cluster.
+gate: with it, a workload's last running copy is never removed because a policy edit fits no cluster. It is set by its
+name only: who turns on a whole stage, as Karmada's own manifests do, means Karmada's features.
 """
 
 import difflib
@@ -15,6 +16,7 @@ class Stage(Enum):
 
     ALPHA = "ALPHA"
     BETA = "BETA"
+    OWN = "OWN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ FEATURES: Mapping[str, Feature] = {
     "Failover": Feature(Stage.BETA, False, "NoExecute taints evict, ClusterTaintPolicies are obeyed"),
     "FederatedQuotaEnforcement": Feature(Stage.ALPHA, False, "FederatedResourceQuotas limit scheduling"),
     "GracefulEviction": Feature(Stage.BETA, True, "evicted workloads stay until the replacement is healthy"),
-    "KeepLastCopy": Feature(Stage.ALPHA, False, "the last running copy of a workload is never removed"),
+    "KeepLastCopy": Feature(Stage.OWN, False, "the last running copy of a workload is never removed"),
     "LoggingAlphaOptions": Feature(Stage.ALPHA, False, "experimental log options"),
     "LoggingBetaOptions": Feature(Stage.BETA, True, "log options that may still change"),
     "MultiClusterService": Feature(Stage.ALPHA, False, "MultiClusterServices are served"),
@@ -69,7 +71,7 @@ class FeatureGates:
             raise _unknown(name)
         if name in self.overrides:
             return self.overrides[name]
-        group = next(group for group, stage in ALL_OF_STAGE.items() if stage is feature.stage)
+        group = next((group for group, stage in ALL_OF_STAGE.items() if stage is feature.stage), "")
         # Turning a whole stage on or off touches every gate of it that was not set by itself.
         return self.overrides.get(group, feature.default)
 
