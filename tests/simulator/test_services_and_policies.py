@@ -3,7 +3,7 @@
 import pytest
 from tests.simulator.conftest import deployment, template
 
-from karmada.machinery.errors import Forbidden, TooManyRequests
+from karmada.machinery.errors import Forbidden, NotFound, TooManyRequests
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 from karmada.simulator.workloads.kinds import (
     AUTOSCALERS,
@@ -170,5 +170,7 @@ def test_metrics_show_what_pods_and_nodes_use(act):
         assert pod["containers"][0]["usage"] == {"cpu": "250m", "memory": "65536Ki"}
         nodes = (await actor.client.resource(NODE_METRICS).list()).items
         assert sorted(node["usage"]["cpu"] for node in nodes) == ["0m", "0m", "250m"]
+        with pytest.raises(NotFound, match='^pods "absent" not found'):
+            await actor.client.resource(POD_METRICS).get("absent", "default")
 
     act(scene)

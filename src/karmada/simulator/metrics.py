@@ -43,7 +43,9 @@ class MetricsApi:
         stamp = rfc3339(context.now())
         if call.name:
             item = context.store.get(("", "pods"), call.namespace, call.name)
-            if item is None or not POD.decode(item.body).is_ready:
+            if item is None:
+                raise not_found("", "pods", call.name)  # a metrics server says so of the pod itself
+            if not POD.decode(item.body).is_ready:
                 raise not_found(GROUP, "pods", call.name)
             return _answer(self._pod(POD.decode(item.body), stamp))
         pods = (POD.decode(item.body) for item in context.store.list(("", "pods"), call.namespace).items)
@@ -56,7 +58,7 @@ class MetricsApi:
         if call.name:
             node = next((one for one in nodes if one.metadata.name == call.name), None)
             if node is None:
-                raise not_found(GROUP, "nodes", call.name)
+                raise not_found("", "nodes", call.name)
             return _answer(self._node(node, used, stamp))
         return _list("NodeMetricsList", (self._node(node, used, stamp) for node in _chosen(call, nodes)))
 
