@@ -1,5 +1,6 @@
 """What can go wrong around a federation: a clear message, never a corrupt store, never an orphan."""
 
+import json
 import os
 import signal
 import socket
@@ -194,15 +195,18 @@ def test_a_child_that_is_killed_comes_back_on_the_same_port(tmp_path: Path) -> N
 def test_a_member_joins_by_an_agent_of_its_own(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
     try:
-        assert karmada("up", "--detach", "--memory", "--members", "2", "--pull", "member2", *data).returncode == 0
+        reporting = "--report-secrets=KubeCredentials,KubeImpersonator"
+        started = karmada("up", "--detach", "--memory", "--members", "2", "--pull", "member2", reporting, *data)
+        assert started.returncode == 0
         found = subprocess.run(
-            ["kubectl", "--kubeconfig", tmp_path / "kubeconfig", "get", "clusters", "--no-headers"],
+            ["kubectl", "--kubeconfig", tmp_path / "kubeconfig", "get", "clusters", "-o", "json"],
             check=True,
             capture_output=True,
             text=True,
         )
-        modes = {line.split()[0]: line.split()[2:4] for line in found.stdout.splitlines()}
-        assert modes == {"member1": ["Push", "True"], "member2": ["Pull", "True"]}
+        specs = {cluster["metadata"]["name"]: cluster["spec"] for cluster in json.loads(found.stdout)["items"]}
+        assert {name: spec["syncMode"] for name, spec in specs.items()} == {"member1": "Push", "member2": "Pull"}
+        assert specs["member2"]["secretRef"]["name"] == "member2"
     finally:
         karmada("down", *data)
     wait_until(lambda: processes_of(tmp_path) == [])

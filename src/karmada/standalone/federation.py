@@ -40,6 +40,8 @@ class FederationOptions:
     fleet: Path | None = None
     members: int = 3
     pull: Sequence[str] = ()
+    report_secrets: str = "None"
+    """What agents report of their members, as `karmada-agent --report-secrets` has it."""
     port: int = 0
     memory: bool = False
     control_flags: Sequence[str] = ()
@@ -131,7 +133,7 @@ class Federation:
                 f"--karmada-kubeconfig={access}",
                 f"--kubeconfig={facts['kubeconfig']}",
                 f"--cluster-name={name}",
-                "--report-secrets=None",
+                f"--report-secrets={self.options.report_secrets}",
                 "--enable-tunnel",
                 "--leader-elect=false",
                 "--health-probe-bind-address=0",

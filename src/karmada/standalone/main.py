@@ -111,6 +111,12 @@ def _up(flags: argparse.ArgumentParser) -> None:
     flags.add_argument("--members", type=int, default=3, metavar="N", help="simulated members (default: %(default)s)")
     flags.add_argument("--fleet", type=Path, metavar="FILE", help="members as described in a file")
     flags.add_argument("--pull", action="append", default=[], metavar="MEMBER", help="joins by an agent of its own")
+    flags.add_argument(
+        "--report-secrets",
+        default="None",
+        metavar="SECRETS",
+        help="credentials of members that agents report: KubeCredentials,KubeImpersonator (default: %(default)s)",
+    )
     flags.add_argument("--port", type=int, default=0, metavar="P", help="of the control plane (default: any free one)")
     flags.add_argument("--memory", action="store_true", help="keep nothing on disk but keys and logs")
     flags.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")

@@ -52,6 +52,7 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
         flags.fleet,
         flags.members,
         pull=flags.pull,
+        report_secrets=flags.report_secrets,
         port=flags.port,
         memory=flags.memory,
         control_flags=flags.rest,
