@@ -20,6 +20,7 @@ from karmada.apiserver.requests.watch import Watch, batches, bookmark_object
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.store import StoreEvent
 from karmada.machinery import errors
+from karmada.machinery.codec import Identity
 from karmada.machinery.transport import EventType, Request, WatchEvent, WatchStream
 
 
@@ -66,7 +67,7 @@ class DirectTransport:
         with _typed_errors():
             async for events in batches(self._door.pipeline.context, opened):
                 if plain and (not since or all(event.item.revision >= since for event in events)):
-                    yield [WatchEvent(event.type, event.item.body or _bookmark(call, event)) for event in events]
+                    yield [_plain(call, event) for event in events]
                 else:
                     yield [await _converted(call, event) for event in events]
 
@@ -86,6 +87,15 @@ class DirectTransport:
     def _check_open(self) -> None:
         if self._closed:
             raise errors.Unavailable("the transport is closed")
+
+
+def _plain(call: Call, event: StoreEvent) -> WatchEvent:
+    """An event about an object that is stored as it is served: its name need not be looked for in it."""
+    item = event.item
+    if not item.body:
+        return WatchEvent(event.type, _bookmark(call, event))
+    which = Identity(item.name, item.namespace, item.index.uid, str(item.revision))
+    return WatchEvent(event.type, item.body, which)
 
 
 def _bookmark(call: Call, event: StoreEvent) -> bytes:

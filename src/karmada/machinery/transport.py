@@ -15,7 +15,10 @@ Rules both sides rely on:
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from karmada.machinery.codec import Identity
 
 JSONObject = dict[str, Any]
 
@@ -76,10 +79,11 @@ class EventType(StrEnum):
 
 
 class WatchEvent(NamedTuple):
-    """One watch event; `object` is the encoded object."""
+    """One watch event; `object` is the encoded object, `which` what is in it already known to be."""
 
     type: EventType
     object: bytes
+    which: "Identity | None" = None
 
 
 WatchStream = AsyncIterator[list[WatchEvent]]

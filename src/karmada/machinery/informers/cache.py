@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from karmada.machinery.codec import Codec, identity
+from karmada.machinery.codec import Codec, Identity, identity
 from karmada.machinery.transport import EventType, WatchEvent
 
 T = TypeVar("T")
@@ -124,9 +124,9 @@ class Cache(Generic[T]):
         """All values an index has."""
         return self._indexes[name].keys()
 
-    def read(self, body: bytes) -> Item[T]:
+    def read(self, body: bytes, which: Identity | None = None) -> Item[T]:
         """The item of an encoded object."""
-        which = identity(body)
+        which = which or identity(body)
         stored = body if self._project is None else self._project(body)
         return Item(Key(which.namespace, which.name), which.uid, which.resource_version, stored, self._codec)
 
@@ -151,11 +151,11 @@ class Cache(Generic[T]):
     def apply(self, events: list[WatchEvent]) -> list[Change[T]]:
         """Take over watch events in order; bookmarks only say how far the server is."""
         changes: list[Change[T]] = []
-        for kind, body in events:
+        for kind, body, which in events:
             if kind is EventType.BOOKMARK:
                 self.reached(identity(body).resource_version)
                 continue
-            item = self.read(body)
+            item = self.read(body, which)
             self.resource_version = item.resource_version
             revision = number(item.resource_version)
             if revision:

@@ -134,7 +134,7 @@ class Reflector(Generic[T]):
                     deadline.reschedule(asyncio.get_running_loop().time() + patience)
                     for position, event in enumerate(batch):
                         if event.type is not EventType.BOOKMARK:
-                            _collect(items, self._cache.read(event.object), event.type)
+                            _collect(items, self._cache.read(event.object, event.which), event.type)
                         elif (end := _end_of_load(event)) is not None:
                             self._take_over(list(items.values()), end)
                             items.clear()
