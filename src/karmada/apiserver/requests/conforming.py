@@ -15,9 +15,13 @@ from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.decoding import decode as decode_builtin
 from karmada.apiserver.schema.defaulting import filler
-from karmada.apiserver.schema.pruning import pruner
+from karmada.apiserver.schema.pruning import fits, pruner
 from karmada.apiserver.schema.scalars import Mismatch
 from karmada.apiserver.served import Served
+
+_NOTHING: JSONObject = {}
+_GUARD = ("uid", "resourceVersion")
+"""What patches of controllers name to be sure of what they change."""
 
 
 class Stored(NamedTuple):
@@ -53,6 +57,11 @@ def is_known(served: Served, patch: JSONObject) -> bool:
     """Whether a merge patch leaves nothing to prune or to put right in a custom object."""
     if not served.type.custom:
         return False
+    guard = patch.get("metadata", _NOTHING)
+    if guard.__class__ is dict and all(key in _GUARD and value.__class__ is str for key, value in guard.items()):
+        rest = {key: value for key, value in patch.items() if key != "metadata"}
+        if fits(served.type.schema)(rest):
+            return True
     given = merge_patch.apply({}, patch)
     news = copied(given)
     if pruner(served.type.schema)(news):

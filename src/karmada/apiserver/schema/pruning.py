@@ -14,6 +14,7 @@ from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.model import Schema
 
 Prune = Callable[[Any], list[str] | None]
+Fits = Callable[[Any], bool]
 
 
 @cache
@@ -92,5 +93,53 @@ def _list(child: Schema) -> Prune:
             for path in prune(item) or ()
         ]
         return removed or None
+
+    return run
+
+
+@cache
+def fits(schema: Schema) -> Fits:
+    """Whether pruning surely leaves a value as it is: nothing in it is unknown, and nothing is decoded by its kind."""
+    if schema.name:
+        return _unsure
+    if schema.items is not None:
+        inner = fits(schema.items)
+        return _sure if inner is _sure else lambda value: value.__class__ is not list or all(map(inner, value))
+    if schema.additional is not None:
+        inner = fits(schema.additional)
+        return _sure if inner is _sure else lambda value: value.__class__ is not dict or all(map(inner, value.values()))
+    if schema.type == "object" or schema.properties is not None:
+        return _fitting_object(schema)
+    return _sure
+
+
+def _sure(value: Any) -> bool:
+    return True
+
+
+def _unsure(value: Any) -> bool:
+    return False
+
+
+def _fitting_object(schema: Schema) -> Fits:
+    known: dict[str, Any] = {**(schema.properties or {})}
+    keep_others = schema.preserve_unknown
+    if keep_others and not known:
+        return _sure
+
+    def run(value: Any) -> bool:
+        if value.__class__ is not dict:
+            return True
+        for key, child in value.items():
+            check = known.get(key)
+            if check is None:
+                if not keep_others:
+                    return False
+                continue
+            if check.__class__ is not FunctionType:
+                check = known[key] = fits(check)
+            if check is not _sure and child is not None and not check(child):
+                return False
+        return True
 
     return run
