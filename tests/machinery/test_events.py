@@ -2,7 +2,7 @@ import asyncio
 
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden, Unavailable
-from karmada.machinery.events import BURST, EventRecorder, ObjectReference
+from karmada.machinery.events import BURST, PACE, QUIET, RETREAT, WAITING, EventRecorder, ObjectReference, Pace
 from karmada.testing.loop import VirtualClock, run_virtual
 
 BINDING = ObjectReference("work.karmada.io/v1alpha2", "ResourceBinding", "nginx-deployment", "default", "u1", "7")
@@ -139,3 +139,36 @@ def test_references_are_made_from_structs_and_trees():
     work = Work(metadata=ObjectMeta(name="w", namespace="es", uid="u"), spec=WorkSpec())
     tree = {"apiVersion": work.api_version, "kind": "Work", "metadata": {"name": "w", "namespace": "es", "uid": "u"}}
     assert ObjectReference.to(work) == ObjectReference.to(tree)
+
+
+def test_events_of_a_busy_process_wait_for_its_work_to_be_done(server):
+    async def main():
+        clock = VirtualClock()
+        pace = Pace(clock)
+        recorders = [EventRecorder(Client(server), name, clock=clock, pace=pace) for name in ("one", "two")]
+        tasks = [asyncio.create_task(events.run()) for events in recorders]
+        for number in range(200):
+            for events in recorders:
+                events.event(BINDING._replace(uid=f"u{number}"), "Normal", "Fine", "all well")
+        for _ in range(20):
+            await asyncio.sleep(QUIET / 2)
+            recorders[0].event(BINDING._replace(uid="busy"), "Normal", "Busy", f"more at {clock.now()}")
+        assert 10 * QUIET / RETREAT - 5 < len(written(server)) < 10 * QUIET / RETREAT + 5
+        await asyncio.sleep(QUIET + 400 * PACE + 1)
+        assert len([event for event in written(server) if event["reason"] == "Fine"]) == 400
+        assert pace.waiting == 0
+        for task in tasks:
+            task.cancel()
+
+    run_virtual(main)
+
+
+def test_what_does_not_fit_is_dropped(server):
+    async def main():
+        clock = VirtualClock()
+        events = EventRecorder(Client(server), "karmada-scheduler", clock=clock)
+        for number in range(WAITING + 7):
+            events.event(BINDING._replace(uid=f"u{number}"), "Normal", "Fine", "all well")
+        assert events.dropped == 7
+
+    run_virtual(main)

@@ -2,7 +2,6 @@
 `karmada-controller-manager` run the same ones.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from karmada.controllers.metrics import PipelineMetrics
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import Controller
-from karmada.machinery.events import EventRecorder
+from karmada.machinery.events import EventRecorder, Pace
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 
@@ -41,19 +40,23 @@ class ControllerOptions:
 
 @dataclass(slots=True)
 class Recorders:
-    """One event recorder per component, so that its events are folded together."""
+    """One event recorder per component, so that its events are folded together; all write at one pace."""
 
     client: Client
     supervisor: Supervisor
     clock: Clock
     _known: dict[str, EventRecorder] = field(default_factory=dict)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _pace: Pace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.clock)
 
     def __call__(self, component: str) -> EventRecorder:
         """The recorder of a component, running."""
         recorder = self._known.get(component)
         if recorder is None:
-            recorder = self._known[component] = EventRecorder(self.client, component, clock=self.clock, turn=self._turn)
+            recorder = EventRecorder(self.client, component, clock=self.clock, pace=self._pace)
+            self._known[component] = recorder
             self.supervisor.start(f"events of {component}", recorder.run)
         return recorder
 

@@ -5,8 +5,7 @@
 - the same event again raises the count of the first one;
 - from the `SIMILAR`th event on, those that differ only in their message become one "combined" event;
 - an object gets at most `BURST` events, then one every `REFILL` seconds;
-- a busy component's events wait for quieter moments, and are dropped when too many wait: work goes first. Components
-  of one process share the pace, as they share the processor.
+- a busy process's events wait for quieter moments, and are dropped when too many wait: work goes first.
 
 The shapes are those of core/v1 events as other components write them, so `kubectl describe` shows them alike.
 """
@@ -27,14 +26,20 @@ V = TypeVar("V")
 
 EVENTS = GroupVersionResource("", "v1", "events")
 CROWD = 50
+"""With more events waiting the process is busy with real work: from then on they are written one by one."""
 PACE = 0.01
-"""With more than a crowd waiting the component is busy with real work: events are written at this pace."""
+"""Seconds from one to the next after the work is done."""
+RETREAT = 0.1
+"""The same while more come: a server that is short of time has better things to do."""
+QUIET = 1.0
+"""Seconds without an event after which the work is done."""
 SIMILAR = 10
 INTERVAL = 600.0
 BURST = 25
 REFILL = 300.0
 REMEMBERED = 4096
-WAITING = 1000
+WAITING = 10_000
+"""Events of a process that may wait, about a kilobyte each."""
 GATHERING = 0.1
 """Seconds in which what happens again is only counted. Writing can wait: people read events, nothing acts on them."""
 ATTEMPTS = 4
@@ -116,18 +121,43 @@ class _Logged(NamedTuple):
     times: int
 
 
+class Pace:
+    """How fast the recorders of one process may write, all together."""
+
+    def __init__(self, clock: Clock = REAL) -> None:
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._last = float("-inf")
+        self.waiting = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more may wait."""
+        return self.waiting >= WAITING
+
+    def note(self) -> None:
+        """Something happened."""
+        self._last = self._clock.now()
+
+    async def turn(self) -> None:
+        """Wait until one more may be written."""
+        if self.waiting > CROWD:
+            async with self._turn:
+                busy = self._clock.now() - self._last < QUIET
+                await self._clock.sleep(RETREAT if busy else PACE)
+
+
 class EventRecorder:
-    """Records events of one component; run `run` in the background."""
+    """Records events of one component; run `run` in the background. Recorders of one process share a pace."""
 
     def __init__(
-        self, client: Client, component: str, *, host: str = "", clock: Clock = REAL, turn: asyncio.Lock | None = None
+        self, client: Client, component: str, *, host: str = "", clock: Clock = REAL, pace: Pace | None = None
     ) -> None:
-        """`turn` is what busy recorders of one process share: one of them waits at a time."""
-        self._turn = turn or asyncio.Lock()
         self._events = client.resource(EVENTS)
         self._component = component
         self._host = host
         self._clock = clock
+        self._pace = pace or Pace(clock)
         self._waiting: dict[Hashable, _Happening] = {}
         """What is to be written, in order; the same thing happening again is counted here, not written twice."""
         self._wake = asyncio.Event()
@@ -142,9 +172,11 @@ class EventRecorder:
         now = self._clock.now()
         key = (about[:5], type_, reason, message)
         known = self._waiting.get(key)
-        if (known is None and len(self._waiting) >= WAITING) or not self._allowed(about, now):
+        self._pace.note()
+        if (known is None and self._pace.is_full) or not self._allowed(about, now):
             self.dropped += 1
             return
+        self._pace.waiting += known is None
         self._waiting[key] = _Happening(about, type_, reason, message, now, known.times + 1 if known else 1)
         self._wake.set()
 
@@ -159,10 +191,10 @@ class EventRecorder:
     async def flush(self) -> None:
         """Write everything noted so far."""
         while self._waiting:
-            await self._write(self._waiting.pop(next(iter(self._waiting))))
-            if len(self._waiting) > CROWD:
-                async with self._turn:
-                    await self._clock.sleep(PACE)
+            happening = self._waiting.pop(next(iter(self._waiting)))
+            self._pace.waiting -= 1
+            await self._write(happening)
+            await self._pace.turn()
 
     def _allowed(self, about: ObjectReference, now: float) -> bool:
         tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
