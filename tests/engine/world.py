@@ -238,12 +238,18 @@ class Engine:
 
 
 class Counting:
-    """Counts what happens to a collection from now on, by event and object."""
+    """Counts what happens to a collection from now on, by event and object; and which generation each object has."""
 
     def __init__(self, client: Client, type_: GroupVersionResource) -> None:
         self._resource = client.resource(type_)
         self.seen: Counter[tuple[str, str]] = Counter()
+        self.generations: dict[str, int] = {}
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def comings(self) -> dict[tuple[str, str], int]:
+        """How often each was made and removed; a living object's status changes as it likes."""
+        return {key: count for key, count in self.seen.items() if key[0] != "MODIFIED"}
 
     async def __aenter__(self) -> "Counting":
         version = (await self._resource.list()).resource_version
@@ -260,7 +266,9 @@ class Counting:
             async for batch in stream:
                 for change in batch:
                     metadata = change.object["metadata"]
-                    self.seen[change.type, f"{metadata.get('namespace', '')}/{metadata['name']}"] += 1
+                    key = f"{metadata.get('namespace', '')}/{metadata['name']}"
+                    self.seen[change.type, key] += 1
+                    self.generations[key] = metadata.get("generation", 0)
 
 
 async def eventually(check: Callable[[], Awaitable[Any]], patience: float = 60.0) -> Any:

@@ -1,22 +1,28 @@
 """Members whose workloads live, and the programs beside them: an agent in pull mode, an estimator, a descheduler."""
 
-from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.engine.world import deployment
 from tests.federation.conftest import Federation
 from tests.scheduler.facts import binding, cluster
 
+from karmada.api import names
 from karmada.machinery.client import Client
+from karmada.machinery.errors import Forbidden
+from karmada.machinery.http.kubeconfig import load as load_kubeconfig
+from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.resource import Scope
+from karmada.membership import objects
+from karmada.membership.objects import CLUSTERS, SECRETS
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.estimators.accurate import GrpcEstimator
 from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
 from karmada.testing.stage.daemon import free_port
-from karmada.testing.stage.federation import Stage, eventually
+from karmada.testing.stage.federation import DESCHEDULER, Stage, eventually
 
 from .conftest import BINDINGS, DEPLOYMENTS, POLICIES, PULLED
-from .test_faults import PATIENCE, arrive, holder, policy
+from .steps import LEASES, PATIENCE, arrive, holder, policy
 
 
 async def test_the_status_of_a_deployment_comes_back_from_all_members(federation: Federation) -> None:
@@ -71,7 +77,29 @@ async def test_an_estimator_counts_what_fits_into_a_stock_member(stage: Stage) -
         await connections.close()
 
 
-async def test_a_descheduler_leads_and_is_healthy(stage: Stage, tmp_path: Path) -> None:
-    descheduler = await stage.start("karmada-descheduler")
-    await eventually(lambda: holder(stage, "karmada-descheduler"), PATIENCE)
+async def test_a_descheduler_leads_and_is_healthy(stage: Stage) -> None:
+    descheduler = await stage.start(DESCHEDULER)
+    await eventually(lambda: holder(stage.client, DESCHEDULER), PATIENCE)
     assert "Traceback" not in descheduler.said
+
+
+async def test_an_agent_creates_nothing_but_its_own(stage: Stage, federation: Federation) -> None:
+    """Roles cannot say so: the right to create holds for every name."""
+    agent = Client(HttpTransport(load_kubeconfig([stage.agents[PULLED]]).target()))
+    clusters, secrets, leases = (agent.resource(type_) for type_ in (CLUSTERS, SECRETS, LEASES))
+    space = names.CLUSTER_NAMESPACE
+    own, _ = objects.secret_names(PULLED)
+    account = {"kubernetes.io/service-account.name": "default"}
+    token = {"metadata": {"name": own, "annotations": account}, "type": "kubernetes.io/service-account-token"}
+    try:
+        assert (await clusters.get(PULLED))["metadata"]["name"] == PULLED
+        with pytest.raises(Forbidden, match="may write no other cluster"):
+            await clusters.create({"metadata": {"name": "foreign"}, "spec": {"syncMode": "Pull"}})
+        with pytest.raises(Forbidden, match="may write no other secrets"):
+            await secrets.create({"metadata": {"name": "foreign"}}, space)
+        with pytest.raises(Forbidden, match="Opaque"):
+            await secrets.create(token, space)
+        with pytest.raises(Forbidden, match="lease of its own cluster only"):
+            await leases.create({"metadata": {"name": "member1"}}, space)
+    finally:
+        await agent.close()

@@ -20,7 +20,7 @@ from karmada.testing.stage.federation import CONTROLLERS, SCHEDULER, Stage, Stag
 from karmada.testing.stage.servers import KubeApiServer
 
 from .conftest import DEPLOYMENTS, POLICIES, QUICK
-from .test_faults import PATIENCE, arrive, policy
+from .steps import PATIENCE, arrive, policy
 
 OWN = "karmada-cluster"
 """Namespace of the credentials of Karmada; Kubernetes notes when they were last used."""
@@ -82,7 +82,8 @@ async def test_nothing_changes_in_members_when_components_take_over_an_etcd(tmp_
         for scenario in SCENARIOS:
             found = recordings.recording(scenario)
             for name, tree in {"karmada": found["karmada"], **found["members"]}.items():
-                for obj in recordings.objects(tree):
+                # Owners first: the garbage collector looks on.
+                for obj in sorted(recordings.objects(tree), key=lambda obj: "ownerReferences" in obj["metadata"]):
                     space = obj["metadata"].get("namespace")
                     if space and name != "karmada":
                         await store.load(*servers[name], _namespace(space))

@@ -25,6 +25,7 @@ from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import AlreadyExists, ApiError
 from karmada.machinery.http.kubeconfig import load as load_kubeconfig
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation, token
 from karmada.membership.join import describe, join
@@ -33,14 +34,16 @@ from karmada.simulator.spec import MemberSpec, load
 from karmada.standalone.layout import Layout
 from karmada.testing.stage.components import Component, console
 from karmada.testing.stage.daemon import Daemon, free_port
-from karmada.testing.stage.servers import HOST, Etcd, KubeApiServer, KubeControllerManager, StockServer
+from karmada.testing.stage.servers import HOST, Etcd, KubeApiServer, KubeControllerManager, StockServer, write_pair
 from karmada.webhook.configurations import by_url, configurations
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 CONTROLLERS, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
-AGGREGATED, WEBHOOK, AGENT = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-agent"
+AGGREGATED, WEBHOOK = "karmada-aggregated-apiserver", "karmada-webhook"
+AGENT, DESCHEDULER = "karmada-agent", "karmada-descheduler"
 OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 """Kinds of the control plane's objects that tell its API server of other servers."""
 NO_PODS = "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"
@@ -85,6 +88,10 @@ class Stage:
         # Of a member's stock controllers only this one runs: workloads and housekeeping are simulated.
         self.controllers += [KubeControllerManager(server, TOKENS) for server in self.members.values()]
         self.components: dict[str, Component] = {}
+        self.doors = {AGGREGATED: free_port(), WEBHOOK: free_port()}
+        """Ports of those whom the API server asks."""
+        self.agents: dict[str, Path] = {}
+        """How the agents of members in pull mode reach the control plane: kubeconfigs by member."""
         self.workloads: dict[str, Daemon] = {}
         self._stack = AsyncExitStack()
         self._started = 0
@@ -110,18 +117,40 @@ class Stage:
         await self._stack.aclose()
 
     async def _open(self) -> None:
-        layers: list[list[StockServer]] = [[self.etcd], [self.hub, *self.members.values()], [*self.controllers]]
-        for layer in layers:
-            async with asyncio.TaskGroup() as group:
-                for server in layer:
-                    self._stack.push_async_callback(server.stop)
-                    group.create_task(server.start())
+        await self._start_all([self.etcd])
+        await self._start_all([self.hub, *self.members.values()])
         self._client = self.hub.client()
         self._stack.push_async_callback(self._client.close)
         await self._furnish()
+        # The garbage collector looks for new kinds every half a minute only: it starts when all are there.
+        await self._start_all(self.controllers)
+        await self._collects_garbage()
         if self.options.workloads:
             for name, spec in self.specs.items():
                 await self._enliven(name, spec)
+
+    async def _start_all(self, servers: Sequence[StockServer]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for server in servers:
+                self._stack.push_async_callback(server.stop)
+                group.create_task(server.start())
+
+    async def _collects_garbage(self) -> None:
+        """Wait until an object of Karmada's whose owner is not there has gone: from then on owners are minded."""
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "nobody"}
+        garbage = {
+            "apiVersion": "work.karmada.io/v1alpha1",
+            "kind": "Work",
+            "metadata": {"name": "garbage", "ownerReferences": [owner]},
+            "spec": {"workload": {"manifests": []}},
+        }
+        works = self.client.resource(WORKS)
+        await works.create(garbage, "default")
+
+        async def gone() -> bool:
+            return not (await works.list(Scope("default"))).items
+
+        await eventually(gone, PATIENCE)
 
     async def start_components(self) -> None:
         """Start the two that move resources, and wait until all members are ready."""
@@ -151,18 +180,18 @@ class Stage:
         await member.close()
         await token.create(self.client, made, ttl=TOKEN_SECONDS)
         pin = token.pin(self.hub.authority.certificate_pem)
-        path = self._place(f"agent-{name}", "kubeconfig")
+        path = self.agents[name] = self._place(f"agent-{name}", "kubeconfig")
         write_file(path, await agent_access(Registration(self.hub.endpoint, str(made), name, pins=[pin])), 0o600)
         said = {"provider": spec.provider, "region": spec.region, "zones": ",".join(spec.zones)}
-        agent = await self.start_beside(
-            AGENT,
-            name,
-            f"--karmada-kubeconfig={path}",
-            *(f"--cluster-{key}={value}" for key, value in said.items() if value),
-            *flags,
+        agent = await self.start_agent(
+            name, *(f"--cluster-{key}={value}" for key, value in said.items() if value), *flags
         )
         await eventually(lambda: self._label(name), PATIENCE)
         return agent
+
+    async def start_agent(self, name: str, *flags: str) -> Component:
+        """Start one (more) replica of the agent of a member that was registered."""
+        return await self.start_beside(AGENT, name, f"--karmada-kubeconfig={self.agents[name]}", *flags)
 
     async def _run(self, program: str, access: Path, flags: Sequence[str]) -> Component:
         self._started += 1
@@ -212,12 +241,8 @@ class Stage:
         await self.create([obj for obj in objects if obj["kind"] not in OUTSIDE])
         await eventually(self._established)
         await installation.install(self.client, self.hub.endpoint, self.hub.authority.certificate_pem)
-        pki = self.options.folder / "pki"
-        names = server_names([f"{AGGREGATED}.karmada-system.svc", HOST])
-        certificate, key = self.hub.authority.issue_server(AGGREGATED, names)
-        write_file(pki / "tls.key", key, 0o600)
-        write_file(pki / "tls.crt", certificate)
-        clusters, hooks = free_port(), free_port()
+        self.renew_serving()
+        pki, clusters, hooks = self._pki, self.doors[AGGREGATED], self.doors[WEBHOOK]
         keys = (f"--tls-cert-file={pki}/tls.crt", f"--tls-private-key-file={pki}/tls.key")
         await self.start(AGGREGATED, *self.etcd.flags, *keys, f"--bind-address={HOST}", f"--secure-port={clusters}")
         await self.start(WEBHOOK, f"--cert-dir={pki}", f"--bind-address={HOST}", f"--secure-port={hooks}")
@@ -229,6 +254,15 @@ class Stage:
                 obj["spec"]["service"]["port"] = clusters
         await self.create([*outside, *configurations(by_url(f"https://{HOST}:{hooks}", bundle))])
         await eventually(self._serves_clusters, PATIENCE)
+
+    @property
+    def _pki(self) -> Path:
+        return self.options.folder / "pki"
+
+    def renew_serving(self) -> None:
+        """Another certificate for those whom the API server asks; they pick it up by themselves."""
+        names = server_names([f"{AGGREGATED}.karmada-system.svc", HOST])
+        write_pair(self._pki, "tls", self.hub.authority.issue_server(AGGREGATED, names))
 
     async def create(self, objects: Sequence[JSONObject]) -> None:
         """Create what is not there yet."""

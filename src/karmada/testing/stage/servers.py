@@ -83,8 +83,8 @@ class Etcd(StockServer):
         self.url = f"https://{HOST}:{self.port}"
         authority = Authority.create("etcd-ca")
         write_file(folder / "ca.crt", authority.certificate_pem)
-        _write(folder, "server", authority.issue_server("etcd", server_names([HOST, "localhost"])))
-        _write(folder, "client", authority.issue_client("kube-apiserver-etcd-client"))
+        write_pair(folder, "server", authority.issue_server("etcd", server_names([HOST, "localhost"])))
+        write_pair(folder, "client", authority.issue_client("kube-apiserver-etcd-client"))
         self._health = free_port()
         self.daemon = Daemon(
             "etcd",
@@ -152,7 +152,7 @@ class KubeApiServer(StockServer):
 
     def rotatable_access(self, path: Path, user: str, seconds: int = LEAF_DAYS * 86400) -> Path:
         """The same with certificate and key in files beside it, written anew each time it is called."""
-        _write(path.parent, path.stem, self.authority.issue_client(user, seconds=seconds))
+        write_pair(path.parent, path.stem, self.authority.issue_client(user, seconds=seconds))
         made = kubeconfig(self.endpoint, self.authority.certificate_pem, user=user)
         files = {"client-certificate": f"{path.stem}.crt", "client-key": f"{path.stem}.key"}
         made["users"][0]["user"] = files
@@ -162,7 +162,7 @@ class KubeApiServer(StockServer):
     def renew_serving(self) -> None:
         """Another serving certificate from the same authority; the server picks it up by itself."""
         hosts = server_names([HOST, "localhost", "kubernetes", "kubernetes.default.svc"])
-        _write(self.folder, "server", self.authority.issue_server("kube-apiserver", hosts))
+        write_pair(self.folder, "server", self.authority.issue_server("kube-apiserver", hosts))
 
     async def ready(self) -> bool:
         """Whether it says that it is."""
@@ -180,7 +180,7 @@ class KubeApiServer(StockServer):
         write_file(self.folder / "ca.crt", self.authority.certificate_pem)
         write_file(self.folder / "ca.key", self.authority.key_pem, 0o600)
         write_file(self.folder / "front-proxy-ca.crt", self.front_authority.certificate_pem)
-        _write(self.folder, "front-proxy", self.front_authority.issue_client("front-proxy-client"))
+        write_pair(self.folder, "front-proxy", self.front_authority.issue_client("front-proxy-client"))
         signing = rsa.generate_private_key(65537, 2048)
         public = signing.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -281,7 +281,7 @@ async def _answers(port: int, path: str, tls: ssl.SSLContext | None = None) -> b
     return b" 200 " in answer.partition(b"\r\n")[0]
 
 
-def _write(folder: Path, name: str, pair: tuple[bytes, bytes]) -> None:
+def write_pair(folder: Path, name: str, pair: tuple[bytes, bytes]) -> None:
     """A certificate and its key; the key first, so that nobody sees a new certificate with an old key for long."""
     certificate, key = pair
     write_file(folder / f"{name}.key", key, 0o600)
