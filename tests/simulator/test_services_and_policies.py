@@ -170,7 +170,7 @@ def test_metrics_show_what_pods_and_nodes_use(act):
         assert pod["containers"][0]["usage"] == {"cpu": "250m", "memory": "65536Ki"}
         nodes = (await actor.client.resource(NODE_METRICS).list()).items
         assert sorted(node["usage"]["cpu"] for node in nodes) == ["0m", "0m", "250m"]
-        with pytest.raises(NotFound, match='^pods "absent" not found'):
+        with pytest.raises(NotFound, match=r'^pods "absent" not found'):
             await actor.client.resource(POD_METRICS).get("absent", "default")
 
     act(scene)
