@@ -282,8 +282,16 @@ def _too_long(limit: int) -> Check:
     return run
 
 
+def _plain(schema: Schema) -> type | None:
+    """The class of the values of a schema that asks for nothing else."""
+    if schema.name or schema.int_or_string or schema.rules or schema.type not in ("string", "boolean"):
+        return None
+    return None if schema.format and format_check(schema.format) is not None else _TYPES[schema.type][0]
+
+
 def _object(schema: Schema) -> Check:
-    known: dict[str, Any] = {**(schema.properties or {})}
+    properties = schema.properties or {}
+    known: dict[str, Any] = {key: _plain(child) or child for key, child in properties.items()}
     required = schema.required
     additional = schema.additional
 
@@ -294,9 +302,11 @@ def _object(schema: Schema) -> Check:
         found: list[Finding] | None = None
         for key, child in value.items():
             check = known.get(key, additional)
-            if check is None:
+            if child.__class__ is check or check is None:
                 continue
-            if check.__class__ is not FunctionType:
+            if check.__class__ is type:
+                check = checker(properties[key])
+            elif check.__class__ is not FunctionType:
                 check = checker(check)
                 if key in known:
                     known[key] = check
