@@ -8,9 +8,12 @@ one by one. The cost depends on the number of parties, not on the number of seat
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from heapq import heapify, heapreplace
 from typing import NamedTuple
 
+FEW = 12
+"""Seats that are handed out one by one at once."""
 _FNV_OFFSET = 0x811C9DC5
 _FNV_PRIME = 0x01000193
 
@@ -31,7 +34,8 @@ def divide(
     if not any(count > 0 for _, count in parties) or (seats <= 0 and initial):
         return sorted(Share(name, count) for name, count in held.items())
     result = [held.pop(name, 0) for name, _ in parties]
-    left = _uncontested(seats, parties, result)
+    # A handful is handed out sooner than its bound is found.
+    left = _uncontested(seats, parties, result) if seats > FEW else seats
     step = 1 if ascending else -1
     heap = [
         (-count / (2 * result[place] + 1), result[place], step * place)
@@ -67,6 +71,7 @@ def _uncontested(seats: int, parties: list[tuple[str, int]], result: list[int]) 
     return seats - sum(extra)
 
 
+@lru_cache(maxsize=1024)
 def ties_ascend(uid: str) -> bool:
     """The direction of name ties for a resource: stable across restarts, and not the same for all resources."""
     if not uid:

@@ -11,9 +11,10 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Attempt, Decision, NoClusterFits, Placed, Rejection
 from karmada.api.policy.v1alpha1 import ClusterAffinityTerm
 from karmada.scheduler.core.assignment import Assignment, assign
-from karmada.scheduler.core.facts import Estimates, Facts, facts_of, takes_room
+from karmada.scheduler.core.facts import Estimates, Facts, facts_of
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_rescheduled
+from karmada.scheduler.core.room import takes_room
 from karmada.scheduler.core.selection import Selection, select
 from karmada.scheduler.core.snapshot import Snapshot
 

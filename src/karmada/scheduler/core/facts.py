@@ -12,14 +12,14 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.scheduler.core.amounts import NO_OPINION, UNLIMITED
+from karmada.scheduler.core.basis import basis_of
 from karmada.scheduler.core.candidates import Candidate, in_order
 from karmada.scheduler.core.estimation import Capacity
-from karmada.scheduler.core.fitting import Estimated, Fit, Fitting, Preferred, Scores, fit
+from karmada.scheduler.core.fitting import Estimated, Fitting, Preferred, Scores
 from karmada.scheduler.core.framework import Framework
-from karmada.scheduler.core.order import Order
 from karmada.scheduler.core.ranking import Kept, Ranked, Ranking
 from karmada.scheduler.core.request import Request
-from karmada.scheduler.core.room import Question, Room, question_of, room
+from karmada.scheduler.core.room import Question, Room, question_of, takes_room
 from karmada.scheduler.core.snapshot import Snapshot
 
 Estimates = Mapping[str, int]
@@ -38,11 +38,6 @@ class Facts(NamedTuple):
 def facts_of(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts:
     """The facts, from what is kept where that is possible."""
     return on_kept_order(snapshot, request, accurate, framework) or one_by_one(snapshot, request, accurate, framework)
-
-
-def takes_room(request: Request) -> bool:
-    """Whether the binding takes room in clusters at all."""
-    return request.spec.replicas != 0 or bool(request.spec.components)
 
 
 def one_by_one(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts:
@@ -87,11 +82,10 @@ def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, fra
     """The facts from what is kept between requests; None where the request is not of a usual kind."""
     if len(request.tiers) > 1 or not framework.scores_by_locality:
         return None
-    fitting = fit(snapshot, framework, request)
-    if fitting is None:
+    basis = basis_of(snapshot, request, framework)
+    if basis is None:
         return None
-    rooms = room(snapshot, question_of(request)) if takes_room(request) else None
-    order = _order(snapshot, fitting, rooms)
+    fitting, rooms, order = basis.fit, basis.room, basis.order
     spaces: Mapping[str, int] = {}
     if rooms is not None:
         special = _special(snapshot, request, rooms, accurate)
@@ -117,7 +111,7 @@ def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, fra
     names = Fitting(fitting.names, answers)
     return Facts(
         Kept(own, order, skipped, snapshot.clusters, names, lambda first: Preferred(names, first, spaces)),
-        fitting.rejections().overlaid(answers),
+        fitting.rejections.overlaid(answers),
         Scores(names, scores, framework.neutral),
         Estimated(names, spaces) if rooms is not None else {},
     )
@@ -132,15 +126,6 @@ def _special(snapshot: Snapshot, request: Request, rooms: Room, accurate: Estima
     concerned = [name for name in {**assumed, **accurate} if name in snapshot.clusters]
     found = {name: _space(snapshot, request, name, question, accurate) for name in concerned}
     return {name: count for name, count in found.items() if count != rooms.of[name]}
-
-
-def _order(snapshot: Snapshot, fitting: Fit, rooms: Room | None) -> Order:
-    key = (fitting.signature, None if rooms is None else rooms.key)
-    order: Order | None = snapshot.kept("order", key)
-    if order is None:
-        order = snapshot.keep("order", key, Order())
-    order.refresh(snapshot, fitting.names, None if rooms is None else rooms.of)
-    return order
 
 
 def _candidate(request: Request, cluster: Cluster, scores: Mapping[str, int], estimated: int | None) -> Candidate:

@@ -52,6 +52,8 @@ class Fit:
         self._version = -1
         self._seen: list[dict[str, str]] = []
         self.names: frozenset[str] = frozenset()
+        self.rejections = Rejections([], {})
+        """Who was rejected."""
 
     def refresh(self, snapshot: Snapshot, request: Request) -> None:
         """Bring it up to date with the snapshot."""
@@ -70,11 +72,8 @@ class Fit:
             if names != self.names:
                 self.names = names
             self._seen = seen
+            self.rejections = Rejections([(plugin, answers.rejected) for plugin, answers in self._answers], {})
         self._version = snapshot.version
-
-    def rejections(self) -> "Rejections":
-        """Who was rejected, as it is now."""
-        return Rejections([(plugin, answers.rejected) for plugin, answers in self._answers], {})
 
 
 class Rejections(Mapping[str, tuple[Rejection, ...]]):
@@ -203,11 +202,8 @@ class Preferred(Sequence[str]):
         return self._ordered
 
 
-def fit(snapshot: Snapshot, framework: Framework, request: Request) -> Fit | None:
-    """Who fits, up to date; None when a filter cannot say what its answers depend on."""
-    signature = framework.signature(request)
-    if signature is None:
-        return None
+def fit(snapshot: Snapshot, framework: Framework, request: Request, signature: Signature) -> Fit:
+    """Who fits, up to date; the signature is the framework's of the request."""
     found: Fit | None = snapshot.kept("fit", signature)
     if found is None:
         answers = []

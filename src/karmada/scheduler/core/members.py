@@ -4,8 +4,6 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import merge
-from itertools import islice
 from typing import NamedTuple, Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -38,6 +36,10 @@ class Members(Protocol):
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Candidate]: ...
+    def first(self, count: int) -> list[Candidate]:
+        """So many of the best, or all."""
+        ...
+
     def names(self) -> list[str]:
         """The names, best first."""
         ...
@@ -79,6 +81,10 @@ class Listed:
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self._candidates)
+
+    def first(self, count: int) -> list[Candidate]:
+        """See `Members`."""
+        return self._candidates[:count]
 
     def names(self) -> list[str]:
         """See `Members`."""
@@ -122,6 +128,13 @@ def walk(candidates: Iterable[Candidate], share: int, fewest: int) -> Reach:
     return Reach(room, score, walked)
 
 
-def merged(groups: Iterable[Iterable[Candidate]], count: int) -> list[Candidate]:
-    """The first candidates of several groups together."""
-    return list(islice(merge(*groups, key=preference), count))
+def best_of(groups: Iterable[Members], count: int) -> list[Candidate]:
+    """The best of every group, then the best of all others together: so many, or one of each group if that is more."""
+    chosen, others = [], []
+    for members in groups:
+        first, *rest = members.first(max(1, count))
+        chosen.append(first)
+        others += rest
+    if count > len(chosen):
+        chosen += sorted(others, key=preference)[: count - len(chosen)]
+    return chosen

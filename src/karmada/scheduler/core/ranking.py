@@ -70,6 +70,14 @@ class _Mixed:
             if name not in skipped:
                 yield Candidate(name, clusters[name], 0, -negative, -negative)
 
+    def first(self, count: int) -> list[Candidate]:
+        """See `Members`."""
+        skipped, clusters = self._skipped, self._clusters
+        found = list(self._own[:count])
+        entries = self._entries[: count - len(found) + len(skipped)]
+        found += [Candidate(name, clusters[name], 0, -less, -less) for less, name in entries if name not in skipped]
+        return found[:count]
+
     def names(self) -> list[str]:
         """See `Members`."""
         skipped = self._skipped

@@ -46,6 +46,11 @@ class Question(NamedTuple):
         return _hashable(self.needs), self.by_model
 
 
+def takes_room(request: Request) -> bool:
+    """Whether the binding takes room in clusters at all."""
+    return request.spec.replicas != 0 or bool(request.spec.components)
+
+
 def question_of(request: Request) -> Question:
     """The question a request asks; nobody has room for what is no amount."""
     by_model = request.settings.by_model

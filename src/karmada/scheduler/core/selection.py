@@ -8,7 +8,7 @@ from karmada.api.decision import ConstraintUnmet, Group
 from karmada.scheduler.core import grouping
 from karmada.scheduler.core.candidates import Candidate
 from karmada.scheduler.core.grouping import Scale
-from karmada.scheduler.core.members import Listed, Members, merged
+from karmada.scheduler.core.members import Listed, Members, best_of
 from karmada.scheduler.core.ranking import Ranking
 from karmada.scheduler.core.request import Request, Strategy
 
@@ -124,9 +124,7 @@ def _grouped(wish: _Wish, ranking: Ranking) -> Selection | ConstraintUnmet:
     choice = grouping.choose(groups, wish.fewest, wish.most, wish.fewest_clusters)
     if not choice.groups:
         return _unmet("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    others = [iter(members.members(group.name)) for group in choice.groups]
-    chosen = [next(group) for group in others]
-    chosen += merged(others, max(0, wish.most_clusters - len(chosen)))
+    chosen = best_of([members.members(group.name) for group in choice.groups], wish.most_clusters)
     names = {group.name for group in choice.groups}
     weighed = sorted([(-group.weight, group.name, group.size) for group in groups])
     return Selection(
