@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from karmada.api import conditions, events
+from karmada.api import conditions, events, names
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, ResourceBinding
 from karmada.controllers.bindings import (
@@ -18,11 +19,13 @@ from karmada.controllers.bindings import (
     permanent_id,
     with_condition,
 )
+from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.committer import Committer, Unchanged
-from karmada.machinery.controller import DONE, Controller, Result
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
@@ -35,6 +38,8 @@ GATHERING = 0.05
 """Seconds in which reports of several Works are gathered into one write."""
 PATIENCE = 1.0
 """Seconds in which the Works of a binding that was just scheduled are expected to report."""
+UNDER_WAY = 10.0
+"""The same for Works that are known to be on their way to a member that is ready: nothing is said without them."""
 _SUCCESS = "All works have been successfully applied"
 _FAILURE = "Failed to apply all works, see status.aggregatedStatus for details"
 
@@ -48,12 +53,13 @@ class BindingStatusController:
         self._bindings = Bindings(context)
         self._works: Informer[Work] = context.informers.of(Work)
         self._works.add_index(OF_BINDING, of_binding)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self.controller: Controller[BindingKey] = Controller(
             NAMESPACED,
             self.reconcile,
             workers=context.concurrency.bindings,
-            needs=(*self._bindings.informers, self._works),
+            needs=(*self._bindings.informers, self._works, self._clusters),
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
@@ -84,10 +90,25 @@ class BindingStatusController:
         if binding is None or binding.metadata.deletion_timestamp is not None:
             return DONE
         works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
+        if self._is_under_way(binding, works):
+            return RequeueAfter(PATIENCE)
         items = aggregate(works, binding.spec.resource)
         await self._write_binding(binding, items)
         await self._write_template(binding, items)
         return DONE
+
+    def _is_under_way(self, binding: Binding, works: list[Work]) -> bool:
+        """Whether the first report of a Work is imminent: it comes here by itself, and one write tells of all."""
+        scheduled = binding.status.last_scheduled_time
+        if scheduled is None or self._context.clock.now() - parse_rfc3339(scheduled) > UNDER_WAY:
+            return False
+        return any(
+            not work.status.conditions
+            and not work.spec.suspend_dispatching
+            and (cluster := self._clusters.get(names.cluster_of_execution_space(work.metadata.namespace))) is not None
+            and is_ready(cluster)
+            for work in works
+        )
 
     async def _write_binding(self, binding: Binding, items: tuple[AggregatedStatusItem, ...]) -> None:
         now = self._context.clock.now()
