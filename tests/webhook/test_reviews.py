@@ -65,6 +65,16 @@ def test_a_mutation_is_a_patch_that_leads_to_the_completed_object() -> None:
     assert "patch" not in again
 
 
+@pytest.mark.parametrize("managers", [["karmada-controller-manager"], ["karmada-controller-manager", "kubectl"]])
+def test_nobody_keeps_a_record_of_who_owns_the_fields_of_what_controllers_make(managers: list[str]) -> None:
+    entries = [{"manager": manager, "operation": "Update", "fieldsV1": {"f:spec": {}}} for manager in managers]
+    made = BINDING | {"metadata": BINDING["metadata"] | {"managedFields": entries}}
+    request = {"operation": "CREATE", "namespace": "shop", "name": "web-deployment", "object": made}
+    response = ask("/mutate-resourcebinding", request)
+    patched = json_patch.apply(made, orjson.loads(base64.b64decode(response["patch"])))
+    assert ("managedFields" in patched["metadata"]) is ("kubectl" in managers)
+
+
 def test_a_refusal_has_the_reason_for_the_user() -> None:
     selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "other"}]
     bad = POLICY | {"spec": {"resourceSelectors": selectors, "placement": {}}}

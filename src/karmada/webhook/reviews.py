@@ -15,6 +15,10 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.conversion import UnknownVersionError, convert
 from karmada.webhook.model import Denied, Handler, JSONObject, Lookup, Operation, Review
 
+CONTROLLERS = "karmada-controller-manager"
+"""The field manager of the controllers."""
+_CONTROLLERS_OWN = frozenset({"works", "resourcebindings", "clusterresourcebindings"})
+"""Resources that controllers make, and nobody else in the course of things."""
 Answer = Callable[[JSONObject], Awaitable[JSONObject]]
 """From the `request` of a review to its `response`."""
 
@@ -64,6 +68,8 @@ def mutating(handler: Handler, settings: Settings) -> Answer:
             mutate(review)
         except Denied as denial:
             return _denied(denial)
+        if review.operation is Operation.CREATE and handler.resource in _CONTROLLERS_OWN:
+            _untrack(review.object)
         operations = difference(before, review.object)
         if not operations:
             return _allowed(review)
@@ -71,6 +77,18 @@ def mutating(handler: Handler, settings: Settings) -> Answer:
         return _allowed(review) | {"patchType": "JSONPatch", "patch": patch}
 
     return answer
+
+
+def _untrack(obj: JSONObject) -> None:
+    """Forget who owns which field of what the controllers have just made; the API server then keeps no such record.
+
+    It would be a third of a binding, read and written with every change, and say nothing: all fields are theirs.
+    Whoever applies to such an object later is tracked from then on, beside one entry for everything that was there.
+    """
+    metadata = obj.get("metadata") or {}
+    entries = metadata.get("managedFields")
+    if entries and all(entry.get("manager") == CONTROLLERS for entry in entries):
+        del metadata["managedFields"]
 
 
 def validating(handler: Handler, settings: Settings) -> Answer:
