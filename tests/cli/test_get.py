@@ -97,6 +97,13 @@ def test_objects_that_are_nowhere_are_said_for_each_cluster(federation: World, s
     assert outcome.err.splitlines() == [f'cluster({name}): deployments.apps "ghost" not found' for name in clusters]
 
 
+@pytest.mark.parametrize("command", ["get", "describe"])
+def test_an_absent_namespace_is_named_rather_than_what_cannot_be_in_it(federation: World, command: str) -> None:
+    told = federation.run(command, "pod", "web", "-n", "nowhere")
+    assert told.code == 1
+    assert 'namespaces "nowhere" not found' in told.err
+
+
 def test_nothing_found_is_said_beside_the_output(federation: World, shop: str) -> None:
     outcome = federation.run("get", "jobs", "-n", shop)
     assert outcome == (0, "", f"No resources found in {shop} namespace.\n")

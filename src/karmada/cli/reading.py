@@ -14,10 +14,12 @@ from karmada.cli.kinds import Wanted
 from karmada.cli.output.tables import ACCEPT
 from karmada.cli.session import HUB, Session
 from karmada.machinery.discovery import ApiResource
+from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 JSONObject = dict[str, Any]
 T = TypeVar("T")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 
 
@@ -50,8 +52,7 @@ async def table(access: Access, wanted: Wanted, look: Look) -> JSONObject:
     include = {"includeObject": "Object" if look.whole_objects else "Metadata"}
     if wanted.name:
         request = Request(Verb.GET, wanted.kind.type, look.namespace, wanted.name, params=include, accept=ACCEPT)
-        answer: JSONObject = orjson.loads(await access.transport.send(request))
-        return as_table(answer)
+        return as_table(await _named(access, request))
     first: JSONObject | None = None
     async for page in _pages(access, wanted.kind, look, include, ACCEPT):
         page = as_table(page)
@@ -67,7 +68,7 @@ async def objects(access: Access, wanted: Wanted, look: Look) -> list[JSONObject
     """The objects of a kind, or one."""
     if wanted.name:
         request = Request(Verb.GET, wanted.kind.type, look.namespace, wanted.name)
-        return [orjson.loads(await access.transport.send(request))]
+        return [await _named(access, request)]
     found: list[JSONObject] = []
     async for page in _pages(access, wanted.kind, look, {}, ""):
         head = {"apiVersion": wanted.kind.api_version, "kind": wanted.kind.kind}
@@ -79,6 +80,23 @@ async def get(access: Access, wanted: Wanted, namespace: str = "") -> JSONObject
     """One object."""
     found = await objects(access, wanted, Look(namespace))
     return found[0]
+
+
+async def _named(access: Access, request: Request) -> JSONObject:
+    """One object; of one that is absent because its namespace is, that is said."""
+    try:
+        found: JSONObject = orjson.loads(await access.transport.send(request))
+        return found
+    except NotFound as absent:
+        if request.namespace in ("", "default"):
+            raise
+        try:
+            await access.transport.send(Request(Verb.GET, NAMESPACES, name=request.namespace))
+        except NotFound as error:
+            raise error from absent
+        except ApiError:
+            pass
+        raise
 
 
 async def _pages(
