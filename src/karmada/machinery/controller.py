@@ -92,6 +92,10 @@ class Controller(Generic[K]):
             random=random,
         )
         self.results = {"success": 0, "requeue_after": 0, "error": 0, "given_up": 0}
+        self._crew: list[asyncio.Task[None]] = []
+        """Workers so far: while there are fewer than `workers`, one of them waits for a key."""
+        self._idle = 0
+        self._ended: asyncio.Future[None]
 
     @property
     def errors(self) -> int:
@@ -117,16 +121,33 @@ class Controller(Generic[K]):
         """Wait for the informers the function reads, then work until cancelled."""
         for informer in self._needs:
             await informer.synced()
-        loop = asyncio.get_running_loop()
-        names = [f"{self.name} worker {number}" for number in range(self.workers)]
-        # Not a TaskGroup: it cancels in the order of a set, which no seed decides.
-        workers = [loop.create_task(self._work(), name=name) for name in names]
+        self._crew, self._idle = [], 0
+        self._ended = asyncio.get_running_loop().create_future()
+        self._hire()
         try:
-            await asyncio.gather(*workers)
+            await self._ended
         finally:
-            for worker in workers:
+            # Not a TaskGroup: it cancels in the order of a set, which no seed decides.
+            for worker in self._crew:
                 worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            await asyncio.gather(*self._crew, return_exceptions=True)
+
+    def _hire(self) -> None:
+        """Another worker; most controllers never need all they may have, and there are hundreds."""
+        name = f"{self.name} worker {len(self._crew)}"
+        worker = asyncio.get_running_loop().create_task(self._work(), name=name)
+        self._crew.append(worker)
+        self._idle += 1
+        worker.add_done_callback(self._left)
+
+    def _left(self, worker: asyncio.Task[None]) -> None:
+        """The queue was closed, `run` was cancelled, or a worker failed, which must not happen."""
+        if self._ended.done():
+            return
+        if not worker.cancelled() and (error := worker.exception()) is not None:
+            self._ended.set_exception(error)
+        elif all(each.done() for each in self._crew):
+            self._ended.set_result(None)
 
     async def _work(self) -> None:
         queue = self.queue
@@ -134,11 +155,15 @@ class Controller(Generic[K]):
         try:
             while True:
                 key = await queue.get()
+                self._idle -= 1
+                if not self._idle and len(self._crew) < self.workers:
+                    self._hire()
                 started = self._clock.monotonic()
                 try:
                     self._settle(key, await self._attempt(key))
                 finally:
                     queue.done(key)
+                    self._idle += 1
                 now = self._clock.monotonic()
                 if now - started > self._slow_after:
                     log.warning("%s took %.1f s for %s", self.name, now - started, key)
