@@ -138,7 +138,7 @@ class ApiServices:
         if not (obj.get("spec") or {}).get("service"):
             if managed and name not in self._local:
                 await self._writer.delete(KIND, "", name, item.index.uid)
-            else:
+            elif _told(obj) != _LOCAL:
                 await self._tell(name, *_LOCAL)
             return
         remote = self._remotes.get((group, version))
@@ -199,3 +199,11 @@ class ApiServices:
             obj["status"] = {**(obj.get("status") or {}), "conditions": [*conditions, condition]}
 
         await self._writer.change(KIND, "", name, edit, "status")
+
+
+def _told(obj: JSONObject) -> tuple[str, str, str] | None:
+    """What an APIService says about its availability."""
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "Available":
+            return condition["status"], condition.get("reason", ""), condition.get("message", "")
+    return None

@@ -7,8 +7,11 @@ subjects it lost; what users added stays.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
+
+import orjson
 
 from karmada.apiserver.auth.aggregation import aggregated_rules
 from karmada.apiserver.auth.rbac import GROUP
@@ -38,6 +41,12 @@ class Write(NamedTuple):
 
 def default_objects() -> list[tuple[str, JSONObject]]:
     """All default objects with their resource, roles before bindings; aggregated roles have their rules already."""
+    return [(resource, obj) for resource, obj in orjson.loads(_table())]
+
+
+@cache
+def _table() -> bytes:
+    """The default objects, for every server of the process to have its own copy of."""
     text = files(__package__).joinpath("default_roles.txt").read_text(encoding="utf-8")
     found = list(_parse((_OWN + text).splitlines()))
     roles = [obj for resource, obj in found if resource == "clusterroles"]
@@ -45,7 +54,7 @@ def default_objects() -> list[tuple[str, JSONObject]]:
     for name in ("view", "edit", "admin"):
         role = next(r for r in roles if r["metadata"]["name"] == name)
         role["rules"] = aggregated_rules(role, roles)
-    return found
+    return orjson.dumps(found)
 
 
 def plan(lookup: Lookup) -> list[Write]:

@@ -6,6 +6,7 @@ objects first; until they are gone it stays, marked as terminating.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +19,7 @@ from karmada.apiserver.crds import Names, crd_status, resource_types_of
 from karmada.apiserver.crds.status import is_established, terminating
 from karmada.apiserver.requests.delete import DEFINITION_FINALIZER as FINALIZER
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.served import Converter, Relabel, Served
 from karmada.apiserver.store import Item, Kind, StoreEvent
 from karmada.apiserver.times import rfc3339
@@ -35,6 +36,12 @@ class _StatusOnly(msgspec.Struct):
 
 
 _STATUS = msgspec.json.Decoder(_StatusOnly)
+
+
+@lru_cache(maxsize=64)
+def _types(spec: bytes) -> list[ResourceType]:
+    """What a definition defines: the same for every server of the process that has it, and not cheap to work out."""
+    return resource_types_of({"spec": orjson.loads(spec)})
 
 
 class _Registered(NamedTuple):
@@ -54,11 +61,16 @@ class CustomResources:
         self._worker: Worker[str] = Worker("custom-resources", self._process)
         self._registered: dict[str, _Registered] = {}
         self._ending: dict[Kind, str] = {}
+        self._statuses: dict[str, dict[str, JSONObject | None]] = {}
+        """Of all definitions, by group and name."""
 
     def load(self) -> None:
         """Register what the store holds; before anything is served."""
         self._store.subscribe(self._changed)
-        for item in self._store.list(KIND).items:
+        items = self._store.list(KIND).items
+        for item in items:
+            self._statuses_beside(item.name)[item.name] = _STATUS.decode(item.body).status
+        for item in items:
             self._consider(item)
 
     def start(self) -> None:
@@ -72,6 +84,7 @@ class CustomResources:
     def _changed(self, kind: Kind, event: StoreEvent) -> None:
         if kind == KIND:
             if event.type is EventType.DELETED:
+                self._statuses_beside(event.item.name).pop(event.item.name, None)
                 self._withdraw(event.item.name)
                 self._recheck_names(event.item.name)
             else:
@@ -81,6 +94,7 @@ class CustomResources:
 
     def _consider(self, item: Item) -> None:
         crd: JSONObject = orjson.loads(item.body)
+        self._statuses_beside(item.name)[item.name] = crd.get("status")
         spec = crd["spec"]
         kind = (spec["group"], spec["names"]["plural"])
         if _DELETED_MARK in item.body:
@@ -95,7 +109,7 @@ class CustomResources:
         known = self._registered.get(name)
         if known is not None and known.spec == spec:
             return
-        types = resource_types_of(crd)
+        types = _types(spec)
         group = crd["spec"]["group"]
         converter = self._converter(crd) or Relabel(group)
         since = revision if crd["metadata"].get("generation", 1) > 1 else 0
@@ -112,14 +126,12 @@ class CustomResources:
         if known is not None:
             self._catalog.replace(known.keys, ())
 
+    def _statuses_beside(self, name: str) -> dict[str, JSONObject | None]:
+        return self._statuses.setdefault(name.partition(".")[2], {})
+
     def _names_beside(self, crd: JSONObject) -> Names:
-        group, name = crd["spec"]["group"], crd["metadata"]["name"]
-        others = [
-            {"status": _STATUS.decode(item.body).status}
-            for item in self._store.list(KIND).items
-            if item.name != name and item.name.partition(".")[2] == group
-        ]
-        return Names.of(others)
+        name = crd["metadata"]["name"]
+        return Names.of({"status": status} for other, status in self._statuses_beside(name).items() if other != name)
 
     def _recheck_names(self, name: str) -> None:
         group = name.partition(".")[2]
