@@ -5,6 +5,8 @@ from karmada.machinery.client import Client
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing import soak
 
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+
 
 async def test_a_test_gets_an_api_server(apiserver):
     async with apiserver() as server:
@@ -15,9 +17,10 @@ async def test_a_test_gets_an_api_server(apiserver):
 
 def test_a_test_gets_a_simulated_world(explore):
     async def story(world):
+        await world.client().resource(NAMESPACES).create({"metadata": {"name": "here"}})
         await world.calm(60)
 
-    assert explore(story, 1)
+    assert "ADDED namespaces /here" in explore(story, 1)[0]
 
 
 def test_loading_the_plugin_costs_next_to_nothing():

@@ -6,7 +6,7 @@ may break, lag or repeat itself, but events are never silently left out of a wat
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -110,10 +110,10 @@ class FaultyTransport:
                 raise Invalid("sendInitialEvents is forbidden for watch (injected)")
         elif self._happens(faults.watch_gone):
             raise Gone("too old resource version (injected)")
-        async with self._inner.watch(request) as stream:
-            yield self._stream(stream)
+        async with self._inner.watch(request) as stream, contextlib.aclosing(self._stream(stream)) as faulty:
+            yield faulty
 
-    async def _stream(self, stream: WatchStream) -> AsyncIterator[list[WatchEvent]]:
+    async def _stream(self, stream: WatchStream) -> AsyncGenerator[list[WatchEvent], None]:
         async for batch in stream:
             faults = self._faults()
             await self._travel(faults)

@@ -16,6 +16,7 @@ from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.storage.base import Storage
 from karmada.controllers.context import Context
 from karmada.controllers.manager import ControllerManager
 from karmada.interpreter.facade import native_interpreter
@@ -29,9 +30,10 @@ from karmada.machinery.transport import EventType, GroupVersionResource, JSONObj
 from karmada.membership.connections import PushMembers
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
+from karmada.testing.blueprint import PLAIN, Blueprint
 from karmada.testing.faults import Faults
 from karmada.testing.loop import VirtualClock
-from karmada.testing.world import HUB, Component, Step, Surroundings, World, plain_server
+from karmada.testing.world import HUB, Component, Step, Surroundings, World
 from karmada.webhook.lookup import ClientLookup
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
@@ -57,18 +59,36 @@ WEATHER = Faults(
 )
 
 
-def hub() -> ApiServer:
+def hub(storage: Storage) -> ApiServer:
     """The control plane's API server, with Karmada's admission inside."""
-    lookup = ClientLookup()
-    admission = KarmadaAdmission(lookup, DEFAULTS, now=VirtualClock().now)
+    lookup, clock = ClientLookup(), VirtualClock()
     server = ApiServer(
-        ApiServerOptions(admission=[admission], apis=[LocalApi([cluster_type()])], now=VirtualClock().now)
+        ApiServerOptions(
+            storage=storage,
+            admission=[KarmadaAdmission(lookup, DEFAULTS, now=clock.now)],
+            apis=[LocalApi([cluster_type()])],
+            now=clock.now,
+            random=clock.random(),
+        )
     )
     lookup.client = Client(server.direct())
     return server
 
 
-SERVERS: Mapping[str, Callable[[], ApiServer]] = {HUB: hub} | dict.fromkeys(MEMBERS, plain_server)
+async def furnish(client: Client) -> None:
+    """Kinds and namespaces of the control plane."""
+    crds = Committer(client.resource(CRDS))
+    for wanted in definitions():
+        await crds.ensure(wanted["metadata"]["name"], "", partial(_or, wanted))
+    for name in ("karmada-system", "karmada-cluster"):
+        await client.resource(NAMESPACES).create({"metadata": {"name": name}})
+
+
+def _or(wanted: JSONObject, seen: JSONObject | None) -> JSONObject:
+    return seen or wanted
+
+
+SERVERS: Mapping[str, Blueprint] = {HUB: Blueprint(hub, furnish)} | dict.fromkeys(MEMBERS, PLAIN)
 
 
 Wrap = Callable[[Transport, Surroundings], Transport]
@@ -110,13 +130,8 @@ async def run_scheduler(around: Surroundings) -> None:
 
 
 async def install(world: World) -> None:
-    """Kinds, namespaces, members and the policy."""
+    """Members and the policy."""
     client = world.client()
-    crds = Committer(client.resource(CRDS))
-    for wanted in definitions():
-        await crds.ensure(wanted["metadata"]["name"], "", partial(_or, wanted))
-    for name in ("karmada-system", "karmada-cluster"):
-        await client.resource(NAMESPACES).create({"metadata": {"name": name}})
     for name in MEMBERS:
         await client.resource(CLUSTERS).create({"metadata": {"name": name}, "spec": {"syncMode": "Push"}})
     spec = {
@@ -124,10 +139,6 @@ async def install(world: World) -> None:
         "placement": {"clusterAffinity": {"clusterNames": list(MEMBERS)}},
     }
     await client.resource(POLICIES).create({"metadata": {"name": "all", "namespace": "default"}, "spec": spec})
-
-
-def _or(wanted: JSONObject, seen: JSONObject | None) -> JSONObject:
-    return seen or wanted
 
 
 class User:
