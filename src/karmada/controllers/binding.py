@@ -217,12 +217,22 @@ class BindingController:
 
     def _works_changed(self, changes: list[Change[Work]]) -> None:
         """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
-        One that somebody else deleted stays deleted."""
+        One that somebody else deleted stays deleted. A Work that the cache shows only now may have become unwanted
+        before: the binding was then looked at without it."""
         for change in changes:
             if change.new is None and change.old is not None and change.old.value.metadata.uid in self._removed:
                 self._removed.discard(change.old.value.metadata.uid)
                 for key in owners_of(change.old.value):
                     self.controller.enqueue(key)
+            elif change.old is None and change.new is not None and not change.initial:
+                self._appeared(change.new.value)
+
+    def _appeared(self, work: Work) -> None:
+        for key in owners_of(work):
+            binding = self._bindings.get(key)
+            kept = keep_set(binding.spec) if binding is not None else ()
+            if binding is not None and work.metadata.namespace not in map(names.execution_space, kept):
+                self.controller.enqueue(key)
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """Look again at the bindings whose templates an override policy selects or selected."""
