@@ -39,6 +39,20 @@ def result(snapshot: Snapshot, placement: Tree, replicas: int = 6) -> dict[str, 
     return {target.name: target.replicas for target in outcome.clusters}
 
 
+def test_equals_share_an_attempt_until_a_cluster_changes() -> None:
+    snapshot = fleet()
+    first, second = (decide(snapshot, binding(6, {"replicaScheduling": DYNAMIC}), {}) for _ in range(2))
+    assert second.attempts[0] is first.attempts[0]
+    snapshot.put(cluster("m2", 0, region="north"))
+    assert result(snapshot, {"replicaScheduling": DYNAMIC}) == {"m1": 4, "m3": 2}
+
+
+def test_ties_of_equal_bindings_are_their_own() -> None:
+    snapshot = Snapshot([cluster("m1", 10), cluster("m2", 10)])
+    made = [decide(snapshot, binding(3, {"replicaScheduling": DYNAMIC}, uid=uid), {}) for uid in ("a", "b")]
+    assert made[0].outcome != made[1].outcome
+
+
 def test_a_decision_survives_the_way_to_a_reader() -> None:
     placement = {"spreadConstraints": REGION, "replicaScheduling": DYNAMIC}
     made = decide(fleet(), binding(6, placement, {"m3": 1}), {})

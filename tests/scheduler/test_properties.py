@@ -1,7 +1,9 @@
 """What must hold for every decision, whatever the clusters and the placement."""
 
+from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.scheduler.facts import (
@@ -82,6 +84,33 @@ def test_kept_facts_decide_as_fresh_ones(trees: list[Tree], subjects: list[Resou
         for subject in [*subjects, *subjects]:
             fresh = Snapshot(live.clusters.values())
             assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+
+
+@settings(max_examples=60)
+@given(fleets, bindings(), bindings())
+def test_what_differs_in_one_field_is_decided_apart(
+    trees: list[Tree], one: ResourceBinding, other: ResourceBinding
+) -> None:
+    """What is remembered of one binding is not taken for another's."""
+    live = Snapshot(clusters_of(trees))
+    for subject in one_field_apart(one, other):
+        fresh = Snapshot(live.clusters.values())
+        assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+
+
+def one_field_apart(one: ResourceBinding, other: ResourceBinding) -> Iterator[ResourceBinding]:
+    """A binding, and that binding with one field at a time taken from another."""
+    yield one
+    for part in ("spec", "status"):
+        mine, theirs = getattr(one, part), getattr(other, part)
+        for field in mine.__struct_fields__:
+            changed = msgspec.structs.replace(mine, **{field: getattr(theirs, field)})
+            yield msgspec.structs.replace(one, **{part: changed})
+    mine, theirs = one.spec.placement, other.spec.placement
+    if mine is not None and theirs is not None:
+        for field in mine.__struct_fields__:
+            placement = msgspec.structs.replace(mine, **{field: getattr(theirs, field)})
+            yield msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, placement=placement))
 
 
 @settings(max_examples=80)

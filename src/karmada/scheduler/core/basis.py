@@ -3,6 +3,9 @@
 Found by one look at what the request depends on, and up to date when handed out.
 """
 
+from collections.abc import Hashable
+from typing import NamedTuple
+
 from karmada.scheduler.core.fitting import Signature, fit
 from karmada.scheduler.core.framework import Framework
 from karmada.scheduler.core.order import Order
@@ -11,13 +14,34 @@ from karmada.scheduler.core.room import Question, question_of, room, takes_room
 from karmada.scheduler.core.snapshot import Snapshot
 
 
+class Asked(NamedTuple):
+    """What a request wants to know about clusters."""
+
+    signature: Signature
+    question: Question | None
+    """About their room; None when the request takes none."""
+    key: Hashable
+    """What makes two requests ask the same."""
+
+
+def asked_by(request: Request, framework: Framework) -> Asked | None:
+    """What a request asks; None where it is of no usual kind, or a filter cannot say what its answers depend on."""
+    if len(request.tiers) > 1 or not framework.scores_by_locality:
+        return None
+    signature = framework.signature(request)
+    if signature is None:
+        return None
+    question = question_of(request) if takes_room(request) else None
+    return Asked(signature, question, (signature, None if question is None else question.key))
+
+
 class Basis:
     """See the module."""
 
-    def __init__(self, snapshot: Snapshot, framework: Framework, request: Request, asked: "_Asked") -> None:
+    def __init__(self, snapshot: Snapshot, framework: Framework, request: Request, asked: Asked) -> None:
         self._version = -1
-        self.fit = fit(snapshot, framework, request, asked[0])
-        self.room = room(snapshot, asked[1]) if asked[1] is not None else None
+        self.fit = fit(snapshot, framework, request, asked.signature)
+        self.room = room(snapshot, asked.question) if asked.question is not None else None
         """Of all clusters; None when the request takes none."""
         self.order = Order()
 
@@ -32,18 +56,10 @@ class Basis:
         self._version = snapshot.version
 
 
-_Asked = tuple[Signature, Question | None]
-
-
-def basis_of(snapshot: Snapshot, request: Request, framework: Framework) -> Basis | None:
-    """What is kept for a request; None when a filter cannot say what its answers depend on."""
-    signature = framework.signature(request)
-    if signature is None:
-        return None
-    question = question_of(request) if takes_room(request) else None
-    key = (signature, None if question is None else question.key)
-    found: Basis | None = snapshot.kept("basis", key)
+def basis_of(snapshot: Snapshot, framework: Framework, request: Request, asked: Asked) -> Basis:
+    """What is kept for a request, up to date."""
+    found: Basis | None = snapshot.kept("basis", asked.key)
     if found is None:
-        found = snapshot.keep("basis", key, Basis(snapshot, framework, request, (signature, question)))
+        found = snapshot.keep("basis", asked.key, Basis(snapshot, framework, request, asked))
     found.refresh(snapshot, request)
     return found

@@ -5,18 +5,24 @@ terms is tried term by term, from the one in use.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import encode
 from karmada.api.decision import Attempt, Decision, NoClusterFits, Placed, Rejection
 from karmada.api.policy.v1alpha1 import ClusterAffinityTerm
+from karmada.policies.webster import ties_ascend
 from karmada.scheduler.core.assignment import Assignment, assign
+from karmada.scheduler.core.basis import asked_by
 from karmada.scheduler.core.facts import Estimates, Facts, facts_of
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_rescheduled
 from karmada.scheduler.core.room import takes_room
 from karmada.scheduler.core.selection import Selection, select
 from karmada.scheduler.core.snapshot import Snapshot
+
+ATTEMPTS = 2048
+"""Attempts that are kept for requests that are equal in all that matters."""
 
 
 class NoPlacement(ValueError):
@@ -36,7 +42,7 @@ def decide(
         raise NoPlacement(f"{binding.metadata.namespace}/{binding.metadata.name} has no placement")
     attempts = []
     for request in requests(snapshot, binding, settings):
-        attempt = conclude(snapshot, request, facts_of(snapshot, request, estimates, framework))
+        attempt = attempt_at(snapshot, request, estimates, framework)
         attempts.append(attempt)
         if isinstance(attempt.outcome, Placed):
             return Decision(
@@ -69,7 +75,8 @@ def fitting_names(
         if not takes_room(request):
             return [], False
         sets = request.places_sets
-        names |= dict.fromkeys(facts_of(snapshot, request, {}, framework).ranking.names())
+        asked = asked_by(request, framework)
+        names |= dict.fromkeys(facts_of(snapshot, request, {}, framework, asked).ranking.names())
     return list(names), sets
 
 
@@ -111,6 +118,35 @@ def _peers(
         others = snapshot.peers.repelled(namespace, groups.anti_affinity_group)
         repelled = frozenset(cluster for peer in others if peer.name != name for cluster in peer.clusters)
     return attracted, repelled
+
+
+def attempt_at(snapshot: Snapshot, request: Request, estimates: Estimates, framework: Framework) -> Attempt:
+    """What comes of a request: the attempt of an equal one before, as long as no cluster has changed."""
+    asked = asked_by(request, framework)
+    if asked is None or estimates or snapshot.assumed or request.spec.components:
+        return conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
+    key = (asked.key, framework.scorers, *_beyond(request), snapshot.total)
+    known: tuple[int, Attempt] | None = snapshot.kept("attempt", key)
+    if known is not None and known[0] == snapshot.version:
+        return known[1]
+    made = conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
+    snapshot.keep("attempt", key, (snapshot.version, made), ATTEMPTS)
+    return made
+
+
+def _beyond(request: Request) -> tuple[Hashable, ...]:
+    """What an attempt depends on beyond what is asked about clusters."""
+    placement, spec = request.placement, request.spec
+    return (
+        encode((placement.spread_constraints, placement.replica_scheduling)),
+        request.term.affinity_name if request.term is not None else "",
+        tuple(request.targets.items()),
+        spec.replicas,
+        request.is_workload,
+        request.fresh,
+        ties_ascend(spec.resource.uid),
+        request.settings.empty_workload_propagation,
+    )
 
 
 def conclude(snapshot: Snapshot, request: Request, facts: Facts) -> Attempt:

@@ -12,7 +12,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.scheduler.core.amounts import NO_OPINION, UNLIMITED
-from karmada.scheduler.core.basis import basis_of
+from karmada.scheduler.core.basis import Asked, basis_of
 from karmada.scheduler.core.candidates import Candidate, in_order
 from karmada.scheduler.core.estimation import Capacity
 from karmada.scheduler.core.fitting import Estimated, Fitting, Preferred, Scores
@@ -35,9 +35,12 @@ class Facts(NamedTuple):
     estimates: Mapping[str, int]
 
 
-def facts_of(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts:
-    """The facts, from what is kept where that is possible."""
-    return on_kept_order(snapshot, request, accurate, framework) or one_by_one(snapshot, request, accurate, framework)
+def facts_of(
+    snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework, asked: Asked | None
+) -> Facts:
+    """The facts, from what is kept where the request asks what others may ask too."""
+    known = None if asked is None else on_kept_order(snapshot, request, accurate, framework, asked)
+    return known or one_by_one(snapshot, request, accurate, framework)
 
 
 def one_by_one(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts:
@@ -78,13 +81,11 @@ def _space(snapshot: Snapshot, request: Request, name: str, question: Question, 
     return count if opinion < 0 else min(count, opinion)
 
 
-def on_kept_order(snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework) -> Facts | None:
-    """The facts from what is kept between requests; None where the request is not of a usual kind."""
-    if len(request.tiers) > 1 or not framework.scores_by_locality:
-        return None
-    basis = basis_of(snapshot, request, framework)
-    if basis is None:
-        return None
+def on_kept_order(
+    snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework, asked: Asked
+) -> Facts | None:
+    """The facts from what is kept between requests; None where the room of a cluster is unlimited."""
+    basis = basis_of(snapshot, framework, request, asked)
     fitting, rooms, order = basis.fit, basis.room, basis.order
     spaces: Mapping[str, int] = {}
     if rooms is not None:

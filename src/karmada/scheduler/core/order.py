@@ -1,12 +1,10 @@
 """Clusters in the order in which they are preferred where all score the same, kept between requests.
 
-The order is brought up to date entry by entry. What is worked out from it alone is remembered with it: results until
-anything changes, weights of groups until their group does.
+The order is brought up to date entry by entry. Weights of groups are remembered with it until their group changes.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.scheduler.core.amounts import UNLIMITED
@@ -17,7 +15,7 @@ from karmada.scheduler.core.snapshot import Snapshot
 Entry = tuple[int, str]
 """Negative room and name: the order of candidates that score the same."""
 REMEMBERED = 32
-"""Results, and scales by which groups were weighed, that an order remembers."""
+"""Scales by which groups were weighed that an order remembers."""
 
 
 class Parts:
@@ -85,13 +83,11 @@ class Order:
         self._room: dict[str, int] = {}
         self.entries: list[Entry] = []
         self._parts: dict[tuple[str, str], Parts] = {}
-        self._results: dict[Hashable, Any] = {}
 
     def refresh(self, snapshot: Snapshot, names: frozenset[str], room: Mapping[str, int] | None) -> None:
         """Take over who fits and what room there is; without room all are alike."""
         if self._version == snapshot.version:
             return
-        self._results.clear()
         changed = snapshot.changes_since(self._version) if self._version >= 0 else None
         if changed is None or len(changed) * 16 > len(names):
             self._room = {name: UNLIMITED if room is None else room[name] for name in names}
@@ -123,16 +119,6 @@ class Order:
             for entry in self.entries:
                 found.append(entry, clusters[entry[1]])
         return found
-
-    def result(self, key: Hashable) -> Any | None:
-        """What was worked out from this very order before."""
-        return self._results.get(key)
-
-    def remember(self, key: Hashable, result: Any) -> None:
-        """Keep what depends on this order and on the key alone."""
-        if len(self._results) >= REMEMBERED:
-            self._results.clear()
-        self._results[key] = result
 
     def _remove(self, name: str) -> None:
         room = self._room.pop(name, None)

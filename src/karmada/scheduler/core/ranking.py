@@ -6,9 +6,9 @@ already goes to come before it. Both give the same answers.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.scheduler.core.candidates import Candidate, in_order
@@ -16,7 +16,6 @@ from karmada.scheduler.core.grouping import ClusterGroup, Groups, ListedGroups, 
 from karmada.scheduler.core.members import Listed, Members, Reach, walk
 from karmada.scheduler.core.order import Entry, Order, Parts
 
-T = TypeVar("T")
 _room_of = itemgetter(0)
 
 
@@ -27,10 +26,6 @@ class Ranking(Members, Protocol):
         """The candidates by a common value."""
         ...
 
-    def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """What depends on the candidates and on the key alone: remembered where the same candidates come again."""
-        ...
-
 
 class Ranked(Listed):
     """See the module."""
@@ -38,10 +33,6 @@ class Ranked(Listed):
     def grouped(self, by: str, label: str = "") -> Groups:
         """See `Ranking`."""
         return ListedGroups(self, by, label)
-
-    def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """See `Ranking`."""
-        return work_out()
 
 
 class _Mixed:
@@ -214,13 +205,3 @@ class Kept(_Mixed):
         """See `Ranking`."""
         parts = self._order.parts(by, label, self._clusters)
         return KeptGroups(self._own, parts, self._skipped, self._clusters)
-
-    def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """See `Ranking`. What has own candidates is another order than the one that is kept."""
-        if self._own or self._skipped:
-            return work_out()
-        found: T | None = self._order.result(key)
-        if found is None:
-            found = work_out()
-            self._order.remember(key, found)
-        return found

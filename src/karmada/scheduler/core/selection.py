@@ -81,50 +81,19 @@ def with_room(ranking: Iterable[Candidate], count: int, need: int) -> list[Candi
 
 def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | ConstraintUnmet:
     constraint = request.spread[by]
+    fewest, label = constraint.min_groups, constraint.spread_by_label
     cluster_constraint = request.spread.get("cluster")
-    wish = _Wish(
-        by,
-        constraint.spread_by_label,
-        constraint.min_groups,
-        constraint.max_groups,
-        cluster_constraint.min_groups if cluster_constraint else 0,
-        cluster_constraint.max_groups if cluster_constraint else len(ranking),
-        request.strategy is Strategy.DUPLICATED,
-        request.spec.replicas,
-    )
-    return ranking.once(wish, lambda: _grouped(wish, ranking))
-
-
-class _Wish(NamedTuple):
-    """All that a choice of groups depends on, apart from the candidates."""
-
-    by: str
-    label: str
-    fewest: int
-    most: int
-    fewest_clusters: int
-    most_clusters: int
-    whole: bool
-    """Whether every cluster holds all replicas."""
-    replicas: int
-
-    def scale(self) -> Scale:
-        """How groups are weighed."""
-        if self.whole:
-            return Scale(self.replicas, each=True)
-        return Scale(-(-self.replicas // max(1, self.fewest)), max(self.fewest_clusters, self.fewest))
-
-
-def _grouped(wish: _Wish, ranking: Ranking) -> Selection | ConstraintUnmet:
-    members = ranking.grouped(wish.by, wish.label)
-    if len(members) < wish.fewest:
-        word = wish.by if wish.by != "label" else f"label {wish.label}"
+    fewest_clusters = cluster_constraint.min_groups if cluster_constraint else 0
+    most_clusters = cluster_constraint.max_groups if cluster_constraint else len(ranking)
+    members = ranking.grouped(by, label)
+    if len(members) < fewest:
+        word = by if by != "label" else f"label {label}"
         return _unmet(f"the number of feasible {word} is less than spreadConstraint.MinGroups")
-    groups = members.weighed(wish.scale())
-    choice = grouping.choose(groups, wish.fewest, wish.most, wish.fewest_clusters)
+    groups = members.weighed(_scale(request, fewest, fewest_clusters))
+    choice = grouping.choose(groups, fewest, constraint.max_groups, fewest_clusters)
     if not choice.groups:
         return _unmet("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    chosen = best_of([members.members(group.name) for group in choice.groups], wish.most_clusters)
+    chosen = best_of([members.members(group.name) for group in choice.groups], most_clusters)
     names = {group.name for group in choice.groups}
     weighed = sorted([(-group.weight, group.name, group.size) for group in groups])
     return Selection(
@@ -132,6 +101,14 @@ def _grouped(wish: _Wish, ranking: Ranking) -> Selection | ConstraintUnmet:
         tuple([Group(name=name, clusters=size, weight=-n, chosen=name in names) for n, name, size in weighed]),
         choice.combinations,
     )
+
+
+def _scale(request: Request, fewest_groups: int, fewest_clusters: int) -> Scale:
+    """How groups are weighed for a request."""
+    replicas = request.spec.replicas
+    if request.strategy is Strategy.DUPLICATED:
+        return Scale(replicas, each=True)
+    return Scale(-(-replicas // max(1, fewest_groups)), max(fewest_clusters, fewest_groups))
 
 
 def _unmet(message: str) -> ConstraintUnmet:

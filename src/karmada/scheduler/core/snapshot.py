@@ -19,7 +19,7 @@ from karmada.scheduler.core.estimation import Capacity
 T = TypeVar("T")
 
 KEPT = 1024
-"""How many results of each kind are kept."""
+"""How many results of a kind are kept unless it says otherwise."""
 LOG = 4096
 """After so many changes at once it is cheaper to work everything out again."""
 
@@ -130,11 +130,11 @@ class Snapshot:
         store.move_to_end(key)
         return store[key]
 
-    def keep(self, kind: str, key: Hashable, value: T) -> T:
-        """Keep something for the next decision."""
+    def keep(self, kind: str, key: Hashable, value: T, limit: int = KEPT) -> T:
+        """Keep something for the next decision, and so many of its kind."""
         store = self._kept.setdefault(kind, OrderedDict())
         store[key] = value
-        if len(store) > KEPT:
+        if len(store) > limit:
             store.popitem(last=False)
         return value
 
