@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from OpenSSL import SSL, crypto
 
 from karmada.apiserver.http.connection import WRITE_HIGH, HttpConnection, peer_of
+from karmada.apiserver.http.records import RECORD, Records
 
 if TYPE_CHECKING:
     from karmada.apiserver.http.server import HttpServer
 
 _CIPHERS_12 = b"ECDHE+AESGCM:ECDHE+CHACHA20"
 _CIPHERS_13 = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-_RECORD = 16 * 1024
 _SLICE = 256 * 1024
 _PLAIN_HTTP = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 _HANDSHAKE_RECORD = 0x16
@@ -69,12 +69,13 @@ def _choose_protocol(connection: SSL.Connection, offered: list[bytes]) -> Any:
 class TlsConnection(asyncio.Protocol):
     """The protocol of a TCP transport, and the transport (`Wire`) of an `HttpConnection`."""
 
-    __slots__ = ("_inner", "_ready", "_server", "_tls", "_transport", "deadline")
+    __slots__ = ("_inner", "_ready", "_records", "_server", "_tls", "_transport", "deadline")
 
     def __init__(self, server: "HttpServer", context: SSL.Context, inner: HttpConnection) -> None:
         self._server = server
         self._inner = inner
         self._tls = SSL.Connection(context, None)
+        self._records = Records(self._tls)
         self._ready = False
         self.deadline = inf
 
@@ -92,17 +93,17 @@ class TlsConnection(asyncio.Protocol):
             self._transport.close()
             return
         try:
-            self._tls.bio_write(data)
+            self._records.feed(data)
             if self._ready or self._shake_hands():
-                receive, deliver = self._tls.recv, self._inner.data_received
-                while not self._transport.is_closing():
-                    deliver(receive(_RECORD))
+                receive, deliver = self._records.read, self._inner.data_received
+                while not self._transport.is_closing() and (content := receive()):
+                    deliver(content)
         except SSL.WantReadError:
             pass
         except SSL.ZeroReturnError:
             self._end_of_input()
         except SSL.Error:
-            self._flush(0)
+            self._flush()
             self._transport.close()
 
     def eof_received(self) -> bool:
@@ -140,15 +141,11 @@ class TlsConnection(asyncio.Protocol):
         """Encrypt and queue."""
         if self._transport.is_closing():
             return
-        if len(data) <= _SLICE:
-            self._tls.sendall(data)
-            self._flush(len(data))
+        if 0 < len(data) <= _SLICE:
+            self._transport.write(self._records.write(data))
             return
-        view = memoryview(data)
         for start in range(0, len(data), _SLICE):
-            part = view[start : start + _SLICE]
-            self._tls.sendall(part)
-            self._flush(len(part))
+            self._transport.write(self._records.write(data[start : start + _SLICE]))
 
     def close(self) -> None:
         """Say goodbye and close after everything queued is sent."""
@@ -159,7 +156,7 @@ class TlsConnection(asyncio.Protocol):
         except SSL.Error:
             self._transport.close()
             return
-        self._flush(0)
+        self._flush()
         self._transport.close()
 
     def abort(self) -> None:
@@ -184,9 +181,9 @@ class TlsConnection(asyncio.Protocol):
         try:
             self._tls.do_handshake()
         except SSL.WantReadError:
-            self._flush(0)
+            self._flush()
             raise
-        self._flush(0)
+        self._flush()
         self._ready = True
         certificate = self._tls.get_peer_certificate(as_cryptography=True)
         der = None if certificate is None else certificate.public_bytes(serialization.Encoding.DER)
@@ -198,15 +195,11 @@ class TlsConnection(asyncio.Protocol):
         if self._ready and not self._inner.eof_received():
             self._transport.close()
 
-    def _flush(self, plain: int) -> None:
-        """Send what is encrypted. `plain` is how much was written; what TLS itself had to say fits in the slack."""
-        size = plain + (plain // _RECORD + 1) * 64 + 4096
+    def _flush(self) -> None:
+        """Send what TLS itself has to say."""
         try:
             while True:
-                data = self._tls.bio_read(size)
-                self._transport.write(data)
-                if len(data) < size:
-                    return
+                self._transport.write(self._tls.bio_read(RECORD))
         except SSL.WantReadError:
             return
 
