@@ -79,3 +79,15 @@ async def test_no_shape_of_a_resource_breaks_more_than_the_call(broken: Any) -> 
                         await ask(resource)
                     except InterpretError:
                         continue
+
+
+async def test_of_a_volcano_task_has_to_fit_what_its_gang_cannot_start_without() -> None:
+    tasks = [{"name": "a", "replicas": 3, "minAvailable": 2, "template": POD}, {"name": "b", "replicas": 3}]
+    job = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {"tasks": tasks},
+    }
+    parts = await bundled().components(job)
+    assert {part.name: part.replicas for part in parts} == {"a": 2, "b": 1}

@@ -44,9 +44,8 @@ def components(resource: JSONObject) -> tuple[Component, ...]:
 
 
 def _part(index: int, task: JSONObject) -> Component:
-    replicas = task.get("replicas")
-    if replicas is None:
-        replicas = task.get("minAvailable")
+    """A gang starts once the least number of each task's pods can run: that is what has to fit."""
+    replicas = task.get("minAvailable")
     template = at(task, "template")
     return Component(
         name=task.get("name") or f"task-{index}",
