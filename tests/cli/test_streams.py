@@ -90,7 +90,10 @@ def test_attach_passes_input_on_until_it_ends(federation: World, shop: str, pod:
     [
         (["logs"], "POD or TYPE/NAME is a required argument"),
         (["logs", "x"], "must specify a cluster: add --cluster=NAME"),
-        (["logs", "x", "-C", "nosuch"], "cluster nosuch does not exist (there are: member1, member2, member3)"),
+        (
+            ["logs", "x", "-C", "nosuch"],
+            'clusters.cluster.karmada.io "nosuch" not found (there are: member1, member2, ',
+        ),
         (["logs", "x", "-C", "member1"], 'error from server (NotFound): pods "x" not found in namespace "default"'),
         (["logs", "x", "-C", "member1", "--all-clusters"], "exclude each other"),
         (["exec", "x", "--cluster=member1"], "you must specify at least one command for the container"),
@@ -108,6 +111,8 @@ def test_bad_input_gets_one_clear_line(federation: World, words: list[str], mess
 def test_an_unknown_container_is_refused_with_those_there_are(federation: World, shop: str, pod: str) -> None:
     outcome = federation.run("exec", pod, "-n", shop, "--cluster=member1", "-c", "x", "--", "ls")
     assert outcome.err == f"error: container x not found in pod {pod} (there are: main)\n"
+    outcome = federation.run("logs", pod, "-n", shop, "--cluster=member1", "-c", "x")
+    assert outcome.err == f"error: container x is not valid for pod {pod} (there are: main)\n"
 
 
 def test_colours_only_on_a_terminal(federation: World, shop: str) -> None:

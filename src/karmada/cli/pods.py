@@ -67,13 +67,14 @@ def containers(pod: JSONObject, everything: bool = False) -> list[str]:
     return [container["name"] for key in keys for container in spec.get(key) or ()]
 
 
-def chosen_container(pod: JSONObject, wanted: str) -> str:
-    """The container meant: the one named, the one the pod recommends, or the first."""
+def chosen_container(pod: JSONObject, wanted: str, unknown: str = "not found in") -> str:
+    """The container meant: the one named, the one the pod recommends, or the first; `unknown` is what scripts know the
+    refusal of another by."""
     known = containers(pod, everything=True)
     if wanted:
         if wanted not in known:
             name = pod["metadata"]["name"]
-            raise CommandError(f"container {wanted} not found in pod {name} (there are: {', '.join(known)})")
+            raise CommandError(f"container {wanted} {unknown} pod {name} (there are: {', '.join(known)})")
         return wanted
     recommended = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container", "")
     return recommended if recommended in known else containers(pod)[0]

@@ -140,11 +140,11 @@ async def chosen_clusters(hub: Access, names: list[str]) -> list[str]:
     return list(dict.fromkeys(names)) or known
 
 
-def check_known(name: str, known: list[str]) -> None:
+def check_known(name: str, known: list[str], refusal: str = "cluster {} does not exist") -> None:
     """Refuse a cluster that is no member."""
     if name not in known:
         there = f" (there are: {', '.join(known)})" if known else " (no cluster has joined yet)"
-        raise CommandError(f"cluster {name} does not exist{there}")
+        raise CommandError(refusal.format(name) + there)
 
 
 async def one_member(session: Session, flags: Values) -> Access:
@@ -152,7 +152,7 @@ async def one_member(session: Session, flags: Values) -> Access:
     hub = session.hub(flags)
     if not flags.cluster:
         raise CommandError("must specify a cluster: add --cluster=NAME")
-    check_known(flags.cluster, await cluster_names(hub))
+    check_known(flags.cluster, await cluster_names(hub), 'clusters.cluster.karmada.io "{}" not found')
     return session.member(flags, flags.cluster)
 
 

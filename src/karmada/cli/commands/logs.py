@@ -80,7 +80,11 @@ async def _sources(flags: Values, access: Access, *, clusters: bool) -> list[Sou
     found: list[Source] = []
     for pod in pods:
         name = pod["metadata"]["name"]
-        chosen = containers(pod, everything=True) if flags.all_containers else [chosen_container(pod, wanted)]
+        chosen = (
+            containers(pod, everything=True)
+            if flags.all_containers
+            else [chosen_container(pod, wanted, "is not valid for")]
+        )
         for container in chosen:
             prefix = ""
             if clusters:
