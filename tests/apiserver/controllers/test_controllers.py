@@ -200,6 +200,19 @@ async def test_a_definition_goes_with_its_objects(api):
         await api.list("widgets")
 
 
+async def test_what_only_looks_like_a_mark_of_deletion_is_none(api):
+    """A definition whose objects hold templates of pods, and such objects."""
+    metadata = {"type": "object", "properties": {"deletionTimestamp": {"type": "string"}}}
+    await api.create("crds", definition({"type": "object", "properties": {"spec": metadata}}))
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    held = {"metadata": {"name": "w"}, "spec": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
+    await api.create("widgets", held, namespace="n")
+    with pytest.raises(errors.AlreadyExists, match=r'^widgets.example.dev "w" already exists'):
+        await api.create("widgets", held, namespace="n")
+    await api.delete("namespaces", "n")
+    await gone(api, "namespaces", "n")
+
+
 async def test_objects_of_an_older_schema_are_shown_by_the_newest(api):
     def schema(*fields):
         properties = {field: {"type": "string"} for field in fields}

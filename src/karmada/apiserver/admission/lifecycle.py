@@ -33,7 +33,7 @@ class NamespaceLifecycle:
         item = self._store.get(_NAMESPACES, "", request.namespace)
         if item is None:
             raise not_found("", "namespaces", request.namespace)
-        if b'"deletionTimestamp":' not in item.body:
+        if not item.ends:
             return
         why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
         failure = forbidden(type_.group, type_.plural, request.name, why)
@@ -68,7 +68,7 @@ class TerminatingDefinitions:
         """Refuse when the definition is marked for deletion."""
         type_ = request.type
         item = self._store.get(_DEFINITIONS, "", f"{type_.plural}.{type_.group}")
-        if item is not None and b'"deletionTimestamp":' in item.body:
+        if item is not None and item.ends:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(type_.group, type_.plural, request.name, why)
 

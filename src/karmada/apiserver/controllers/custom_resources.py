@@ -26,7 +26,6 @@ from karmada.apiserver.times import rfc3339
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
-_DELETED_MARK = b'"deletionTimestamp":'
 
 
 class _StatusOnly(msgspec.Struct):
@@ -97,7 +96,7 @@ class CustomResources:
         self._statuses_beside(item.name)[item.name] = crd.get("status")
         spec = crd["spec"]
         kind = (spec["group"], spec["names"]["plural"])
-        if _DELETED_MARK in item.body:
+        if item.ends:
             self._ending[kind] = item.name
         self._worker.add(item.name)
         status = crd_status(crd, self._names_beside(crd), "")
@@ -161,7 +160,7 @@ class CustomResources:
             return
         kind = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
         for item in self._store.list(kind).items:
-            if _DELETED_MARK not in item.body:
+            if not item.ends:
                 await self._writer.delete(kind, item.namespace, item.name, item.index.uid)
         left = len(self._store.list(kind).items)
         now = rfc3339(self._context.now())

@@ -20,7 +20,6 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _FOREGROUND_MARK = b'"foregroundDeletion"'
 _ORPHAN_MARK = b'"orphan"'
-_DELETED_MARK = b'"deletionTimestamp":'
 _WIDTH = 32
 """Objects worked on at the same time: durable stores commit them together."""
 
@@ -67,7 +66,7 @@ class GarbageCollector:
 
     def _consider(self, kind: Kind, item: Item) -> None:
         body = item.body
-        if (_DELETED_MARK in body and (_FOREGROUND_MARK in body or _ORPHAN_MARK in body)) or (
+        if ((_FOREGROUND_MARK in body or _ORPHAN_MARK in body) and item.ends) or (
             item.index.owners and any(self._store.by_uid(owner) is None for owner in item.index.owners)
         ):
             self._add(kind, item)
@@ -110,7 +109,7 @@ class GarbageCollector:
             await self._drop_finalizer(key, FOREGROUND)
             return
         for kind, dependent in dependents:
-            if _DELETED_MARK not in dependent.body:
+            if not dependent.ends:
                 self._add(kind, dependent)
 
     async def _judge(self, key: Key, obj: JSONObject) -> None:
@@ -125,7 +124,7 @@ class GarbageCollector:
                 solid.append(reference["uid"])
             elif found is None or not _is_at(found, reference, key.namespace):
                 gone.append(reference["uid"])
-            elif _DELETED_MARK in found[1].body and _FOREGROUND_MARK in found[1].body:
+            elif _FOREGROUND_MARK in found[1].body and found[1].ends:
                 waiting.append(reference["uid"])
             else:
                 solid.append(reference["uid"])

@@ -24,7 +24,6 @@ _KIND: Kind = ("", "namespaces")
 FINALIZER = "kubernetes"
 KUBERNETES_GRACE = 5.0
 """Seconds that Kubernetes leaves a namespace as it is."""
-_DELETED_MARK = b'"deletionTimestamp":'
 _TOGETHER = 50
 """Deletions at the same time: durable stores commit them together."""
 
@@ -70,13 +69,13 @@ class NamespaceController:
             self._worker.add(item.namespace)
 
     def _consider(self, item: Item) -> None:
-        if _DELETED_MARK in item.body:
+        if item.ends:
             self._ending.add(item.name)
             self._worker.add(item.name)
 
     async def _process(self, name: str) -> None:
         item = self._store.get(_KIND, "", name)
-        if item is None or _DELETED_MARK not in item.body:
+        if item is None or not item.ends:
             return
         namespace = orjson.loads(item.body)
         left = parse_rfc3339(namespace["metadata"]["deletionTimestamp"]) + self._grace - self._context.now()
@@ -98,7 +97,7 @@ class NamespaceController:
             if not served.type.namespaced or "delete" not in served.type.verbs:
                 continue
             items = self._store.list(served.key, namespace).items
-            failures += await self._delete(served.key, [item for item in items if _DELETED_MARK not in item.body])
+            failures += await self._delete(served.key, [item for item in items if not item.ends])
             for item in items:
                 left = self._store.get(served.key, namespace, item.name)
                 if left is None:

@@ -21,7 +21,6 @@ _TOKEN_TYPE = "kubernetes.io/service-account-token"
 _TOKEN_MARK = b'"kubernetes.io/service-account-token"'
 _NAME = "kubernetes.io/service-account.name"
 _UID = "kubernetes.io/service-account.uid"
-_DELETED_MARK = b'"deletionTimestamp":'
 
 
 class _Key(NamedTuple):
@@ -84,7 +83,7 @@ class ServiceAccounts:
 
     async def _ensure_default(self, namespace: str) -> None:
         item = self._store.get(_NAMESPACES, "", namespace)
-        if not self._defaults or item is None or _DELETED_MARK in item.body:
+        if not self._defaults or item is None or item.ends:
             return
         if self._store.get(_ACCOUNTS, namespace, "default") is None:
             await self._accounts.create(_ACCOUNTS, namespace, {"metadata": {"name": "default"}})

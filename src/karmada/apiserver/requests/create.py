@@ -86,7 +86,7 @@ def _exists(context: Context, call: Call, name: str) -> Failure:
     type_ = call.served.type
     failure = already_exists(type_.group, type_.plural, name)
     item = context.store.get(call.served.key, call.namespace, name)
-    if item is not None and b'"deletionTimestamp":' in item.body:
+    if item is not None and item.ends:
         failure.message = f"object is being deleted: {failure.message}"
     return failure
 

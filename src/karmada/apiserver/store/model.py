@@ -23,6 +23,16 @@ class Index(NamedTuple):
     """The values of its selectable fields."""
 
 
+class _Metadata(msgspec.Struct, rename="camel"):
+    deletion_timestamp: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+_MARK = b'"deletionTimestamp":'
+_METADATA = msgspec.json.Decoder(_Object)
 NO_INDEX = Index("", {}, (), {})
 """Of something without labels, owners or fields."""
 
@@ -35,6 +45,11 @@ class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
     revision: int
     index: Index
     body: bytes
+
+    @property
+    def ends(self) -> bool:
+        """Whether the object is marked for deletion. What it holds may have such a field too: a schema, a template."""
+        return _MARK in self.body and _METADATA.decode(self.body).metadata.deletion_timestamp is not None
 
 
 Match = Callable[[Item], bool]
