@@ -104,6 +104,29 @@ def test_a_quota_counts_what_is_there_and_refuses_more(act):
     act(scene)
 
 
+def test_a_quota_counts_less_only_when_less_stays_there(act):
+    """What admission has let in is counted before it can be seen."""
+
+    async def scene(actor):
+        await actor.create(QUOTAS, named("ResourceQuota", "q", spec={"hard": {"pods": "9"}}))
+        await actor.clock.sleep(1)
+
+        async def used():
+            [quota] = await actor.items(QUOTAS)
+            return quota["status"]["used"]["pods"]
+
+        for count in ("1", "2"):
+            await actor.client.resource(QUOTAS).patch(
+                "q", {"status": {"used": {"pods": count}}}, "default", subresource="status"
+            )
+            await actor.clock.sleep(1.5)
+            assert await used() == count
+        await actor.clock.sleep(1)
+        assert await used() == "0"
+
+    act(scene)
+
+
 def test_limit_ranges_fill_in_requests(act):
     async def scene(actor):
         limit = {"type": "Container", "defaultRequest": {"cpu": "50m"}}

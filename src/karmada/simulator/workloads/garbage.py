@@ -90,7 +90,7 @@ class Collector:
     async def reconcile(self, which: Which) -> Result:
         """Let one owner go, or delete one dependent if none of its owners is there."""
         type_, key = which
-        informer = self._owners.get(type_) or self._owned[type_]
+        informer: Informer[Any] = self._owners[type_] if type_ in self._owners else self._owned[type_]
         item = informer.item(key)
         if item is None:
             return DONE

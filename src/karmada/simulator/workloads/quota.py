@@ -20,6 +20,9 @@ from karmada.simulator.workloads.views import Pod
 COMPONENT = "resourcequota-controller"
 RECOUNT = 60.0
 """Seconds after which objects are counted again that nobody follows."""
+SETTLING = 2.0
+"""Seconds for which fewer objects must be seen than are counted before the count is lowered: admission counts an object
+before it is there, and a lower count would let one more in."""
 _ZERO = Quantity.parse("0")
 
 
@@ -31,6 +34,8 @@ class QuotaController:
         self._quotas = context.trees(QUOTAS)
         self._followed = {"services": context.trees(SERVICES), "persistentvolumeclaims": context.trees(CLAIMS)}
         self._commit = Committer(context.client.resource(QUOTAS))
+        self._surplus: dict[Key, tuple[str, float]] = {}
+        """By quota that counts more than is seen: its resourceVersion, and since when."""
         needs: list[Informer[Any]] = [self._quotas, context.pods, *self._followed.values()]
         self.controller = context.controller(COMPONENT, self.reconcile, needs)
         self.controller.watch(self._quotas, own_key)
@@ -52,6 +57,7 @@ class QuotaController:
         """Count for one quota."""
         quota = self._quotas.get(key.name, key.namespace)
         if quota is None or quota["metadata"].get("deletionTimestamp"):
+            self._surplus.pop(key, None)
             return DONE
         hard: JSONObject = quota["spec"].get("hard") or {}
         used: dict[str, Quantity] = dict.fromkeys(hard, _ZERO)
@@ -65,9 +71,26 @@ class QuotaController:
                 for name, amount in usage_of(type_, obj).items():
                     if name in used:
                         used[name] = used[name] + amount
+        wait = self._wait(key, quota, used)
+        if wait:
+            used = {name: max(amount, _counted(quota, name)) for name, amount in used.items()}
         status = {"hard": hard, "used": {name: str(amount) for name, amount in used.items()}}
         await self._commit.commit(quota, lambda seen: seen | {"status": status})
+        if wait:
+            return RequeueAfter(wait)
         return RequeueAfter(RECOUNT) if listed else DONE
+
+    def _wait(self, key: Key, quota: JSONObject, used: dict[str, Quantity]) -> float:
+        """Seconds until the count may be lowered, if it should be."""
+        if not any(amount < _counted(quota, name) for name, amount in used.items()):
+            self._surplus.pop(key, None)
+            return 0.0
+        now, version = self._context.clock.monotonic(), quota["metadata"]["resourceVersion"]
+        known, since = self._surplus.get(key, ("", now))
+        if known != version:
+            self._surplus[key] = (version, now)
+            return SETTLING
+        return max(since + SETTLING - now, 0.0)
 
     async def _objects(self, type_: ResourceType, namespace: str) -> tuple[list[JSONObject], bool]:
         decode = self._context.client.resource(QUOTAS).codec.decode
@@ -82,6 +105,11 @@ class QuotaController:
             if error.transient:
                 raise
             return [], False
+
+
+def _counted(quota: JSONObject, name: str) -> Quantity:
+    found = ((quota.get("status") or {}).get("used") or {}).get(name)
+    return Quantity.parse(found) if found is not None else _ZERO
 
 
 def counted_types(hard: JSONObject) -> list[ResourceType]:
