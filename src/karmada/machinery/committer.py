@@ -24,7 +24,7 @@ import msgspec
 import orjson
 
 from karmada.api import json_patch, merge_patch
-from karmada.machinery.codec import Identity
+from karmada.machinery.codec import BYTES, Identity, identity
 from karmada.machinery.errors import AlreadyExists, Conflict, NotFound, ServerError, Timeout, Unavailable
 from karmada.machinery.resource import Propagation, Resource
 from karmada.machinery.transport import JSONObject, PatchType
@@ -44,11 +44,24 @@ class Unchanged(Generic[T]):
     value: T
 
 
-@dataclass(frozen=True, slots=True)
 class Written(Generic[T]):
-    """The change was made; `value` is the server's answer."""
+    """The change was made; `value` is the server's answer, read when somebody asks for it."""
 
-    value: T
+    __slots__ = ("_body", "_decode", "_value", "resource_version")
+
+    def __init__(self, body: bytes, resource_version: str, decode: Callable[[bytes], T]) -> None:
+        self.resource_version = resource_version
+        """The state that was written."""
+        self._body: bytes | None = body
+        self._decode = decode
+        self._value: T
+
+    @property
+    def value(self) -> T:
+        """The object as it was written."""
+        if self._body is not None:
+            self._value, self._body = self._decode(self._body), None
+        return self._value
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +85,7 @@ class Committer(Generic[T]):
 
     def __init__(self, resource: Resource[T], *, status_subresource: bool = True) -> None:
         self._resource = resource
+        self._encoded = Resource(resource.transport, resource.type, BYTES, resource.field_manager, resource.timeout)
         self._status_apart = status_subresource
         self._recent: dict[str, str] = {}
         """The resourceVersion of the last write by uid, oldest first."""
@@ -84,17 +98,18 @@ class Committer(Generic[T]):
         current = seen
         for attempt in range(1, ATTEMPTS + 1):
             decided = decide(current)
-            before, after = self._difference(current, decided)
+            state = which if current is seen else self._resource.codec.identity(current)
+            before, after = self._difference(state, current, decided)
             patch = merge_patch.create(before, after)
             if not patch and not (current is seen and self._is_outdated(which)):
                 if current is not seen:
                     # It may be our own write whose answer was lost: the caller has not seen it either.
-                    self._remember(self._resource.codec.identity(current))
+                    self._remember(state)
                 return Unchanged(current)
             try:
                 if patch:
                     exact = json_patch.create(before, after) if b":null" in orjson.dumps(after) else None
-                    return Written(await self._write(self._resource.codec.identity(current), patch, exact))
+                    return await self._write(state, patch, exact)
             except NotFound:
                 return Absent()
             except Conflict:
@@ -160,16 +175,16 @@ class Committer(Generic[T]):
             current = await self._present(which)
         raise AssertionError("the last attempt returns or raises")
 
-    def _difference(self, current: T, decided: T) -> tuple[JSONObject, JSONObject]:
+    def _difference(self, which: Identity, current: T, decided: T) -> tuple[JSONObject, JSONObject]:
         """The parts of two states that may differ."""
         if decided is current:
             return {}, {}
-        which, answered = self._resource.codec.identity(current), self._resource.codec.identity(decided)
+        answered = self._resource.codec.identity(decided)
         if (which.namespace, which.name, which.uid) != (answered.namespace, answered.name, answered.uid):
             raise ValueError(f"a decision about {_told(which)} was answered with {_told(answered)}")
         return _changed_parts(current, decided, self._resource.codec.encode)
 
-    async def _write(self, state: Identity, patch: JSONObject, exact: list[JSONObject] | None) -> T:
+    async def _write(self, state: Identity, patch: JSONObject, exact: list[JSONObject] | None) -> Written[T]:
         """Send a merge patch, or the operations that say the same and more."""
         status = self._status_apart and "status" in patch
         if status and len(patch) > 1:
@@ -178,14 +193,15 @@ class Committer(Generic[T]):
         subresource = "status" if status else ""
         if exact is None:
             patch["metadata"] = patch.get("metadata", {}) | guard
-            written = await self._resource.patch(state.name, patch, state.namespace, subresource=subresource)
+            written = await self._encoded.patch(state.name, patch, state.namespace, subresource=subresource)
         else:
             exact += [{"op": "add", "path": f"/metadata/{field}", "value": value} for field, value in guard.items()]
-            written = await self._resource.patch(
+            written = await self._encoded.patch(
                 state.name, exact, state.namespace, kind=PatchType.JSON, subresource=subresource
             )
-        self._remember(self._resource.codec.identity(written))
-        return written
+        state = identity(written)
+        self._remember(state)
+        return Written(written, state.resource_version, self._resource.codec.decode)
 
     def _remember(self, state: Identity) -> None:
         """What is older than this state is out of date."""

@@ -232,9 +232,11 @@ class Scheduler:
 
     def _enqueue(self, key: BindingKey, event: str, binding: Binding | None = None) -> None:
         self.metrics.incoming[event] += 1
-        binding = binding or self._get(key)
-        wish = binding.spec.schedule_priority if binding is not None else None
-        self.queue.add(key, wish.priority if wish is not None and self._by_priority else 0)
+        priority = 0
+        if self._by_priority and (binding := binding or self._get(key)) is not None:
+            wish = binding.spec.schedule_priority
+            priority = wish.priority if wish is not None else 0
+        self.queue.add(key, priority)
 
     # One attempt.
 
@@ -312,14 +314,14 @@ class Scheduler:
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
         return ended
 
-    def _wrote(self, key: BindingKey, before: Binding, result: Binding, told: Binding | None) -> None:
+    def _wrote(self, key: BindingKey, before: Binding, result: Binding, told: str) -> None:
         """Note what news need not be looked at, where nothing that is kept depends on what was written."""
         placement = result.spec.placement
-        if told is None or self._peers is not None or self._assumed is not None:
+        if not told or self._peers is not None or self._assumed is not None:
             return
         if placement is not None and not placement.cluster_affinities:
             first = result.metadata.resource_version if result is not before else ""
-            self._own[key] = first, told.metadata.resource_version
+            self._own[key] = first, told
 
     async def _estimates(self, key: BindingKey, binding: Binding) -> Estimates:
         """What accurate estimators say about the clusters that fit."""
@@ -370,8 +372,8 @@ class Scheduler:
         if self._assumed is not None:
             self._assumed.discard(key)
 
-    async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> Binding | None:
-        """Say in the status and in events how it ended; what was written, if anything."""
+    async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> str:
+        """Say in the status and in events how it ended; the revision that was written, if any."""
         now = self._clock.now()
         changes: dict[str, Any] = {}
         before = binding.status
@@ -390,7 +392,7 @@ class Scheduler:
         if not verdict.status and (why := complaint(binding.spec, self.snapshot.clusters)):
             verdict = verdict._replace(message=f"{verdict.message} ({why})")
         written = await self._writer.status(binding, verdict, now, **changes)
-        if written is not None:
+        if written:
             self._tell(binding, decision)
         return written
 

@@ -55,8 +55,8 @@ class Writer:
         outcome = await self._commit(seen, wanted)
         return None if isinstance(outcome, Absent) else (outcome.value, made[-1])
 
-    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> Binding | None:
-        """Write the condition and other parts of the status; what is there then, or None if nothing was written."""
+    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> str:
+        """Write the condition and other parts of the status; the revision then, empty if nothing was written."""
 
         def wanted(current: Any) -> Any:
             settled = with_condition(current.status.conditions, verdict, now)
@@ -64,7 +64,7 @@ class Writer:
             return msgspec.structs.replace(current, status=status)
 
         outcome = await self._commit(seen, wanted)
-        return outcome.value if isinstance(outcome, Written) else None
+        return outcome.resource_version if isinstance(outcome, Written) else ""
 
     async def observed(self, seen: Binding) -> None:
         """Note that nothing had to be decided about this generation."""

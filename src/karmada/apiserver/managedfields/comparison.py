@@ -43,8 +43,8 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
             _record("f:metadata", _differ_metadata(old.get(key) or {}, value or {}), changed, removed)
         elif key not in old:
             changed["f:" + key] = everything(value, elements.child(schema, key)[0])
-        elif old[key] != value:
-            _record("f:" + key, _differ(old[key], value, elements.child(schema, key)[0]), changed, removed)
+        elif (before := old[key]) is not value and before != value:
+            _record("f:" + key, _differ(before, value, elements.child(schema, key)[0]), changed, removed)
     for key in old:
         if key not in new and key != "metadata" and key not in skip:
             removed["f:" + key] = everything(old[key], elements.child(schema, key)[0])
@@ -84,7 +84,7 @@ def _differ_metadata(old: JSONObject, new: JSONObject) -> _Change:
         if key in NEVER_OWNED:
             continue
         before, after = old.get(key), new.get(key)
-        if before == after or not (before or after):
+        if before is after or before == after or not (before or after):
             continue
         schema = elements.child(elements.METADATA, key)[0]
         if not before:
