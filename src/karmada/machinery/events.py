@@ -65,6 +65,11 @@ class ObjectReference(NamedTuple):
         meta = value.metadata
         return cls(value.api_version, value.kind, meta.name, meta.namespace, meta.uid, meta.resource_version)
 
+    @property
+    def which(self) -> Hashable:
+        """What tells this object from others."""
+        return self.uid or self[:5]
+
     def tree(self) -> JSONObject:
         """As events hold it."""
         fields = {
@@ -170,7 +175,7 @@ class EventRecorder:
     def event(self, about: ObjectReference, type_: str, reason: str, message: str) -> None:
         """Note an event; it is written soon, folded with others, or dropped when there are too many."""
         now = self._clock.now()
-        key = (about[:5], type_, reason, message)
+        key = (about.which, type_, reason, message)
         known = self._waiting.get(key)
         self._pace.note()
         if (known is None and self._pace.is_full) or not self._allowed(about, now):
@@ -197,16 +202,16 @@ class EventRecorder:
             await self._pace.turn()
 
     def _allowed(self, about: ObjectReference, now: float) -> bool:
-        tokens = self._tokens.get(about[:5]) or _Tokens(BURST, now)
+        tokens = self._tokens.get(about.which) or _Tokens(BURST, now)
         left = min(float(BURST), tokens.left + (now - tokens.at) / REFILL)
         allowed = left >= 1
-        self._tokens.put(about[:5], _Tokens(left - 1 if allowed else left, now))
+        self._tokens.put(about.which, _Tokens(left - 1 if allowed else left, now))
         return allowed
 
     def _folded(self, happening: _Happening) -> tuple[Hashable, str]:
         """What makes this event the same as another, and the message to write."""
         about, type_, reason, message, now, _ = happening
-        key = (about[:5], type_, reason)
+        key = (about.which, type_, reason)
         group = self._groups.get(key)
         if group is None or now - group.last > INTERVAL:
             group = _Group(frozenset(), now)
