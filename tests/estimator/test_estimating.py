@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 
 from karmada.api.codec import from_tree
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.native import Node, Pod
-from karmada.api.work.v1alpha2 import NodeClaim, ReplicaRequirements
+from karmada.api.native import Node, Pod, ResourceQuota
+from karmada.api.work.v1alpha2 import Component, NodeClaim, ReplicaRequirements
 from karmada.estimator.columns import NodeColumns
 from karmada.estimator.estimate import Answers, Member
 from karmada.estimator.metrics import EstimatorMetrics
 from karmada.estimator.nodes import Nodes
+from karmada.scheduler.core.assumptions import AssumedWorkload
 from karmada.scheduler.estimators.messages import ReplicasRequest, SetsRequest
 
 
@@ -109,3 +110,24 @@ def test_every_plugin_is_timed_by_name() -> None:
     assert counted[execution, "NodeResourceEstimator", "EstimateReplicas"] == 1
     assert counted[execution, "ResourceQuotaEstimator", "EstimateComponents"] == 1
     assert counted["estimating_plugin_extension_point_duration_seconds_count", "success", "EstimateReplicas"] == 1
+
+
+def test_quotas_count_what_is_on_its_way() -> None:
+    member = Member()
+    member.nodes.put_node(node("n1", cpu=100, pods=100))
+    scope = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    quota = {
+        "metadata": {"name": "q", "namespace": "default"},
+        "spec": {"scopeSelector": {"matchExpressions": [scope]}},
+        "status": {"hard": {"cpu": "1"}},
+    }
+    member.quotas = {"default": {"q": from_tree(quota, ResourceQuota)}}
+    needs = {"namespace": "default", "priorityClassName": "high", "resourceRequest": {"cpu": "100m"}}
+    part = from_tree({"name": "c", "replicas": 2, "replicaRequirements": needs}, Component)
+    there, elsewhere = AssumedWorkload("default", (part,)), AssumedWorkload("other", (part,))
+    gates = FeatureGates({"ResourceQuotaEstimate": True, "SchedulingOvercommitProtection": True})
+    answers = Answers("m1", member, gates)
+    one = from_tree(needs, ReplicaRequirements)
+    for assumed, replicas, sets in (((), 10, 5), ((elsewhere,), 10, 5), ((there,) * 2, 6, 3), ((there,) * 6, 0, 0)):
+        assert answers.replicas(ReplicasRequest("m1", one, assumed)) == replicas
+        assert answers.sets(SetsRequest("m1", (part,), "default", assumed)) == sets

@@ -17,7 +17,7 @@ from karmada.api.work.v1alpha2 import Component, ComponentReplicaRequirements, N
 from karmada.estimator.metrics import EstimatorMetrics
 from karmada.estimator.nodes import Nodes
 from karmada.estimator.pods import amounts, is_counted
-from karmada.estimator.quotas import allowed
+from karmada.estimator.quotas import Assumed, allowed, counts, room
 from karmada.estimator.unschedulable import unschedulable_replicas
 from karmada.estimator.workloads import Workload, current_pods
 from karmada.scheduler.core.amounts import PODS, UNLIMITED
@@ -80,7 +80,9 @@ class Answers:
                     found = self._on_nodes(asked, claim, request.assumed if self._protects else ())
             if found and self._by_quotas and needs is not None:
                 with self._plugin(QUOTA_PLUGIN, REPLICAS):
-                    found = min(found, allowed(self._quotas(needs.namespace), asked, needs.priority_class_name))
+                    assumed = self._assumed(request.assumed, needs.namespace)
+                    quotas = self._quotas(needs.namespace)
+                    found = min(found, allowed(quotas, asked, needs.priority_class_name, assumed))
         return found
 
     def sets(self, request: SetsRequest) -> int:
@@ -147,16 +149,19 @@ class Answers:
 
     def _by_quota_of_sets(self, request: SetsRequest) -> int:
         found = UNLIMITED
+        assumed = self._assumed(request.assumed, request.namespace)
+        parts = [_taken(component) for component in request.components]
         for quota in self._quotas(request.namespace):
-            total: dict[str, int] = {}
-            for component in request.components:
-                needs = component.replica_requirements or ComponentReplicaRequirements()
-                asked = _needs(needs.resource_request)
-                if allowed([quota], asked, needs.priority_class_name) < UNLIMITED:
-                    for name, number in asked.items():
-                        total[name] = total.get(name, 0) + number * component.replicas
-            found = min(found, allowed([quota], total, ""))
+            counted = [part.amounts for part in parts if counts(quota, part.priority_class)]
+            if counted:
+                total = {name: sum(amounts.get(name, 0) for amounts in counted) for name in set().union(*counted)}
+                found = min(found, room(quota, total, assumed))
         return found
+
+    def _assumed(self, workloads: Iterable[AssumedWorkload], namespace: str) -> list[Assumed]:
+        """What workloads on their way take of the quotas of a namespace."""
+        found = (workload.components for workload in workloads if workload.namespace == namespace)
+        return [_taken(component) for components in found for component in components] if self._protects else []
 
     def _quotas(self, namespace: str) -> Iterable[ResourceQuota]:
         return self._member.quotas.get(namespace, {}).values() if namespace else ()
@@ -189,6 +194,13 @@ def unschedulable(
         plural = f"{resource.kind.lower()}s"
         raise EstimateError(f'{plural}.{group} "{resource.name}" not found'.replace('. "', ' "'))
     return unschedulable_replicas(current_pods(deployment, replica_sets, pods), now, request.threshold / 1e9)
+
+
+def _taken(component: Component) -> Assumed:
+    """What all replicas of a component take."""
+    needs = component.replica_requirements or ComponentReplicaRequirements()
+    amounts_ = {name: number * component.replicas for name, number in _needs(needs.resource_request).items()}
+    return Assumed(needs.priority_class_name, amounts_)
 
 
 def _needs(request: Mapping[str, str | int]) -> dict[str, int]:
