@@ -91,3 +91,12 @@ async def test_of_a_volcano_task_has_to_fit_what_its_gang_cannot_start_without()
     }
     parts = await bundled().components(job)
     assert {part.name: part.replicas for part in parts} == {"a": 2, "b": 1}
+
+
+async def test_amounts_of_a_flink_job_are_spelt_the_usual_way() -> None:
+    manager = {"resource": {"cpu": 0.05, "memory": "100m"}}
+    spec = {"flinkConfiguration": {}, "job": {"parallelism": 1}, "jobManager": manager, "taskManager": manager}
+    job = {"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "metadata": {"name": "f"}, "spec": spec}
+    for part in await bundled().components(job):
+        assert part.replica_requirements is not None
+        assert part.replica_requirements.resource_request == {"cpu": "50m", "memory": "100m"}

@@ -103,9 +103,8 @@ def _quantity(amount: Any) -> Quantity:
 
 
 def _decimal(amount: int | str) -> str:
-    """Without suffix: 2048m is 2.048."""
-    quantity = _quantity(amount)
-    return f"{quantity.approximate_float():.14g}"
+    """Through a number without suffix: 2048m is 2.048, and what is not spelt the usual way then, as 0.05, is 50m."""
+    return str(_quantity(f"{_quantity(amount).approximate_float():.14g}"))
 
 
 def is_healthy(observed: JSONObject) -> bool:
