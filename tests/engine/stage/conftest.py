@@ -24,6 +24,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 TEMPLATES = (CONFIG_MAPS, DEPLOYMENTS)
+PATIENCE = 120.0
 KUBERNETES_OWN = "kube-root-ca.crt"
 
 
@@ -77,9 +78,9 @@ async def clean(hub: Client, members: dict[str, Client]) -> None:
 
     async def gone() -> bool:
         left = [await _names(client, type_) for client in (hub, *members.values()) for type_ in TEMPLATES]
-        return not any(left)
+        return not any(left) and not await _names(hub, POLICIES)
 
-    await eventually(gone)
+    await eventually(gone, PATIENCE)
 
 
 async def _remove_all(client: Client, type_: GroupVersionResource) -> None:

@@ -10,10 +10,9 @@ from karmada.machinery.errors import AlreadyExists
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.stage.federation import eventually
 
-from .conftest import DEPLOYMENTS
+from .conftest import DEPLOYMENTS, PATIENCE
 
 LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
-PATIENCE = 120.0
 ALL = ("member1", "member2", "member3")
 
 
