@@ -6,6 +6,7 @@ hold on to them as they were.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import overload
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -63,14 +64,16 @@ class Fit:
             answers.refresh(snapshot, request)
         changed = snapshot.changes_since(self._version) if self._version >= 0 else None
         seen = [answers.rejected for _, answers in self._answers]
-        same = len(seen) == len(self._seen) and all(a is b for a, b in zip(seen, self._seen, strict=True))
-        if not same or changed is None or any((name in self.names) != (name in snapshot.clusters) for name in changed):
+        if changed is None:
             rejected: set[str] = set()
             for answers_of in seen:
                 rejected.update(answers_of)
-            names = frozenset(snapshot.clusters.keys() - rejected)
-            if names != self.names:
-                self.names = names
+            self.names = frozenset(snapshot.clusters.keys() - rejected)
+        else:
+            fits = {name for name in changed if name in snapshot.clusters and not any(name in why for why in seen)}
+            if fits != changed & self.names:
+                self.names = (self.names - changed) | fits
+        if any(before is not now for before, now in zip_longest(self._seen, seen)):
             self._seen = seen
             self.rejections = Rejections([(plugin, answers.rejected) for plugin, answers in self._answers], {})
         self._version = snapshot.version

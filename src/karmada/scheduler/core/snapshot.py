@@ -74,6 +74,8 @@ class Snapshot:
         self._log: list[str] = []
         self._base = 0
         """How many changes were dropped from the log."""
+        self._told: tuple[int, int, frozenset[str]] = (0, 0, frozenset())
+        """What changed between two versions, as asked last: all that is kept asks the same."""
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
         for cluster in clusters:
             self.put(cluster)
@@ -116,11 +118,13 @@ class Snapshot:
             found = self._capacities[name] = Capacity(self.clusters[name])
         return found
 
-    def changes_since(self, version: int) -> set[str] | None:
+    def changes_since(self, version: int) -> frozenset[str] | None:
         """The clusters that changed since then; None when it is too long ago to tell."""
-        if version == self.version:
-            return set()
-        return set(self._log[version - self._base :]) if version >= self._base else None
+        if version < self._base:
+            return None
+        if self._told[:2] != (version, self.version):
+            self._told = (version, self.version, frozenset(self._log[version - self._base :]))
+        return self._told[2]
 
     def kept(self, kind: str, key: Hashable) -> Any | None:
         """Something worked out before."""
