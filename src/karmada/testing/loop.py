@@ -13,12 +13,14 @@ import heapq
 import operator
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 from karmada.machinery.clock import LoopClock
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 EPOCH = 1_700_000_000.0
 """Wall time at which every simulation starts."""
@@ -47,12 +49,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     # Set by BaseEventLoop; declared because typeshed keeps them private.
     _ready: deque[asyncio.Handle]
-    _scheduled: list[asyncio.TimerHandle]
     _stopping: bool
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__()
         self._now = 0.0
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        """A heap of tuples, which compare without a call; cancelled timers leave it when their time comes."""
+        self._timers_set = 0
         self._order = None if seed is None else Random(seed)
         self._lots = Random(f"lots {seed}")
         self.steps = 0
@@ -66,20 +70,29 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Virtual seconds since the loop was made."""
         return self._now
 
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run something at a time; of several at the same time, the first that was asked for."""
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        self._timers_set += 1
+        heapq.heappush(self._timers, (when, self._timers_set, timer))
+        return timer
+
     def _run_once(self) -> None:
         """One round: run what is ready, or let time pass. Called by `run_forever`."""
-        timers = self._scheduled
-        while timers and timers[0].cancelled():
+        timers, ready = self._timers, self._ready
+        while timers and timers[0][2].cancelled():
             heapq.heappop(timers)
-        if not self._ready and not self._stopping:
+        if not ready and not self._stopping:
             if not timers:
                 raise Deadlock(self._describe())
-            self._now = max(self._now, timers[0].when())
-        while timers and timers[0].when() <= self._now:
-            timer = heapq.heappop(timers)
+            self._now = max(self._now, timers[0][0])
+        while timers and timers[0][0] <= self._now:
+            timer = heapq.heappop(timers)[2]
             if not timer.cancelled():
-                self._ready.append(timer)
-        for _ in range(len(self._ready)):
+                ready.append(timer)
+        for _ in range(len(ready)):
             handle = self._choose()
             if not handle.cancelled():
                 self.steps += 1
@@ -105,7 +118,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return "nothing can run: " + "; ".join(sorted(waiting))
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Cancelled timers leave the heap when their time comes."""
+        """Nothing is counted."""
 
     def _write_to_self(self) -> None:
         """Nothing waits for input, so nobody has to be woken."""
