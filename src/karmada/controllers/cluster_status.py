@@ -7,6 +7,7 @@ it is seen not to be ready. What a member does not tell keeps its last value; an
 """
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -71,6 +72,8 @@ class ClusterStatusController:
         self._recorder = context.recorder(COMPONENT)
         self._threshold = ReadinessThreshold(options.success_threshold, options.failure_threshold)
         self._definitions: dict[str, Informer[JSONObject]] = {}
+        self._enablements: dict[str, tuple[tuple[ApiResource, ...], tuple[APIEnablement, ...]]] = {}
+        """What each member's discovery said last, and how it is told."""
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
@@ -89,6 +92,7 @@ class ClusterStatusController:
         if cluster is None:
             self._threshold.forget(name)
             self._definitions.pop(name, None)
+            self._enablements.pop(name, None)
             await self._members.forget(name)
             return DONE
         if not self._members.concerns(cluster) or finalizers.CLUSTER not in cluster.metadata.finalizers:
@@ -144,7 +148,7 @@ class ClusterStatusController:
             version = orjson.loads(await member.client.transport.raw("GET", "/version")).get("gitVersion", "")
             mapper = member.client.mapper
             await mapper.refresh()
-            enablements = enablements_of(await mapper.all())
+            enablements = self._enabled(member.name, mapper.known)
             found = _enablement_condition(found, len(enablements), mapper.stale, self._context.clock.now())
         except (ApiError, orjson.JSONDecodeError) as error:
             self._tell(cluster, f"Failed to collect versions and APIs: {error}")
@@ -159,6 +163,13 @@ class ClusterStatusController:
             self._tell(cluster, f"Failed to count nodes and pods: {reason}")
             return changed
         return msgspec.structs.replace(changed, node_summary=summary.nodes, resource_summary=summary.resources)
+
+    def _enabled(self, cluster: str, resources: tuple[ApiResource, ...]) -> tuple[APIEnablement, ...]:
+        """What `enablements_of` says, worked out anew only when discovery said something new."""
+        before = self._enablements.get(cluster)
+        if before is None or before[0] is not resources:
+            before = self._enablements[cluster] = (resources, enablements_of(resources))
+        return before[1]
 
     def _tell(self, cluster: Cluster, text: str) -> None:
         self._recorder.event(ObjectReference.to(cluster), events.WARNING, COLLECTION_FAILED, text)
@@ -191,7 +202,7 @@ class ClusterStatusController:
         await self._commit.commit(cluster, decide)
 
 
-def enablements_of(resources: list[ApiResource]) -> tuple[APIEnablement, ...]:
+def enablements_of(resources: Iterable[ApiResource]) -> tuple[APIEnablement, ...]:
     """What a member serves, by group version, resources by name."""
     grouped: dict[str, list[APIResource]] = {}
     for resource in resources:

@@ -66,6 +66,8 @@ class RESTMapper:
         self._answered_at = float("-inf")
         self._asking = asyncio.Lock()
         self._answers: list[bytes] = []
+        self.known: tuple[ApiResource, ...] = ()
+        """What the last discovery said, in its order; the same object until a discovery says something else."""
         self.stale: frozenset[str] = frozenset()
         """Group versions the last discovery could not tell about; their kinds are those known before."""
 
@@ -95,9 +97,9 @@ class RESTMapper:
 
     async def all(self) -> list[ApiResource]:
         """Every kind, in discovery order (preferred versions first within a group)."""
-        if not self._by_type:
+        if not self.known:
             await self._refresh_if_old()
-        return list(self._by_type.values())
+        return list(self.known)
 
     async def refresh(self) -> None:
         """Ask the server now."""
@@ -116,6 +118,7 @@ class RESTMapper:
         if answers != self._answers:
             found, stale, whole = await _discover(self._transport, answers, list(self._by_type.values()))
             self._by_type = {resource.type: resource for resource in found}
+            self.known = tuple(self._by_type.values())
             self._by_kind = {(resource.api_version, resource.kind): resource for resource in found}
             self._answers = answers if whole else []
             self.stale = frozenset(stale)
