@@ -71,6 +71,8 @@ def _decisions(clusters: int) -> list[Result]:
             rounds.append((time.process_time() - started) / len(subjects))
         label = f"decision, {name}, region spread, {clusters} clusters"
         found.append(Result(label, min(rounds) * 1000, "ms", TARGETS[clusters]))
+        unlike = [_unlike_any_other(snapshot, name, turn) for turn in range(ROUNDS)]
+        found.append(Result(f"{label}, each unlike any other", min(unlike) * 1000, "ms", TARGETS[clusters]))
         changed = []
         for number, subject in enumerate(subjects):
             news = from_tree(_cluster(number % clusters, used=number), Cluster)
@@ -80,6 +82,20 @@ def _decisions(clusters: int) -> list[Result]:
             changed.append(time.process_time() - started)
         found.append(Result(f"{label}, one changed before", median(changed) * 1000, "ms"))
     return found
+
+
+def _unlike_any_other(snapshot: Snapshot, strategy: str, turn: int) -> float:
+    """Seconds a decision takes whose binding has a cluster of its own and equals none that was decided before."""
+    subjects = []
+    for number in range(100):
+        tree = _binding(number, STRATEGIES[strategy])
+        tree["spec"]["clusters"] = [{"name": _cluster(number)["metadata"]["name"], "replicas": 1 + turn}]
+        subjects.append(from_tree(tree, ResourceBinding))
+    gc.collect()
+    started = time.process_time()
+    for subject in subjects:
+        decide(snapshot, subject, {})
+    return (time.process_time() - started) / len(subjects)
 
 
 async def _storm() -> list[Result]:

@@ -10,6 +10,9 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.policies.cluster_affinity import zones_of
 from karmada.scheduler.core.candidates import Candidate, preference
 
+FEW = 16
+"""Names that are looked through sooner than a set of them is made."""
+
 
 def group_of(cluster: Cluster, by: str, label: str = "") -> str:
     """The value a cluster is grouped by."""
@@ -98,6 +101,8 @@ class Listed:
 
     def holds(self, name: str) -> bool:
         """See `Members`."""
+        if len(self._candidates) <= FEW:
+            return name in self.told()
         if self._names is None:
             self._names = frozenset(self.told())
         return name in self._names
@@ -128,11 +133,12 @@ def walk(candidates: Iterable[Candidate], share: int, fewest: int) -> Reach:
     return Reach(room, score, walked)
 
 
-def best_of(groups: Iterable[Members], count: int) -> list[Candidate]:
+def best_of(groups: Sequence[Members], count: int) -> list[Candidate]:
     """The best of every group, then the best of all others together: so many, or one of each group if that is more."""
     chosen, others = [], []
+    most = max(1, count - len(groups) + 1)
     for members in groups:
-        first, *rest = members.first(max(1, count))
+        first, *rest = members.first(most)
         chosen.append(first)
         others += rest
     if count > len(chosen):

@@ -1,6 +1,7 @@
 """Which of the candidates are used, by the spread constraints."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -98,9 +99,15 @@ def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | Constr
     weighed = sorted([(-group.weight, group.name, group.size) for group in groups])
     return Selection(
         Listed(chosen),
-        tuple([Group(name=name, clusters=size, weight=-n, chosen=name in names) for n, name, size in weighed]),
+        tuple([_told(name, size, -less, name in names) for less, name, size in weighed]),
         choice.combinations,
     )
+
+
+@lru_cache(maxsize=4096)
+def _told(name: str, clusters: int, weight: int, chosen: bool) -> Group:
+    """A group as decisions tell of it; most decisions tell of the same ones."""
+    return Group(name=name, clusters=clusters, weight=weight, chosen=chosen)
 
 
 def _scale(request: Request, fewest_groups: int, fewest_clusters: int) -> Scale:

@@ -129,10 +129,10 @@ class Snapshot:
     def kept(self, kind: str, key: Hashable) -> Any | None:
         """Something worked out before."""
         store = self._kept.get(kind)
-        if store is None or key not in store:
-            return None
-        store.move_to_end(key)
-        return store[key]
+        found = None if store is None else store.get(key)
+        if store is not None and found is not None:
+            store.move_to_end(key)
+        return found
 
     def keep(self, kind: str, key: Hashable, value: T, limit: int = KEPT) -> T:
         """Keep something for the next decision, and so many of its kind."""
