@@ -73,6 +73,7 @@ class Door:
         call = Call(
             verb, served, user, path.namespace, path.name, path.subresource, path.subpath, params, body, "", view
         )
+        call.now = self.pipeline.context.now
         if served.type.deprecation:
             call.warnings.append(served.type.deprecation)
         return call

@@ -1,5 +1,6 @@
 """A request inside the pipeline: authenticated, authorised, on a served resource; and its answer."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -34,6 +35,8 @@ class Call:
     warnings: list[str] = field(default_factory=list)
     http: HttpRequest | None = None
     """The request on the wire, for subresources that pass it on; None for in-process callers."""
+    now: Callable[[], float] = time.time
+    """By which the ages in tables are counted."""
 
     def manager(self, given: str) -> str:
         """The field manager of this request."""

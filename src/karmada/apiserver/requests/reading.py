@@ -3,7 +3,6 @@
 The common case, the stored version as plain JSON, hands out the stored bytes untouched.
 """
 
-import time
 from collections.abc import Sequence
 
 import orjson
@@ -82,7 +81,7 @@ def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObj
     from karmada.apiserver import printing
 
     group_version = f"meta.k8s.io/{call.view.version}"
-    body = printing.table(call.served.type, objects, include or "Metadata", group_version, now=time.time())
+    body = printing.table(call.served.type, objects, include or "Metadata", group_version, now=call.now())
     body["metadata"] = {"resourceVersion": version, **(more or {})}
     return orjson.dumps(body)
 
