@@ -62,6 +62,8 @@ class DependenciesDistributor:
         self._bindings.add_index(DEPENDED_BY, depended_by)
         self._commit = Committer(context.client.of(ResourceBinding))
         self._recorder = context.recorder(COMPONENT)
+        self._gone: dict[BindingKey, ResourceBinding] = {}
+        """Bindings that are gone, as they were last seen: what they required has not been looked at since."""
         self.controller: Controller[BindingKey] = Controller(
             COMPONENT,
             self.reconcile,
@@ -70,11 +72,17 @@ class DependenciesDistributor:
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
-        self.controller.watch(self._bindings, _concerned)
+        self.controller.watch(self._bindings, self._concerned)
         templates.add_handler(self._templates_changed)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Bring the dependencies of one binding where the binding goes."""
+        gone = self._gone.get(key)
+        if gone is not None:
+            result = await self._let_go(gone)
+            if result is not DONE:
+                return result
+            del self._gone[key]
         binding = self._bindings.get(key.name, key.namespace)
         if binding is None:
             return DONE
@@ -172,9 +180,8 @@ class DependenciesDistributor:
         return None
 
     async def _let_go(self, binding: ResourceBinding) -> Result:
-        """Nothing requires the dependencies any more on behalf of this binding."""
-        if finalizers.BINDING_DEPENDENCIES not in binding.metadata.finalizers:
-            return DONE
+        """Nothing requires the dependencies any more on behalf of this binding. One that holds none may have been
+        given some all the same, on the word of a cache that had not caught up."""
         key, value = dependency_label(binding)
         # By the server's word: one that was attached a moment ago may not be in the cache yet.
         attached = (await self._context.client.of(ResourceBinding).list(Scope(labels=f"{key}={value}"))).items
@@ -182,7 +189,8 @@ class DependenciesDistributor:
         errors = [outcome for outcome in outcomes if outcome is not None]
         if errors:
             return Retry(errors[0])
-        await self._commit.commit(binding, _released)
+        if finalizers.BINDING_DEPENDENCIES in binding.metadata.finalizers:
+            await self._commit.commit(binding, _released)
         return DONE
 
     def _attached(self, binding: ResourceBinding) -> list[ResourceBinding]:
@@ -208,21 +216,26 @@ class DependenciesDistributor:
                     metadata = binding.metadata
                     self.controller.enqueue(BindingKey(metadata.namespace, metadata.name), Priority.NORMAL)
 
-
-def _concerned(change: Change[ResourceBinding]) -> list[BindingKey]:
-    """A binding with dependencies that moves, or one that has not let go of them yet, perhaps for a crash ago."""
-    if change.new is None:
-        return []
-    binding = change.new.value
-    holds = finalizers.BINDING_DEPENDENCIES in binding.metadata.finalizers
-    if change.old is None:
-        concerned = holds or (binding.spec.propagate_deps and bool(binding.spec.clusters))
-    else:
-        before, after = change.old.value, binding
-        moved = before.metadata.generation != after.metadata.generation
-        leaving = before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
-        concerned = (moved or leaving) and (holds or before.spec.propagate_deps or after.spec.propagate_deps)
-    return [BindingKey(*change.key)] if concerned else []
+    def _concerned(self, change: Change[ResourceBinding]) -> list[BindingKey]:
+        """A binding with dependencies that moves, one that has not let go of them yet, perhaps for a crash ago, and
+        one that is gone."""
+        key = BindingKey(*change.key)
+        if change.new is None:
+            assert change.old is not None
+            if not change.old.value.spec.propagate_deps:
+                return []
+            self._gone[key] = change.old.value
+            return [key]
+        binding = change.new.value
+        holds = finalizers.BINDING_DEPENDENCIES in binding.metadata.finalizers
+        if change.old is None:
+            concerned = holds or (binding.spec.propagate_deps and bool(binding.spec.clusters))
+        else:
+            before, after = change.old.value, binding
+            moved = before.metadata.generation != after.metadata.generation
+            leaving = before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+            concerned = (moved or leaving) and (holds or before.spec.propagate_deps or after.spec.propagate_deps)
+        return [key] if concerned else []
 
 
 def _recorded(binding: ResourceBinding) -> tuple[DependentObjectReference, ...]:

@@ -23,6 +23,7 @@ from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.client import type_of
 from karmada.machinery.codec import TREE, identity
 from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
@@ -51,6 +52,10 @@ LANE_LIMIT = 32
 """Works of one member that are handled at the same time."""
 
 
+class WorkGone(Exception):
+    """The server has this Work no more; only a cache that lags has."""
+
+
 class ExecutionController:
     """See the module."""
 
@@ -63,6 +68,7 @@ class ExecutionController:
         self._works = works
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Work))
+        self._encoded = context.client.encoded(type_of(Work))
         self._recorder = context.recorder(COMPONENT)
         self._reflection = reflection
         self._versions = AppliedVersions()
@@ -117,6 +123,8 @@ class ExecutionController:
         outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in range(total)))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
+        if any(isinstance(error, WorkGone) for error in errors):
+            return DONE
         applied = [outcome for outcome in outcomes if isinstance(outcome, _Applied)]
         news = bool(errors) or not is_applied(work) or any(outcome.written for outcome in applied)
         await self._report(work, member.name, errors, total, await self._seen(work, applied, total), news)
@@ -129,6 +137,8 @@ class ExecutionController:
         where = _where(desired)
         try:
             applied = await self._put(work, ordinal, desired, member)
+        except WorkGone as error:
+            return error
         except (ApiError, NotOurs, InterpretError) as error:
             text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
@@ -159,6 +169,8 @@ class ExecutionController:
             try:
                 if body is not None:
                     return await self._update(desired, body, collection, member)
+                if not await self._is_present(work):
+                    raise WorkGone
                 answer = await collection.create(orjson.dumps(desired), key.namespace)
                 self._versions.record(ObjectKey(member.name, collection.type, key), answer)
                 self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
@@ -230,10 +242,10 @@ class ExecutionController:
         """Whether the server still has this very Work: a cache loaded from a replica that lags may show one long gone,
         and what is in the member by now belongs to its successor."""
         try:
-            present = await self._context.client.of(Work).get(work.metadata.name, work.metadata.namespace)
+            present = await self._encoded.get(work.metadata.name, work.metadata.namespace)
         except NotFound:
             return False
-        return present.metadata.uid == work.metadata.uid
+        return identity(present).uid == work.metadata.uid
 
     async def _delete(self, manifest: JSONObject, member: Member) -> None:
         observed, collection = await self._observed(manifest, member)
