@@ -4,6 +4,7 @@ import contextlib
 from functools import partial
 
 import pytest
+from tests.controllers.wrapping import Wrapping
 
 from karmada.machinery.errors import Invalid
 from karmada.machinery.transport import Request, Verb
@@ -26,16 +27,12 @@ SECONDS = 5.0
 """How long news of what the replica has missed take."""
 
 
-class Lagging:
+class Lagging(Wrapping):
     """A transport whose loads of some collections are answered as they were once."""
 
     def __init__(self, answers, inner, around):
+        super().__init__(inner, around)
         self._answers = answers
-        self._inner = inner
-        self._clock = around.clock
-
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
 
     async def send(self, request):
         if request.verb is Verb.LIST and request.resource in self._answers and "labelSelector" not in request.params:

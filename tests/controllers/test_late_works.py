@@ -3,6 +3,8 @@
 import contextlib
 from functools import partial
 
+from tests.controllers.wrapping import Wrapping
+
 from karmada.api import names
 from karmada.machinery.transport import EventType
 from karmada.testing.scenarios.federation import (
@@ -18,16 +20,12 @@ from karmada.testing.scenarios.federation import (
 from karmada.testing.world import Component, explore
 
 
-class LateWorks:
+class LateWorks(Wrapping):
     """A transport on which news of Works wait until somebody lets them through."""
 
     def __init__(self, open_gate, inner, around):
+        super().__init__(inner, around)
         self._open_gate = open_gate
-        self._inner = inner
-        self._clock = around.clock
-
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
 
     @contextlib.asynccontextmanager
     async def watch(self, request):
