@@ -76,7 +76,7 @@ class Plane:
         self._watched.before_request = check
 
     async def join(self, name: str, pods: int = 100, **spec: Any) -> None:
-        metadata = {"name": name, "labels": spec.pop("labels", {})}
+        metadata = {"name": name, "labels": spec.pop("labels", {}), "finalizers": spec.pop("finalizers", [])}
         await self.client.resource(CLUSTERS).create(
             {
                 "apiVersion": "cluster.karmada.io/v1alpha1",

@@ -6,7 +6,7 @@ import pytest
 from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, WIDE_BINDINGS, Plane, on_a_plane
 
 from karmada.api.feature_gates import FeatureGates
-from karmada.machinery.errors import Forbidden
+from karmada.machinery.errors import Forbidden, Unavailable
 from karmada.machinery.transport import Request, Verb
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.keys import BindingKey
@@ -300,5 +300,44 @@ def test_decisions_are_remembered_with_their_reasons() -> None:
         assert noted.cause == "placementChanged"
         assert attempt.rejections["member2"][0].plugin == "TaintToleration"
         assert attempt.selected == ("member1",)
+
+    on_a_plane(scenario)
+
+
+def test_a_binding_that_has_to_move_and_finds_no_room_moves_once_there_is_some() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", pods=4)
+        await plane.join("member2", pods=4, finalizers=["test/hold"])
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+        await plane.report("member1", 1)
+        await plane.client.resource(CLUSTERS).delete("member2")
+        await plane.settle()
+        assert (await plane.condition("web"))["reason"] == "Unschedulable"
+        await plane.report("member1", 10)
+        await plane.settle(20)
+        assert await plane.result("web") == {"member1": 4}
+
+    on_a_plane(scenario)
+
+
+def test_a_move_that_could_not_be_written_is_tried_again() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.join("member2", finalizers=["test/hold"])
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+
+        def refuse(request: Request) -> None:
+            if request.verb is Verb.PATCH and request.resource == BINDINGS and not request.subresource:
+                raise Unavailable("storage is busy")
+
+        plane.before_request = refuse
+        await plane.client.resource(CLUSTERS).delete("member2")
+        await plane.settle()
+        plane.before_request = None
+        await plane.settle(20)
+        assert await plane.result("web") == {"member1": 4}
 
     on_a_plane(scenario)

@@ -262,6 +262,8 @@ class Scheduler:
         binding = self._get(key)
         if binding is None or not self._in_charge(binding) or self._is_settled(key, binding):
             return True
+        # Settled again when this attempt ends well: until then whoever looks again has to decide.
+        self._settled.pop(key, None)
         self._disturbed.discard(key)
         reason = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
         match reason:
