@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, WIDE_BINDINGS, Plane, on_a_plane
 
@@ -339,5 +340,78 @@ def test_a_move_that_could_not_be_written_is_tried_again() -> None:
         plane.before_request = None
         await plane.settle(20)
         assert await plane.result("web") == {"member1": 4}
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "renewed"),
+    [({"replicaSchedulingType": "Duplicated"}, True), (DYNAMIC, False)],
+    ids=["duplicated: decided at every change", "divided: nothing to decide"],
+)
+def test_an_attempt_that_changes_nothing_renews_the_time_and_tells_nobody(
+    strategy: dict[str, Any], renewed: bool
+) -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web", placement={"replicaScheduling": strategy})
+        await plane.settle()
+        before = await plane.binding("web")
+        await plane.settle(10)
+        for color in ("blue", "red"):
+            labels = {"metadata": {"labels": {"color": color}}}
+            await plane.client.resource(CLUSTERS).patch("member1", labels)
+        await plane.settle()
+        after = await plane.binding("web")
+        assert (after["status"].pop("lastScheduledTime") > before["status"].pop("lastScheduledTime")) is renewed
+        assert (after["spec"], after["status"]) == (before["spec"], before["status"])
+        assert len(await plane.events("ResourceBinding", "web")) == 1
+        writes = [r for r in plane.requests if r.verb is Verb.PATCH and r.resource == BINDINGS]
+        assert len(writes) == (3 if renewed else 2)
+
+    on_a_plane(scenario)
+
+
+def test_a_result_whose_status_could_not_be_written_is_told_later() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", pods=3)
+        await plane.bind("web", 5, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        assert (await plane.condition("web"))["reason"] == "Unschedulable"
+
+        def refuse(request: Request) -> None:
+            if request.verb is Verb.PATCH and request.resource == BINDINGS and request.subresource:
+                raise Unavailable("storage is busy")
+
+        plane.before_request = refuse
+        await plane.report("member1", 10)
+        await plane.settle()
+        plane.before_request = None
+        await plane.settle(20)
+        assert await plane.result("web") == {"member1": 5}
+        assert (await plane.condition("web"))["reason"] == "Success"
+        binding = await plane.binding("web")
+        assert binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"]
+        assert "lastScheduledTime" in binding["status"]
+        assert (await plane.events("ResourceBinding", "web"))[-1][1] == "ScheduleBindingSucceed"
+
+    on_a_plane(scenario)
+
+
+def test_what_an_attempt_that_was_cut_short_had_to_say_is_said() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        suspended = {"suspension": {"scheduling": True}}
+        await plane.bind("web", 2, {"replicaScheduling": DYNAMIC}, **suspended)
+        bindings = plane.client.resource(BINDINGS)
+        placement = (await plane.binding("web"))["spec"]["placement"]
+        applied = {"policy.karmada.io/applied-placement": orjson.dumps(placement).decode()}
+        result = {"clusters": [{"name": "member1", "replicas": 2}], "suspension": None}
+        await bindings.patch("web", {"metadata": {"annotations": applied}, "spec": result}, "default")
+        await plane.settle()
+        binding = await plane.binding("web")
+        assert binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"]
+        assert "lastScheduledTime" in binding["status"]
+        assert (await plane.condition("web"))["reason"] == "Success"
 
     on_a_plane(scenario)

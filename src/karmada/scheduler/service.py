@@ -6,20 +6,20 @@ does not make it look again.
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from karmada.api import conditions, events, labels
+from karmada.api import conditions, labels
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Decision, NoClusterFits, Placed
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.machinery.client import Client
-from karmada.machinery.clock import REAL, Clock, rfc3339
+from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.controller import SLICE
-from karmada.machinery.errors import ApiError, Forbidden
-from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.machinery.errors import ApiError
+from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
@@ -29,7 +29,6 @@ from karmada.scheduler.core.decide import decide, fitting_names, requests
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.need import Need, is_ours, need, versions_to_check
-from karmada.scheduler.core.rendering import event_message
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Settings
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.keys import BindingKey
@@ -38,7 +37,8 @@ from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.ring import DecisionRing, Noted
 from karmada.scheduler.sanity import complaint, has_negative
-from karmada.scheduler.writing import Verdict, Writer, verdict_of, with_clusters
+from karmada.scheduler.telling import Teller
+from karmada.scheduler.writing import Writer, with_clusters
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,14 @@ class SchedulerOptions:
     name: str = DEFAULT_NAME
     settings: Settings = DEFAULT_SETTINGS
     framework: Framework = field(default_factory=lambda: DEFAULT)
+
+
+class Untold(NamedTuple):
+    """A result that was written, and why it was decided."""
+
+    generation: int
+    decision: Decision
+    reason: Need
 
 
 class AccurateEstimator(Protocol):
@@ -92,7 +100,6 @@ class Scheduler:
     ) -> None:
         self.options = options or SchedulerOptions()
         self._clock = clock
-        self._recorder = recorder
         self._clusters = informers.of(Cluster)
         self._namespaced = informers.of(ResourceBinding)
         self._wide = informers.of(ClusterResourceBinding)
@@ -100,6 +107,7 @@ class Scheduler:
         self._by_priority = gates.enabled("PriorityBasedScheduling")
         self._writer = Writer(client, gates.enabled("KeepLastCopy"))
         self.queue: SchedulingQueue[BindingKey] = SchedulingQueue(clock)
+        self._teller = Teller(self._writer, recorder, clock, lambda: self.snapshot.clusters)
         self._affinities = AffinityIndex()
         self._peers = PeerIndex() if gates.enabled("WorkloadAffinity") else None
         self._assumed = AssumedWorkloads() if gates.enabled("SchedulingOvercommitProtection") else None
@@ -111,6 +119,8 @@ class Scheduler:
         self._attempts = 0
         self._settled: dict[BindingKey, tuple[str, int]] = {}
         """The uid and generation each binding had after the scheduler's own last write."""
+        self._untold: dict[BindingKey, Untold] = {}
+        """What was decided and written, and could not be said in a status yet."""
         self._own: dict[BindingKey, tuple[str, str]] = {}
         """The revisions of the scheduler's last two writes of a binding, result and status, until their news come."""
         self._released_at = float("-inf")
@@ -216,6 +226,7 @@ class Scheduler:
 
     def _forget(self, key: BindingKey) -> None:
         self._settled.pop(key, None)
+        self._untold.pop(key, None)
         self._own.pop(key, None)
         self._disturbed.discard(key)
         self.queue.forget(key)
@@ -264,6 +275,7 @@ class Scheduler:
             return True
         # Settled again when this attempt ends well: until then whoever looks again has to decide.
         self._settled.pop(key, None)
+        disturbed = key in self._disturbed
         self._disturbed.discard(key)
         reason = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
         match reason:
@@ -273,18 +285,26 @@ class Scheduler:
                 log.error("binding %s has no placement, it cannot be scheduled", key)
                 return True
             case Need.NONE:
-                if binding.status.scheduler_observed_generation != binding.metadata.generation:
-                    await self._writer.observed(binding)
+                await self._say_the_rest(key, binding)
                 return True
-        return await self._schedule(key, binding, reason)
+        return await self._schedule(key, binding, reason, disturbed)
 
-    async def _schedule(self, key: BindingKey, binding: Binding, reason: Need) -> bool:
+    async def _say_the_rest(self, key: BindingKey, binding: Binding) -> None:
+        """There is nothing to decide; something may be left to say about what was decided before."""
+        untold = self._untold.get(key)
+        if untold is not None and untold.generation == binding.metadata.generation:
+            await self._teller.concluded(binding, untold.decision, untold.reason, disturbed=False)
+        else:
+            await self._teller.nothing_to_decide(binding)
+        self._untold.pop(key, None)
+
+    async def _schedule(self, key: BindingKey, binding: Binding, reason: Need, disturbed: bool) -> bool:
         started = self._clock.monotonic()
         kind = "scale" if reason is Need.REPLICAS_CHANGED else "reconcile"
         result = "error"
         try:
             if has_negative(binding.spec):
-                await self._failed(
+                await self._teller.failed(
                     binding, conditions.REASON_SCHEDULER_ERROR, complaint(binding.spec, self.snapshot.clusters)
                 )
                 return True
@@ -294,7 +314,10 @@ class Scheduler:
                 return True
             current, decision = written
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
-            told = await self._conclude(current, decision, reason)
+            if isinstance(decision.outcome, Placed):
+                self._untold[key] = Untold(current.metadata.generation, decision, reason)
+            told = await self._teller.concluded(current, decision, reason, disturbed)
+            self._untold.pop(key, None)
             ended = isinstance(decision.outcome, Placed | NoClusterFits)
             (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
             if ended:
@@ -304,12 +327,12 @@ class Scheduler:
         except ApiError as error:
             self._retract(key)
             if not error.transient:
-                await self._refused(binding, error)
+                await self._teller.refused(binding, error)
             raise
         except Exception as error:
             # A plugin of somebody else, or a defect of ours: the binding says so, the others go on.
             self._retract(key)
-            await self._failed(binding, conditions.REASON_SCHEDULER_ERROR, f"{type(error).__name__}: {error}")
+            await self._teller.failed(binding, conditions.REASON_SCHEDULER_ERROR, f"{type(error).__name__}: {error}")
             raise
         finally:
             self.metrics.attempts[result, kind] += 1
@@ -374,52 +397,6 @@ class Scheduler:
         if self._assumed is not None:
             self._assumed.discard(key)
 
-    async def _conclude(self, binding: Binding, decision: Decision, reason: Need) -> str:
-        """Say in the status and in events how it ended; the revision that was written, if any."""
-        now = self._clock.now()
-        changes: dict[str, Any] = {}
-        before = binding.status
-        if isinstance(decision.outcome, Placed):
-            changes["scheduler_observed_generation"] = binding.metadata.generation
-            if decision.affinity:
-                changes["scheduler_observing_affinity_name"] = decision.affinity
-            news = (
-                reason is not Need.DUPLICATED
-                or before.last_scheduled_time is None
-                or before.scheduler_observed_generation != binding.metadata.generation
-            )
-            if news:
-                changes["last_scheduled_time"] = rfc3339(now)
-        verdict = verdict_of(decision)
-        if not verdict.status and (why := complaint(binding.spec, self.snapshot.clusters)):
-            verdict = verdict._replace(message=f"{verdict.message} ({why})")
-        written = await self._writer.status(binding, verdict, now, **changes)
-        if written:
-            self._tell(binding, decision)
-        return written
-
-    async def _refused(self, binding: Binding, error: ApiError) -> None:
-        """The API server did not take the result: its word is the reason."""
-        quota = isinstance(error, Forbidden) and "FederatedResourceQuota" in error.message
-        reason = conditions.REASON_QUOTA_EXCEEDED if quota else conditions.REASON_SCHEDULER_ERROR
-        await self._failed(binding, reason, error.message)
-
-    async def _failed(self, binding: Binding, reason: str, message: str) -> None:
-        if await self._writer.status(binding, Verdict(False, reason, message), self._clock.now()):
-            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, message)
-
-    def _tell(self, binding: Binding, decision: Decision) -> None:
-        placed = isinstance(decision.outcome, Placed)
-        text = event_message(decision, cluster_scoped=isinstance(binding, ClusterResourceBinding))
-        if placed:
-            self._event(binding, events.NORMAL, events.SCHEDULE_BINDING.succeeded, text)
-        else:
-            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, text)
-
-    def _event(self, binding: Binding, kind: str, reason: str, message: str) -> None:
-        for about in _subjects(binding):
-            self._recorder.event(about, kind, reason, message)
-
     # What is known.
 
     def _get(self, key: BindingKey) -> Binding | None:
@@ -429,9 +406,3 @@ class Scheduler:
     def _is_settled(self, key: BindingKey, binding: Binding) -> bool:
         known = self._settled.get(key)
         return known == (binding.metadata.uid, binding.metadata.generation) and key not in self._disturbed
-
-
-def _subjects(binding: Binding) -> Iterator[ObjectReference]:
-    yield ObjectReference.to(binding)
-    resource = binding.spec.resource
-    yield ObjectReference(resource.api_version, resource.kind, resource.name, resource.namespace, resource.uid)

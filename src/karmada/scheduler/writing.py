@@ -30,6 +30,9 @@ class Verdict(NamedTuple):
     message: str
 
 
+SUCCESS = Verdict(True, conditions.REASON_SCHEDULE_SUCCESS, conditions.MESSAGE_SCHEDULE_SUCCESS)
+
+
 def verdict_of(decision: Decision) -> Verdict:
     """The condition of a decision."""
     placed = isinstance(decision.outcome, Placed)

@@ -1,0 +1,104 @@
+"""How an attempt ended, said in the binding's status and in events about the binding and its template."""
+
+from collections.abc import Callable, Container, Iterator
+from typing import Any
+
+from karmada.api import conditions, events
+from karmada.api.decision import Decision, Placed
+from karmada.api.work.v1alpha2 import ClusterResourceBinding
+from karmada.machinery.clock import Clock, rfc3339
+from karmada.machinery.errors import ApiError, Forbidden
+from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.scheduler.core.need import Need
+from karmada.scheduler.core.rendering import event_message
+from karmada.scheduler.core.request import Binding
+from karmada.scheduler.sanity import complaint
+from karmada.scheduler.writing import SUCCESS, Verdict, Writer, verdict_of, with_condition
+
+
+class Teller:
+    """See the module. `clusters` gives the clusters that are known at the moment."""
+
+    def __init__(
+        self, writer: Writer, recorder: EventRecorder, clock: Clock, clusters: Callable[[], Container[str]]
+    ) -> None:
+        self._writer = writer
+        self._recorder = recorder
+        self._clock = clock
+        self._clusters = clusters
+
+    async def concluded(self, binding: Binding, decision: Decision, reason: Need, disturbed: bool) -> str:
+        """Say what was decided; the revision that was written, if any.
+
+        `disturbed` says that a cluster's change was the cause: then the time of the attempt is written even if nothing
+        came of it. The first look at everything after a start is no such cause: it writes nothing that is true already.
+        """
+        now = self._clock.now()
+        changes: dict[str, Any] = {}
+        verdict = verdict_of(decision)
+        if not verdict.status and (why := complaint(binding.spec, self._clusters())):
+            verdict = verdict._replace(message=f"{verdict.message} ({why})")
+        news = True
+        if isinstance(decision.outcome, Placed):
+            changes["scheduler_observed_generation"] = binding.metadata.generation
+            if decision.affinity:
+                changes["scheduler_observing_affinity_name"] = decision.affinity
+            news = reason is not Need.DUPLICATED or not _is_told(binding, verdict, now)
+            if news or disturbed:
+                changes["last_scheduled_time"] = rfc3339(now)
+        written = await self._writer.status(binding, verdict, now, **changes)
+        if written and news:
+            self._tell(binding, decision)
+        return written
+
+    async def nothing_to_decide(self, binding: Binding) -> None:
+        """Note that this generation is placed as it should be.
+
+        Clusters without a word about them were written by an attempt that was cut short: what it had to say is said.
+        """
+        generation = binding.metadata.generation
+        said = any(condition.type == conditions.SCHEDULED for condition in binding.status.conditions)
+        if binding.spec.clusters and not said:
+            now = self._clock.now()
+            observed = {"scheduler_observed_generation": generation, "last_scheduled_time": rfc3339(now)}
+            await self._writer.status(binding, SUCCESS, now, **observed)
+        elif binding.status.scheduler_observed_generation != generation:
+            await self._writer.observed(binding)
+
+    async def refused(self, binding: Binding, error: ApiError) -> None:
+        """The API server did not take the result: its word is the reason."""
+        quota = isinstance(error, Forbidden) and "FederatedResourceQuota" in error.message
+        reason = conditions.REASON_QUOTA_EXCEEDED if quota else conditions.REASON_SCHEDULER_ERROR
+        await self.failed(binding, reason, error.message)
+
+    async def failed(self, binding: Binding, reason: str, message: str) -> None:
+        """Nothing could be decided or written."""
+        if await self._writer.status(binding, Verdict(False, reason, message), self._clock.now()):
+            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, message)
+
+    def _tell(self, binding: Binding, decision: Decision) -> None:
+        text = event_message(decision, cluster_scoped=isinstance(binding, ClusterResourceBinding))
+        if isinstance(decision.outcome, Placed):
+            self._event(binding, events.NORMAL, events.SCHEDULE_BINDING.succeeded, text)
+        else:
+            self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, text)
+
+    def _event(self, binding: Binding, kind: str, reason: str, message: str) -> None:
+        for about in _subjects(binding):
+            self._recorder.event(about, kind, reason, message)
+
+
+def _is_told(binding: Binding, verdict: Verdict, now: float) -> bool:
+    """Whether the status says all of this already, whenever it was said."""
+    status = binding.status
+    return (
+        status.last_scheduled_time is not None
+        and status.scheduler_observed_generation == binding.metadata.generation
+        and with_condition(status.conditions, verdict, now) == status.conditions
+    )
+
+
+def _subjects(binding: Binding) -> Iterator[ObjectReference]:
+    yield ObjectReference.to(binding)
+    resource = binding.spec.resource
+    yield ObjectReference(resource.api_version, resource.kind, resource.name, resource.namespace, resource.uid)
