@@ -7,6 +7,7 @@ from tests.scheduler.plane import Plane, on_a_plane
 
 from karmada.api import decision as decisions
 from karmada.api.decision import ConstraintUnmet, NoClusterFits, NotEnoughRoom, Placed
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.machinery.client import Client
 from karmada.machinery.serving import SideDoor, SideRequest
 from karmada.scheduler.core import grouping
@@ -39,6 +40,12 @@ def result(snapshot: Snapshot, placement: Tree, replicas: int = 6) -> dict[str, 
     return {target.name: target.replicas for target in outcome.clusters}
 
 
+def placed(snapshot: Snapshot, subject: ResourceBinding) -> list[str]:
+    outcome = decide(snapshot, subject, {}).outcome
+    assert isinstance(outcome, Placed), outcome
+    return sorted(target.name for target in outcome.clusters)
+
+
 def test_equals_share_an_attempt_until_a_cluster_changes() -> None:
     snapshot = fleet()
     first, second = (decide(snapshot, binding(6, {"replicaScheduling": DYNAMIC}), {}) for _ in range(2))
@@ -51,6 +58,26 @@ def test_ties_of_equal_bindings_are_their_own() -> None:
     snapshot = Snapshot([cluster("m1", 10), cluster("m2", 10)])
     made = [decide(snapshot, binding(3, {"replicaScheduling": DYNAMIC}, uid=uid), {}) for uid in ("a", "b")]
     assert made[0].outcome != made[1].outcome
+
+
+def test_who_is_divided_anew_shares_no_attempt_with_who_keeps_what_it_has() -> None:
+    snapshot = Snapshot([cluster("m1", 10), cluster("m2", 10)])
+    asked = {"rescheduleTriggeredAt": "2026-01-02T00:00:00Z"}
+    kept, anew = (
+        binding(4, {"replicaScheduling": DYNAMIC}, {"m1": 4}, status={"lastScheduledTime": done}, **asked)
+        for done in ("2026-01-03T00:00:00Z", "2026-01-01T00:00:00Z")
+    )
+    assert placed(snapshot, kept) == ["m1"]
+    assert placed(snapshot, anew) == ["m1", "m2"]
+
+
+def test_a_workload_without_replicas_shares_no_attempt_with_what_is_none() -> None:
+    snapshot = Snapshot([cluster("m1", 10), cluster("m2", 10)])
+    anything, workload = (
+        binding(0, {"replicaScheduling": DYNAMIC}, **needs) for needs in ({}, {"replicaRequirements": {}})
+    )
+    assert placed(snapshot, anything) == ["m1", "m2"]
+    assert placed(snapshot, workload) == []
 
 
 def test_a_decision_survives_the_way_to_a_reader() -> None:
