@@ -34,7 +34,6 @@ SUITES = (
 KNOWN = {
     "crd": {"cel-cost"},
     "discovery": {"componentstatuses"},
-    "patch": {"json-bad", "merge"},
     "tables": {"flowschema"},
 }
 

@@ -1,22 +1,20 @@
 """Kubernetes' protobuf to trees: what a Go client encodes as protobuf becomes what it would have sent as JSON.
 
-A body is the magic number, then an envelope with apiVersion, kind and the encoded object. Field names and types come
-from the table `fields.txt`, loaded on first use; each message is parsed from it on first use. Unknown fields are
-skipped, as protobuf demands. Anything malformed is a `ProtobufError`; depth and size are bounded by the body's limit
-and `MAX_DEPTH`.
+A body is the magic number, then an envelope with apiVersion, kind and the encoded object. Unknown fields are skipped,
+as protobuf demands. Anything malformed is a `ProtobufError`; depth and size are bounded by the body's limit and
+`MAX_DEPTH`.
 """
 
 import base64
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from karmada.api import duration
+from karmada.apiserver.protobuf.fields import fields
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
@@ -34,14 +32,6 @@ _EVERYWHERE = ("DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions"
 
 class ProtobufError(ValueError):
     """A body that is no protobuf of a known kind."""
-
-
-class _Field(NamedTuple):
-    name: str
-    shape: str
-    """Empty, `*` repeated, `%` map, `^` inlined."""
-    type: str
-    """s, b, i, d, y, or a message name."""
 
 
 def decode(body: bytes) -> dict[str, Any]:
@@ -70,7 +60,9 @@ def _name(api_version: str, kind: str) -> str:
 def _message(name: str, data: bytes, depth: int) -> dict[str, Any]:
     if depth > MAX_DEPTH:
         raise ProtobufError("messages are nested too deeply")
-    known = _table(name)
+    known = fields(name)
+    if known is None:
+        raise ProtobufError(f"{name} has no protobuf form here; send JSON")
     tree: dict[str, Any] = {}
     for number, wire, raw in _fields(data):
         field = known.get(number)
@@ -271,25 +263,3 @@ _SPECIAL: dict[str, Callable[[bytes, int], Any]] = {
     f"{_EXTENSIONS}.JSONSchemaPropsOrBool": _schema_or_bool,
     f"{_EXTENSIONS}.JSONSchemaPropsOrStringArray": _schema_or_strings,
 }
-
-
-# The table.
-
-
-@cache
-def _lines() -> dict[str, str]:
-    text = files(__package__).joinpath("fields.txt").read_text(encoding="utf-8")
-    return {name: fields for name, _, fields in (line.partition(" ") for line in text.splitlines())}
-
-
-@cache
-def _table(name: str) -> dict[int, _Field]:
-    line = _lines().get(name)
-    if line is None:
-        raise ProtobufError(f"{name} has no protobuf form here; send JSON")
-    table = {}
-    for entry in line.split():
-        number, field, type_ = entry.split(":")
-        shape = type_[0] if type_[0] in "*%^" else ""
-        table[int(number)] = _Field(field, shape, type_[len(shape) :])
-    return table

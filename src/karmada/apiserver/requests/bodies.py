@@ -15,11 +15,14 @@ from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import Failure, bad_request, unsupported_media_type
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served import Served
 
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 4096
 """How much of a malformed body is shown."""
+_TYPED = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _UNKNOWN = f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
 
 
@@ -143,30 +146,29 @@ def check_kind(catalog: Catalog, call: Call, obj: Any, served: Served) -> JSONOb
     if obj is None:
         obj = {}
     if not isinstance(obj, dict):
-        raise _not_an_object(call, obj, served.kind)
+        raise _untyped(call, f"{described(obj)} into Go value of type {_TYPED}", served.kind)
     api_version, kind = obj.get("apiVersion"), obj.get("kind")
     if api_version == served.api_version and kind == served.kind:
         return obj
-    for value in (api_version, kind):
+    for field, value in (("apiVersion", api_version), ("kind", kind)):
         if value is not None and not isinstance(value, str):
-            raise _not_an_object(call, obj, served.kind)
+            raise _untyped(call, f"{described(value)} into Go struct field .{field} of type string", served.kind)
     api_version, kind = api_version or served.api_version, kind or served.kind
     if served.type.custom:
         _check_custom(api_version, kind, served)
     elif api_version != served.api_version or kind != served.kind:
-        raise _wrong_kind(catalog, api_version, kind, served)
+        raise _wrong_kind(catalog, api_version, kind, obj, served)
     obj["apiVersion"], obj["kind"] = served.api_version, served.kind
     return obj
 
 
-def _not_an_object(call: Call, obj: Any, kind: str) -> Failure:
-    shape = "array" if isinstance(obj, list) else "string" if isinstance(obj, str) else "number"
-    if isinstance(obj, bool):
-        shape = "bool"
-    struct = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-    shown = call.body.hex() if isinstance(call.body, bytes) else orjson.dumps(obj).hex()
-    text = f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape} into Go value of type {struct}"
-    return _unrecognized(kind, f"{text} ({shown})")
+def _untyped(call: Call, mismatch: str, kind: str) -> Failure:
+    """A body without a type that can be read."""
+    text = f"couldn't get version/kind; json parse error: json: cannot unmarshal {mismatch}"
+    body = call.body if isinstance(call.body, bytes) else orjson.dumps(call.body)
+    if call.verb != "patch":
+        text += f" ({body.decode(errors='replace') if body.startswith(b'{') else body.hex()})"
+    return _unrecognized(kind, text)
 
 
 def _check_custom(api_version: str, kind: str, served: Served) -> None:
@@ -177,17 +179,24 @@ def _check_custom(api_version: str, kind: str, served: Served) -> None:
         raise bad_request(message.replace("'", '"') + f': no kind "{kind}" is registered')
 
 
-def _wrong_kind(catalog: Catalog, api_version: str, kind: str, served: Served) -> Failure:
+def _wrong_kind(catalog: Catalog, api_version: str, kind: str, obj: JSONObject, served: Served) -> Failure:
+    """A body is read as what it says it is before anybody asks what it should be."""
     group, _, version = api_version.rpartition("/")
-    if kind == served.kind and group == served.type.group and group:
-        return _wrong_version(api_version, served)
     head = f'{kind} in version "{version}" cannot be handled as a {served.kind}'
-    known = catalog.by_kind(group, version, kind) is not None or (kind == "List" and api_version == "v1")
-    if known:
-        package = served.type.group.split(".")[0] if served.type.group else "core"
-        return bad_request(f"{head}: converting ({version}.{kind}) to ({package}.{served.kind}): unknown conversion")
-    scheme = 'in scheme "pkg/runtime/scheme.go:111"'
-    return bad_request(f'{head}: no kind "{kind}" is registered for version "{api_version}" {scheme}')
+    other_version = kind == served.kind and group == served.type.group and group != ""
+    named = catalog.by_kind(group, version, kind)
+    if named is not None and not named.type.custom:
+        try:
+            decode(named.type.schema, orjson.loads(orjson.dumps(obj)))
+        except Mismatch as mismatch:
+            return bad_request(f"{head}: {mismatch}")
+    elif not other_version and (api_version, kind) != ("v1", "List"):
+        scheme = 'in scheme "pkg/runtime/scheme.go:111"'
+        return bad_request(f'{head}: no kind "{kind}" is registered for version "{api_version}" {scheme}')
+    if other_version:
+        return _wrong_version(api_version, served)
+    package = served.type.group.split(".")[0] if served.type.group else "core"
+    return bad_request(f"{head}: converting ({version}.{kind}) to ({package}.{served.kind}): unknown conversion")
 
 
 def _wrong_version(api_version: str, served: Served) -> Failure:

@@ -15,8 +15,9 @@ from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.decoding import decode as decode_builtin
 from karmada.apiserver.schema.defaulting import filler
+from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.pruning import fits, pruner
-from karmada.apiserver.schema.scalars import Mismatch
+from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served import Served
 
 _NOTHING: JSONObject = {}
@@ -64,7 +65,10 @@ def is_known(served: Served, patch: JSONObject) -> bool:
             return True
     given = merge_patch.apply({}, patch)
     news = copied(given)
-    if pruner(served.type.schema)(news):
+    try:
+        if pruner(served.type.schema)(news):
+            return False
+    except Mismatch:
         return False
     meta, decoded = given.pop("metadata", {}), news.pop("metadata", {})
     if not isinstance(meta, dict) or any(decoded.get(key) != value for key, value in meta.items()):
@@ -74,17 +78,24 @@ def is_known(served: Served, patch: JSONObject) -> bool:
 
 def _decode(served: Served, obj: JSONObject, known: bool) -> list[str]:
     type_ = served.type
-    if type_.custom:
-        removed = [] if known else pruner(type_.schema)(obj) or []
-        fill = filler(type_.schema)
-        if fill is not None:
-            fill(obj)
-        return removed
     try:
-        return decode_builtin(type_.schema, obj)
+        if not type_.custom:
+            return decode_builtin(type_.schema, obj)
+        removed = [] if known else _prune(type_.schema, obj)
     except Mismatch as mismatch:
         head = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}'
         raise bad_request(f"{head}: {mismatch}") from None
+    fill = filler(type_.schema)
+    if fill is not None:
+        fill(obj)
+    return removed
+
+
+def _prune(schema: Schema, obj: JSONObject) -> list[str]:
+    meta = obj.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        raise Mismatch(described(meta), "v1.ObjectMeta")
+    return pruner(schema)(obj) or []
 
 
 def _report(call: Call, obj: JSONObject, mode: str, unknown: list[str], duplicates: list[str]) -> None:

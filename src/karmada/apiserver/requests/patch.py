@@ -5,12 +5,13 @@ from typing import Any
 import orjson
 
 from karmada.api import json_patch, merge_patch
-from karmada.apiserver.failures import Failure, bad_request, invalid
-from karmada.apiserver.requests import bodies, conforming, metadata
+from karmada.api.go_text import format_value
+from karmada.apiserver.failures import Failure, bad_request
+from karmada.apiserver.requests import bodies, conforming, metadata, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
-from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.resources import JSONObject
 from karmada.machinery.transport import PatchType
 
 _TYPES = {kind.value: kind for kind in PatchType}
@@ -36,11 +37,13 @@ async def patch(context: Context, call: Call) -> Answer:
 
     def build(current: JSONObject) -> JSONObject:
         new = patched(call, kind, document, current)
+        if call.served.type.custom and isinstance(new, dict) and (failure := patch_errors.wrong_type(call, new)):
+            raise failure
         try:
             new = bodies.check_kind(context.catalog, call, new, call.served)
             conforming.conform(call, new, options.field_validation, known=known)
         except Failure as failure:
-            raise _as_invalid(failure) from None
+            raise patch_errors.undecodable(failure, _shown(call, kind, current)) from None
         meta = metadata.ensure(new)
         if sharing:
             meta = new["metadata"] = dict(meta)
@@ -51,12 +54,14 @@ async def patch(context: Context, call: Call) -> Answer:
     return await modify(context, Change(call, options, build, part, tries=_TRIES, sharing=sharing))
 
 
-def _as_invalid(failure: Failure) -> Failure:
-    """A patched object that cannot be decoded blames the patch; the object itself, maybe a secret, is not quoted."""
-    if failure.code != 400:
-        return failure
-    why = failure.message.partition(": ")[2]
-    return invalid("", "", "", [FieldError("FieldValueInvalid", "patch", f"Invalid value: {why}")])
+def _shown(call: Call, kind: PatchType, current: JSONObject) -> str:
+    """What messages quote: the object, patched again as decoding has changed it in place, or a strategic patch."""
+    document = patch_body(call, kind)
+    if kind is PatchType.STRATEGIC:
+        return format_value(document)
+    given = document if kind is PatchType.JSON else None
+    schema = None if call.served.type.custom else call.served.type.schema
+    return patch_errors.quoted(schema, patched(call, kind, document, current), current, given)
 
 
 def patch_type(call: Call, scale: bool = False) -> PatchType:
@@ -126,6 +131,9 @@ def patched(call: Call, kind: PatchType, document: Any, current: JSONObject) -> 
     from karmada.api import strategic_merge
 
     try:
-        return strategic_merge.apply(current, document, call.served.type.schema)
+        new = strategic_merge.apply(current, document, call.served.type.schema)
     except strategic_merge.StrategicMergeError as error:
         raise bad_request(str(error)) if error.is_malformed else Failure(500, "", str(error)) from None
+    # The result is read into the type of the current object, whatever it calls itself.
+    new.update({key: current[key] for key in ("apiVersion", "kind") if isinstance(new.get(key), str)})
+    return new

@@ -1,0 +1,54 @@
+"""The fields of messages, from the table `fields.txt`: loaded on first use, each message parsed on first use.
+
+The table has the fields in the order in which the API's own types declare them, which is the order of JSON that their
+encoders write.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+_PREFIX = "io.k8s."
+
+
+class Field(NamedTuple):
+    """One field of a message."""
+
+    name: str
+    shape: str
+    """Empty, `*` repeated, `%` map, `^` inlined."""
+    type: str
+    """s, b, i, d, y, or a message name."""
+
+
+@cache
+def fields(message: str) -> dict[int, Field] | None:
+    """The fields of a message by their numbers, as declared; None for one that is not in the table."""
+    line = _lines().get(message)
+    if line is None:
+        return None
+    table = {}
+    for entry in line.split():
+        number, name, type_ = entry.split(":")
+        shape = type_[0] if type_[0] in "*%^" else ""
+        table[int(number)] = Field(name, shape, type_[len(shape) :])
+    return table
+
+
+@cache
+def places(definition: str) -> dict[str, int]:
+    """Where each field of a definition, e.g. io.k8s.api.core.v1.Pod, stands in the JSON that encoders write."""
+    return {name: place for place, name in enumerate(_declared(definition.removeprefix(_PREFIX)))}
+
+
+def _declared(message: str) -> list[str]:
+    names: list[str] = []
+    for field in (fields(message) or {}).values():
+        names += _declared(field.type) if field.shape == "^" else [field.name]
+    return names
+
+
+@cache
+def _lines() -> dict[str, str]:
+    text = files(__package__).joinpath("fields.txt").read_text(encoding="utf-8")
+    return {name: entries for name, _, entries in (line.partition(" ") for line in text.splitlines())}
