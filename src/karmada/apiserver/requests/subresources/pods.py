@@ -4,17 +4,24 @@ import orjson
 
 from karmada.api import label_selector
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.builtin.catalog import definition_name
+from karmada.apiserver.builtin.definitions import definition
 from karmada.apiserver.failures import Failure, bad_request, conflict, not_found
+from karmada.apiserver.managedfields import track_update
 from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.scalars import Mismatch
 from karmada.apiserver.served import Served
 from karmada.apiserver.store import Kind
 from karmada.apiserver.times import rfc3339
 
+_BINDING = ("", "v1", "Binding")
+_EVICTION = ("policy", "v1", "Eviction")
 _BUDGETS: Kind = ("policy", "poddisruptionbudgets")
 _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 
@@ -22,12 +29,12 @@ _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 async def bind(context: Context, call: Call) -> Answer:
     """`pods/binding`: put the pod on a node."""
     options = write_options(dict(call.params), "CreateOptions")
-    body = _body(call, "Binding")
-    name = call.name or (body.get("metadata") or {}).get("name") or ""
+    body = _body(call, _BINDING)
+    name = call.name or body["metadata"].get("name") or ""
     target = body.get("target") or {}
     _check_target(target)
     node = target["name"]
-    await _admit(context, call, body, ("", "v1", "Binding"), options)
+    await _admit(context, call, body, _BINDING, options)
     where = Call("update", _pods(context), call.user, call.namespace, name, agent=call.agent)
 
     def build(pod: JSONObject) -> JSONObject:
@@ -38,7 +45,7 @@ async def bind(context: Context, call: Call) -> Answer:
             why = f'pod {name} is already assigned to node "{spec["nodeName"]}"'
             raise conflict("", "pods/binding", name, why)
         spec["nodeName"] = node
-        annotations = (body.get("metadata") or {}).get("annotations")
+        annotations = body["metadata"].get("annotations")
         if annotations:
             pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **annotations}
         status = pod.setdefault("status", {})
@@ -75,8 +82,8 @@ def _pods(context: Context) -> Served:
 async def evict(context: Context, call: Call) -> Answer:
     """`pods/eviction`: delete the pod unless a disruption budget forbids it."""
     write = write_options(dict(call.params), "CreateOptions")
-    body = _body(call, "Eviction")
-    meta = body.get("metadata") or {}
+    body = _body(call, _EVICTION)
+    meta = body["metadata"]
     if meta.get("name") and meta["name"] != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = delete_options({}, body.get("deleteOptions"))
@@ -86,7 +93,7 @@ async def evict(context: Context, call: Call) -> Answer:
     if item is None:
         raise not_found("", "pods", call.name)
     pod: JSONObject = orjson.loads(item.body)
-    await _admit(context, call, body, ("policy", "v1", "Eviction"), write)
+    await _admit(context, call, body, _EVICTION, write)
     if not _is_free(pod):
         await _charge(context, call, pod, options.dry_run)
     target = Call("delete", call.served, call.user, call.namespace, call.name, agent=call.agent, warnings=call.warnings)
@@ -154,13 +161,19 @@ def _refused(message: str, retry: int, causes: list[JSONObject]) -> Failure:
     return Failure(429, "TooManyRequests", message, details, headers)
 
 
-def _body(call: Call, kind: str) -> JSONObject:
-    body, _ = bodies.tree(call, kind)
+def _body(call: Call, kind: tuple[str, str, str]) -> JSONObject:
+    """The body, decoded as the kind of the subresource."""
+    group, version, name = kind
+    body, _ = bodies.tree(call, name)
     if not isinstance(body, dict):
-        raise bad_request(f"the body must be a {kind}")
-    if body.get("kind", kind) != kind:
-        head = f'{body["kind"]} in version "v1" cannot be handled as a {kind}'
+        raise bad_request(f"the body must be a {name}")
+    head = f'{body.get("kind") or name} in version "{version}" cannot be handled as a {name}'
+    if body.get("kind", name) != name:
         raise bad_request(f'{head}: no kind "{body["kind"]}" is registered')
+    try:
+        decode(definition(definition_name(group, version, name)), body)
+    except Mismatch as mismatch:
+        raise bad_request(f"{head}: {mismatch}") from None
     return body
 
 
@@ -168,9 +181,13 @@ async def _admit(
     context: Context, call: Call, body: JSONObject, kind: tuple[str, str, str], options: WriteOptions
 ) -> None:
     group, version, name = kind
-    body = {"kind": name, "apiVersion": f"{group}/{version}" if group else version, **body}
-    metadata = {"name": call.name, "namespace": call.namespace, **(body.get("metadata") or {})}
-    body["metadata"] = metadata
+    api_version = f"{group}/{version}" if group else version
+    body = {"kind": name, "apiVersion": api_version, **body}
+    body["metadata"] = {"name": call.name, "namespace": call.namespace, **body["metadata"]}
+    # Nothing of it is stored, but whoever judges it may ask who owns what.
+    schema = definition(definition_name(group, version, name))
+    manager = call.manager(options.field_manager)
+    track_update(None, body, schema, manager, api_version, call.subresource, rfc3339(context.now()))
     request = AdmissionRequest(
         Operation.CREATE,
         call.served.type,
