@@ -16,6 +16,14 @@ from karmada.apiserver.schema.model import Schema
 JSONObject = dict[str, Any]
 
 
+def same_but(new: JSONObject, old: JSONObject, apart: tuple[str, ...]) -> bool:
+    """Whether two objects have the same members, apart from some; null counts as absent."""
+    for key, value in new.items():
+        if old.get(key) != value and key not in apart:
+            return False
+    return old.keys() <= new.keys() or all(key in new or key in apart or old[key] is None for key in old)
+
+
 def _same(obj: JSONObject) -> None:
     return None
 

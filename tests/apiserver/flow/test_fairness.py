@@ -4,11 +4,12 @@ import pytest
 
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
-from karmada.apiserver.flow.deadlines import request_seconds
+from karmada.apiserver.flow.deadlines import TICK, Deadlines, request_seconds
 from karmada.apiserver.flow.fairness import FairQueue
 from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.flow.watches import WatchBudget
 from karmada.apiserver.http.model import HttpRequest
+from karmada.testing.loop import run_virtual
 
 A, B = UserInfo("a"), UserInfo("b")
 MASTER = UserInfo("root", ("system:masters",))
@@ -24,9 +25,10 @@ async def test_a_busy_user_delays_another_by_one_request():
     order = []
 
     async def request(user):
-        async with queue.seat(user):
-            order.append(user.name)
-            await asyncio.sleep(0)
+        await queue.take(user.name)
+        order.append(user.name)
+        await asyncio.sleep(0)
+        queue.give_back()
 
     tasks = [asyncio.create_task(request(A)) for _ in range(10)]
     await asyncio.sleep(0)
@@ -38,22 +40,32 @@ async def test_a_busy_user_delays_another_by_one_request():
 
 async def test_a_full_queue_is_429_for_that_user_only():
     queue = FairQueue(seats=1, per_user=2)
-    async with queue.seat(A):
-        waiting = [asyncio.create_task(queue.take("a")) for _ in range(2)]
-        await settle()
-        with pytest.raises(Failure) as failure:
-            await queue.take("a")
-        assert (failure.value.code, failure.value.headers) == (429, {"Retry-After": "1"})
-        other = asyncio.create_task(queue.take("b"))
-        await settle()
-        assert not other.done()
-        async with queue.seat(MASTER):
-            pass
+    await queue.take("a")
+    waiting = [asyncio.create_task(queue.take("a")) for _ in range(2)]
+    await settle()
+    with pytest.raises(Failure) as failure:
+        await queue.take("a")
+    assert (failure.value.code, failure.value.headers) == (429, {"Retry-After": "1"})
+    other = asyncio.create_task(queue.take("b"))
+    await settle()
+    assert not other.done()
+    queue.give_back()
     await settle()
     queue.give_back()
     await settle()
     queue.give_back()
     await asyncio.gather(*waiting, other)
+
+
+async def test_masters_never_wait():
+    queue = FairQueue(seats=1)
+    traffic = Traffic(queue=queue)
+    await queue.take("a")
+    visit = traffic.arrive(HttpRequest("GET", "/", "", {}, b"", ("", 0), None))
+    visit.user = MASTER
+    async with traffic.seat(visit, 60):
+        assert queue.waiting == 0
+    assert queue.free == 0
 
 
 async def test_the_whole_queue_is_bounded():
@@ -133,6 +145,36 @@ async def test_a_write_that_takes_too_long_is_cut_off_and_gives_its_seat_back(ve
         assert verb == "create"
     assert queue.free == 1
     assert traffic.metrics.inflight == {"readOnly": 0, "mutating": 0}
+
+
+def test_a_request_in_time_is_not_touched_by_its_deadline():
+    async def request():
+        deadlines = Deadlines()
+        task = deadlines.begin(0.0)
+        assert not deadlines.end(task)
+        await asyncio.sleep(2 * TICK)
+        return task.cancelling()
+
+    assert run_virtual(request) == 0
+
+
+def test_a_deadline_is_kept_to_the_tick_for_each_request_by_itself():
+    async def main():
+        deadlines, ended = Deadlines(), {}
+
+        async def request(seconds):
+            task = deadlines.begin(seconds)
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                assert deadlines.end(task)
+                ended[seconds] = asyncio.get_running_loop().time()
+
+        await asyncio.gather(*(request(seconds) for seconds in (1, 5, 60)))
+        return ended
+
+    ended = run_virtual(main)
+    assert all(seconds <= at <= seconds + TICK for seconds, at in ended.items())
 
 
 async def test_long_running_requests_are_counted_until_they_end():

@@ -11,10 +11,13 @@ from karmada.apiserver.failures import Failure, bad_request
 
 AUTHENTICATION = "authentication.k8s.io"
 EXTRA_PREFIX = "impersonate-extra-"
+_MARK = "impersonate-"
 
 
 def impersonate(authorizer: Authorizer, requester: UserInfo, headers: Mapping[str, str]) -> UserInfo:
     """The identity a request acts as: the requester's own without such headers. Raises 400 or 403."""
+    if _MARK not in " ".join(headers):
+        return requester
     user = headers.get("impersonate-user", "")
     groups = _values(headers.get("impersonate-group", ""))
     uid = headers.get("impersonate-uid", "")

@@ -8,7 +8,6 @@ able to act on an overloaded server.
 
 import asyncio
 from collections import deque
-from types import TracebackType
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.rbac import MASTERS
@@ -20,8 +19,13 @@ QUEUE_TOTAL = 2000
 PATIENCE = 15.0
 
 
+def never_waits(user: UserInfo) -> bool:
+    """Whether a user needs no seat."""
+    return MASTERS in user.groups
+
+
 class FairQueue:
-    """See the module's contract. `async with queue.seat(user): ...`"""
+    """See the module's contract. Who took a seat gives it back."""
 
     def __init__(
         self,
@@ -47,10 +51,6 @@ class FairQueue:
     def free(self) -> int:
         """How many seats are free."""
         return self._free
-
-    def seat(self, user: UserInfo) -> "Seat":
-        """A seat for one request of a user."""
-        return Seat(self, user)
 
     async def take(self, user: str) -> None:
         """Take a seat, waiting in turn; raises the 429 `Failure`."""
@@ -98,27 +98,6 @@ class FairQueue:
             self._count -= 1
             if not queue:
                 del self._waiting[user]
-
-
-class Seat:
-    """The context of one running request."""
-
-    __slots__ = ("_exempt", "_queue", "_user")
-
-    def __init__(self, queue: FairQueue, user: UserInfo) -> None:
-        self._queue = queue
-        self._user = user.name
-        self._exempt = MASTERS in user.groups
-
-    async def __aenter__(self) -> None:
-        if not self._exempt:
-            await self._queue.take(self._user)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self._exempt:
-            self._queue.give_back()
 
 
 def overloaded() -> Failure:

@@ -9,11 +9,13 @@ import time
 import uuid
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
-from karmada.apiserver.flow.fairness import FairQueue, Seat
+from karmada.apiserver.flow.deadlines import Deadlines
+from karmada.apiserver.flow.fairness import FairQueue, never_waits
 from karmada.apiserver.flow.watches import WatchBudget
 from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.metrics import RequestKey, RequestMetrics
@@ -48,6 +50,7 @@ class Traffic:
     ) -> None:
         self.metrics = metrics or RequestMetrics()
         self._queue = queue or FairQueue()
+        self._deadlines = Deadlines()
         self._watches = watches or WatchBudget()
         self._audit = audit
         self._requester = requester
@@ -60,9 +63,9 @@ class Traffic:
         """The context in which an ordinary request runs; entering may wait, or raise 429.
 
         What lasts longer than `seconds` is a `TimeoutError`. Reads are answered from memory and bounded where they
-        wait, so they are spared the timer.
+        wait, so they are spared that.
         """
-        return Running(self, visit, self._queue, seconds)
+        return Running(self.metrics, self._queue, self._deadlines, visit, seconds)
 
     def stay(self, visit: Visit) -> Callable[[], None]:
         """Count a long-running request; returns what ends it. Raises 429."""
@@ -114,33 +117,38 @@ class Traffic:
 class Running:
     """An ordinary request while it runs."""
 
-    __slots__ = ("_deadline", "_kind", "_seat", "_traffic")
+    __slots__ = ("_deadlines", "_kind", "_metrics", "_queue", "_seconds", "_task", "_user")
 
-    def __init__(self, traffic: Traffic, visit: Visit, queue: FairQueue, seconds: float) -> None:
+    def __init__(self, metrics: RequestMetrics, queue: FairQueue, deadlines: Deadlines, visit: Visit, seconds: float):
         assert visit.user is not None
-        self._traffic = traffic
-        self._seat: Seat = queue.seat(visit.user)
+        self._metrics = metrics
+        self._queue = queue
+        self._deadlines = deadlines
+        self._user = "" if never_waits(visit.user) else visit.user.name
         verb = visit.attributes.verb if visit.attributes is not None else "get"
         self._kind = "readOnly" if verb in _READS else "mutating"
-        self._deadline = asyncio.timeout(seconds) if verb not in _READS else None
+        self._seconds = seconds
+        self._task: asyncio.Task[Any] | None = None
 
     async def __aenter__(self) -> None:
-        try:
-            await self._seat.__aenter__()
-        except Failure:
-            self._traffic.metrics.rejected += 1
-            raise
-        self._traffic.metrics.inflight[self._kind] += 1
-        if self._deadline is not None:
-            await self._deadline.__aenter__()
+        if self._user:
+            try:
+                await self._queue.take(self._user)
+            except Failure:
+                self._metrics.rejected += 1
+                raise
+        self._metrics.inflight[self._kind] += 1
+        if self._kind == "mutating":
+            self._task = self._deadlines.begin(self._seconds)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._traffic.metrics.inflight[self._kind] -= 1
-        await self._seat.__aexit__(kind, error, trace)
-        if self._deadline is not None:
-            await self._deadline.__aexit__(kind, error, trace)
+        self._metrics.inflight[self._kind] -= 1
+        if self._user:
+            self._queue.give_back()
+        if self._task is not None and self._deadlines.end(self._task) and kind is asyncio.CancelledError:
+            raise TimeoutError from error
 
 
 def key_of(visit: Visit) -> RequestKey:

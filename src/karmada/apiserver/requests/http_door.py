@@ -19,7 +19,7 @@ from karmada.apiserver.requests.door import Door
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
-from karmada.apiserver.requests.watch import gathered, lines
+from karmada.apiserver.requests.watch import Joined, lines
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.storage.base import StorageFailed
 
@@ -44,6 +44,7 @@ class HttpDoor:
         self._authenticate = authenticate
         self._remotes = remotes
         self._traffic = traffic or Traffic()
+        self._joined = Joined()
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
         """Answer one request; every refusal is a Status."""
@@ -126,7 +127,9 @@ class HttpDoor:
             ended()
             raise
         chunks = lines(self._door.pipeline.context, watch)
-        return StreamResponse(200, chunks, headers=_warnings(call), ended=ended, gathered=partial(gathered, watch))
+        return StreamResponse(
+            200, chunks, headers=_warnings(call), ended=ended, gathered=partial(self._joined.gathered, watch)
+        )
 
 
 def _written(call: Call, answer: AnyAnswer) -> HttpAnswer:

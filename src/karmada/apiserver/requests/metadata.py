@@ -2,7 +2,7 @@
 
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.resources import FieldError, JSONObject, ResourceType
+from karmada.apiserver.resources import FieldError, JSONObject, ResourceType, same_but
 from karmada.apiserver.times import rfc3339
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
@@ -119,8 +119,7 @@ _COUNTED_METADATA = {
 
 def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bool:
     """Whether nothing that counts differs: anything but metadata and status does."""
-    for key in new.keys() | old.keys():
-        if key not in ("metadata", "status") and new.get(key) != old.get(key):
-            return False
+    if not same_but(new, old, ("metadata", "status")):
+        return False
     counted = _COUNTED_METADATA.get(type_.stored_as, ())
     return all(new["metadata"].get(key) == old["metadata"].get(key) for key in counted)

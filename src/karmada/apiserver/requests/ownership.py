@@ -4,7 +4,7 @@ import orjson
 
 from karmada.apiserver.managedfields import reset_fields, track_update
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.resources import JSONObject, same_but
 from karmada.apiserver.times import rfc3339
 
 
@@ -30,9 +30,7 @@ def unchanged(new: JSONObject, old: JSONObject) -> bool:
     new_meta, old_meta = new["metadata"], old["metadata"]
     if new_meta.keys() != old_meta.keys() or "managedFields" not in new_meta:
         return False
-    if any(new_meta[key] != old_meta[key] for key in new_meta if key != "managedFields"):
-        return False
-    if any(new.get(key) != old.get(key) for key in new.keys() | old.keys() if key != "metadata"):
+    if not same_but(new, old, ("metadata",)) or not same_but(new_meta, old_meta, ("managedFields",)):
         return False
     if _timeless(new_meta["managedFields"]) != _timeless(old_meta["managedFields"]):
         return False

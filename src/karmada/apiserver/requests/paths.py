@@ -3,6 +3,7 @@
 `/api/v1/...` is the core group, `/apis/<group>/<version>/...` all others. A path that is neither names no resource.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ class ResourcePath(NamedTuple):
     """The path has the old `/watch/` prefix."""
 
 
+@lru_cache(4096)
 def parse(path: str) -> ResourcePath | None:
     """The resource a path names, None for every other path (discovery, health, OpenAPI ...)."""
     if path.startswith("/api/"):

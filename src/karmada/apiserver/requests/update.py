@@ -74,7 +74,7 @@ async def update(context: Context, call: Call) -> Answer:
         raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
     encoded = orjson.dumps(obj)
     first = [obj]
-    change = Change(call, options, lambda current: first.pop() if first else orjson.loads(encoded), part)
+    change = Change(call, options, lambda _: first.pop() if first else orjson.loads(encoded), part, sharing=True)
     return await modify(context, change)
 
 

@@ -103,14 +103,31 @@ async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:
         yield b'{"type":"ERROR","object":%b}\n' % orjson.dumps(failure.status())
 
 
-def gathered(watch: Watch) -> bytes:
-    """What `lines` would yield next, if that is there and shared with other watchers; it then counts as read."""
-    events = watch.watcher.gathered()
-    data = _shared(watch.call, events) if events else None
-    if data is None:
-        return b""
-    watch.watcher.take_gathered()
-    return data
+class Joined:
+    """What watchers of the same place have gathered: its lines, joined once for all of them that ask in a row."""
+
+    def __init__(self) -> None:
+        self._events: list[StoreEvent] = []
+        self._call: Call | None = None
+        self._data = b""
+
+    def gathered(self, watch: Watch) -> bytes:
+        """What `lines` would yield next, if that is there and shared with other watchers; it then counts as read."""
+        events = watch.watcher.gathered()
+        if not events:
+            return b""
+        if events != self._events or not _is_alike(watch.call, self._call):
+            data = _shared(watch.call, events)
+            if data is None:
+                return b""
+            self._events, self._call, self._data = events, watch.call, data
+        watch.watcher.take_gathered()
+        return self._data
+
+
+def _is_alike(call: Call, other: Call | None) -> bool:
+    """Whether two calls get the same lines for the same events."""
+    return other is not None and call.served is other.served and call.view == other.view
 
 
 def _shared(call: Call, events: list[StoreEvent]) -> bytes | None:

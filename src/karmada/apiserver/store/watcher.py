@@ -54,7 +54,8 @@ class Watcher:
 
     def offer(self, event: StoreEvent) -> None:
         """Take an event of the watched place, if it concerns this watcher."""
-        if event.item.revision <= self._after:
+        item = event.item
+        if item.revision <= self._after:
             return
         if self._match is not None:
             try:
@@ -64,13 +65,19 @@ class Watcher:
                 return
             if seen is None:
                 return
-            event = seen
-        self._push(event)
+            event, item = seen, seen.item
+        self._buffer.append(event)
+        self._bytes += len(item.body)
+        if self._bytes > self._byte_limit or len(self._buffer) > self._limit:
+            self.end(TooSlow(f"the watcher is {len(self._buffer)} events and {self._bytes >> 20} MiB behind"))
+        elif self._waiter is not None:
+            self._wake()
 
     def bookmark(self, revision: int) -> None:
         """Tell the watcher that it has been offered everything up to a revision."""
         if not self._closed and revision >= self._after:
-            self._push(bookmark(revision))
+            self._buffer.append(bookmark(revision))
+            self._wake()
 
     def end(self, error: Exception) -> None:
         """Cut the watcher off: what it has not read is dropped, its next read raises."""
@@ -84,14 +91,6 @@ class Watcher:
             self._past = None
             self._buffer = []
             self._detach(self)
-            self._wake()
-
-    def _push(self, event: StoreEvent) -> None:
-        self._buffer.append(event)
-        self._bytes += len(event.item.body)
-        if len(self._buffer) > self._limit or self._bytes > self._byte_limit:
-            self.end(TooSlow(f"the watcher is {len(self._buffer)} events and {self._bytes >> 20} MiB behind"))
-        elif self._waiter is not None:
             self._wake()
 
     def _wake(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from karmada.api import label_selector, name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.api.quantity import Quantity
-from karmada.apiserver.resources import Strategy
+from karmada.apiserver.resources import Strategy, same_but
 from karmada.apiserver.schema.metadata import NameRule, key_problems, validate_metadata
 
 JSONObject = dict[str, Any]
@@ -55,7 +55,8 @@ def strategy(
 
     def with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors = validate_metadata(obj, old, name, namespaced)
-        return errors if old is not None and _same_but_metadata(obj, old) else errors + validate(obj, old)
+        unchanged = old is not None and same_but(obj, old, ("metadata", "status"))
+        return errors if unchanged else errors + validate(obj, old)
 
     def status_with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
         return validate_metadata(obj, old, name, namespaced) + validate_status(obj, old)
@@ -74,12 +75,6 @@ def strategy(
         selectable=selectable,
         warnings=warnings or _no_warnings,
     )
-
-
-def _same_but_metadata(obj: JSONObject, old: JSONObject) -> bool:
-    """Whether an update changes nothing that was not found valid before."""
-    keys = (obj.keys() | old.keys()) - {"metadata", "status"}
-    return all(obj.get(key) == old.get(key) for key in keys)
 
 
 def _no_warnings(obj: JSONObject) -> list[str]:

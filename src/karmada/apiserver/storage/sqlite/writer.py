@@ -4,12 +4,11 @@ Between two transactions it takes at most one short step of cleaning up, so comp
 for long. It ends when it is told to, after everything queued before that.
 """
 
-import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import NamedTuple
 
 from karmada.apiserver.storage.base import StorageFailed
@@ -63,21 +62,18 @@ class Writer:
         going = True
         while going:
             rows: list[Row] = []
-            with contextlib.suppress(Empty):
-                job = self._queue.get(block=not self._sweeping)
-                while True:
-                    if job is None:
-                        going = False
-                        break
-                    if isinstance(job, _Compaction):
-                        self._begin(job)
-                    elif isinstance(job, _Probe):
-                        job.done(self._guarded(probe))
-                    else:
-                        rows += job
-                    if len(rows) >= _BATCH:
-                        break
-                    job = self._queue.get_nowait()
+            while going and len(rows) < _BATCH:
+                if self._queue.empty() and (rows or self._sweeping):
+                    break
+                job = self._queue.get()
+                if job is None:
+                    going = False
+                elif isinstance(job, list):
+                    rows += job
+                elif isinstance(job, _Compaction):
+                    self._begin(job)
+                else:
+                    job.done(self._guarded(probe))
             if rows:
                 self._write(rows)
             if self._sweeping:
