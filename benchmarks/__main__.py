@@ -13,6 +13,7 @@ MODULES = [
     "apply",
     "http",
     "apiserver",
+    "stock",
     "machinery",
     "interpreter",
     "scheduler",
