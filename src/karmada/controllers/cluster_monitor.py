@@ -74,14 +74,14 @@ class ClusterMonitor:
         if sign.ready is None:
             age = self._clock.now() - parse_rfc3339(cluster.metadata.creation_timestamp or rfc3339(0))
             if min(silent, age) > self._options.startup_grace or (sign.renewed and silent > self._options.grace):
-                await self._give_up(cluster, conditions.REASON_STATUS_NEVER_UPDATED, NEVER)
+                await self._give_up(cluster, sign, conditions.REASON_STATUS_NEVER_UPDATED, NEVER)
         elif silent > self._options.grace and sign.ready.status != "Unknown":
-            await self._give_up(cluster, conditions.REASON_STATUS_UNKNOWN, STOPPED)
+            await self._give_up(cluster, sign, conditions.REASON_STATUS_UNKNOWN, STOPPED)
         return RequeueAfter(self._options.period)
 
     def _observe(self, cluster: Cluster) -> Sign:
         name = cluster.metadata.name
-        ready = next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+        ready = _ready(cluster)
         lease = self._leases.get(name, names.CLUSTER_NAMESPACE)
         renewed = ((lease or {}).get("spec") or {}).get("renewTime", "")
         known = self._signs.get(name)
@@ -91,7 +91,7 @@ class ClusterMonitor:
             known = self._signs[name] = Sign(ready, renewed, at)
         return known
 
-    async def _give_up(self, cluster: Cluster, reason: str, message: str) -> None:
+    async def _give_up(self, cluster: Cluster, sign: Sign, reason: str, message: str) -> None:
         unknown = Condition(
             type=conditions.READY,
             status="Unknown",
@@ -101,11 +101,17 @@ class ClusterMonitor:
         )
 
         def decide(current: Cluster) -> Cluster:
+            if _ready(current) != sign.ready:
+                return current  # the agent spoke up just now
             others = tuple(c for c in current.status.conditions if c.type != conditions.READY)
             status = msgspec.structs.replace(current.status, conditions=(unknown, *others))
             return msgspec.structs.replace(current, status=status)
 
         await self._commit.commit(cluster, decide)
+
+
+def _ready(cluster: Cluster) -> Condition | None:
+    return next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
 
 
 def _new_cluster(change: Change[Cluster]) -> list[str]:

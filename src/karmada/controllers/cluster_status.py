@@ -195,7 +195,7 @@ class ClusterStatusController:
         def decide(current: Cluster) -> Cluster:
             status = current.status
             if base is not None:
-                status = msgspec.structs.replace(base, remedy_actions=status.remedy_actions)
+                status = _taken_over(status, base)
             found = _merged(status.conditions, ready)
             return msgspec.structs.replace(current, status=msgspec.structs.replace(status, conditions=found))
 
@@ -220,13 +220,28 @@ def _enablement_condition(
 ) -> tuple[Condition, ...]:
     complete = bool(number) and not stale
     if complete:
-        reason, text = "Complete", "collected complete APIEnablements from the cluster"
+        reason, text = conditions.REASON_API_COMPLETE, "collected complete APIEnablements from the cluster"
     elif number:
         missing = ", ".join(sorted(stale)[:10])
-        reason, text = "Partial", f"collected {number} APIEnablements from the cluster; no answer about: {missing}"
+        text = f"collected {number} APIEnablements from the cluster; no answer about: {missing}"
+        reason = conditions.REASON_API_PARTIAL
     else:
-        reason, text = "Empty", "collected no APIEnablements from the cluster"
+        reason, text = conditions.REASON_API_EMPTY, "collected no APIEnablements from the cluster"
     return with_condition(found, conditions.COMPLETE_API_ENABLEMENTS, complete, reason, text, now)
+
+
+def _taken_over(status: ClusterStatus, collected: ClusterStatus) -> ClusterStatus:
+    """A status with what was collected. The rest is others', and may have changed while the member was asked."""
+    complete = [c for c in collected.conditions if c.type == conditions.COMPLETE_API_ENABLEMENTS]
+    found = {c.type: c for c in (*status.conditions, *complete)}
+    return msgspec.structs.replace(
+        status,
+        kubernetes_version=collected.kubernetes_version,
+        api_enablements=collected.api_enablements,
+        node_summary=collected.node_summary,
+        resource_summary=collected.resource_summary,
+        conditions=tuple(found.values()),
+    )
 
 
 def _merged(found: tuple[Condition, ...], ready: Condition) -> tuple[Condition, ...]:

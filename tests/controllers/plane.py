@@ -1,0 +1,122 @@
+"""A control plane in memory for one controller at a time, in virtual time; nothing else writes but the test."""
+
+from karmada.aggregated.cluster_type import cluster_type
+from karmada.api.crd.definition import definitions
+from karmada.api.feature_gates import DEFAULTS
+from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.controllers.composition import Recorders
+from karmada.controllers.context import Context
+from karmada.interpreter.customizable import CustomizableInterpreter
+from karmada.machinery.client import Client
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.connections import connection_of
+from karmada.testing.loop import VirtualClock, run_virtual
+
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+
+
+class Interfering:
+    """A transport on which a test does something just before a request of the controller's."""
+
+    def __init__(self, inner):
+        self._inner = inner
+        self.before = None
+        """Called with each request, and awaited; what it raises is the answer."""
+
+    async def send(self, request):
+        if self.before is not None:
+            await self.before(request)
+        return await self._inner.send(request)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+class Plane:
+    """What a test has: its own client, the controller's context and transport, and members by name."""
+
+    def __init__(self, hub, supervisor, clock):
+        self.client = Client(hub.direct(ADMIN))
+        self.clock = clock
+        self.supervisor = supervisor
+        self.transport = Interfering(hub.direct(ADMIN))
+        client = Client(self.transport)
+        informers = InformerFactory(client, supervisor, clock=clock)
+        recorders = Recorders(client, supervisor, clock)
+        self.context = Context(client, informers, recorders, DEFAULTS, CustomizableInterpreter(post=_nobody), clock)
+
+    def start(self, controller):
+        self.supervisor.start(controller.name, controller.run)
+
+    async def cluster(self, name, mode="Push", ready="True"):
+        tree = {
+            "apiVersion": "cluster.karmada.io/v1alpha1",
+            "kind": "Cluster",
+            "metadata": {"name": name, "finalizers": ["karmada.io/cluster-controller"]},
+            "spec": {"syncMode": mode},
+        }
+        await self.client.resource(CLUSTERS).create(tree)
+        await self.client.resource(NAMESPACES).create({"metadata": {"name": f"karmada-es-{name}"}})
+        await self.condition(name, "Ready", ready)
+
+    async def condition(self, name, type_, status, message=""):
+        """Set a condition of a cluster, as somebody else."""
+        cluster = await self.client.resource(CLUSTERS).get(name)
+        found = [c for c in (cluster.get("status") or {}).get("conditions") or () if c["type"] != type_]
+        new = {"type": type_, "status": status, "reason": "Test", "message": message}
+        new["lastTransitionTime"] = "2023-11-14T22:13:20Z"
+        await self.client.resource(CLUSTERS).patch(
+            name, {"status": {"conditions": [*found, new]}}, subresource="status"
+        )
+
+    async def conditions(self, name):
+        cluster = await self.client.resource(CLUSTERS).get(name)
+        return {c["type"]: c["status"] for c in cluster["status"]["conditions"]}
+
+
+class OneMember:
+    """`Members` of which there is one, on an API server in memory."""
+
+    def __init__(self, server, clock, name="m1"):
+        self.client = Client(server.direct(ADMIN))
+        self.connection = connection_of(name, server.direct(ADMIN), clock)
+
+    def concerns(self, cluster):
+        return True
+
+    async def connect(self, cluster):
+        return self.connection
+
+    async def forget(self, name):
+        await self.connection.close()
+
+
+async def _nobody(endpoint, body):
+    raise AssertionError("no webhook is configured")
+
+
+def server(clock):
+    return ApiServer(ApiServerOptions(now=clock.now))
+
+
+def on_a_plane(test):
+    """Run a test on a control plane."""
+
+    async def scenario():
+        clock = VirtualClock()
+        options = ApiServerOptions(apis=[LocalApi([cluster_type()])], now=clock.now)
+        async with ApiServer(options) as hub, Supervisor(clock) as supervisor:
+            plane = Plane(hub, supervisor, clock)
+            for crd in definitions():
+                await plane.client.resource(CRDS).create(crd)
+            await clock.sleep(1)
+            await test(plane)
+
+    run_virtual(scenario)
