@@ -50,9 +50,10 @@ class AgentRequestController:
         """Decide one request."""
         request = self._requests.get(name)
         if request is None:
-            cluster = self._registering.pop(name, "")
+            cluster = self._registering.get(name, "")
             if cluster and not await self._is_member(cluster):
-                await self._take_back(cluster)
+                await self._take_back(cluster, name)
+            self._registering.pop(name, None)
             return DONE
         if cluster := granted(request):
             return await self._watch_over(request, name, cluster)
@@ -85,9 +86,9 @@ class AgentRequestController:
         await discard(self._client, REQUESTS, name)
         return DONE
 
-    async def _take_back(self, cluster: str) -> None:
+    async def _take_back(self, cluster: str, request: str) -> None:
         """Remove the roles of an agent whose cluster never came; not while another request is on its way."""
-        if cluster in self._registering.values():
+        if any(known == cluster and name != request for name, known in self._registering.items()):
             return
         for made in reversed(agent_objects(cluster)[1:]):
             metadata = made.tree["metadata"]
