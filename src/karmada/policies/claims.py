@@ -65,6 +65,11 @@ def read_claim(labels_: Mapping[str, str], annotations_: Mapping[str, str]) -> C
     return None
 
 
+def holds(labels_: Mapping[str, str], claim: Claim) -> bool:
+    """Whether an object's labels are those of a claim, be it complete or not."""
+    return all(labels_.get(key) == value for key, value in claim_metadata(claim).labels.items())
+
+
 def claim_metadata(claim: Claim) -> ClaimMetadata:
     """What a claimed object carries."""
     if claim.is_cluster_wide:

@@ -5,20 +5,13 @@ competes. A namespaced policy goes before every cluster-wide one, whatever their
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
 from karmada.policies.matching import Match, Subject, closest
 
 Policy = PropagationPolicy | ClusterPropagationPolicy
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
-
-
-class Elected(NamedTuple):
-    """A policy that chooses the resource and wins among its kind."""
-
-    policy: Policy
-    match: Match
 
 
 def explicit_priority(policy: Policy) -> int:

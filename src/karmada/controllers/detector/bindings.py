@@ -16,7 +16,7 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.policies.binding import BindingRefused, Workload, build_spec, merge_spec, new_binding
-from karmada.policies.claims import Claim, ClaimMetadata, claim_metadata, claim_of, claimed
+from karmada.policies.claims import Claim, ClaimMetadata, claim_metadata, claim_of, claimed, holds
 from karmada.policies.election import Policy
 
 Binding = ResourceBinding | ClusterResourceBinding
@@ -41,15 +41,24 @@ class BindingWriter:
         self._commit_wide = Committer(context.client.of(ClusterResourceBinding))
 
     async def claim(
-        self, key: TemplateKey, template: JSONObject, claim: Claim | None
+        self, key: TemplateKey, template: JSONObject, claim: Claim
     ) -> Unchanged[JSONObject] | Written[JSONObject] | Absent:
-        """Have a template carry exactly this claim, or none."""
+        """Have a template carry exactly this claim."""
 
         def decide(current: JSONObject) -> JSONObject:
             return with_metadata(current, claimed(*_marks(current), claim))
 
         committer = Committer(self._context.client.resource(key.type))
         return await committer.commit(template, decide)
+
+    async def release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
+        """Take a claim off a template; what another policy has claimed meanwhile stays claimed."""
+
+        def decide(current: JSONObject) -> JSONObject:
+            marks = _marks(current)
+            return with_metadata(current, claimed(*marks, None)) if holds(marks[0], claim) else current
+
+        await Committer(self._context.client.resource(key.type)).commit(template, decide)
 
     async def write(self, template: JSONObject, policy: Policy) -> None:
         """Create or refresh the binding of a claimed template."""
@@ -90,10 +99,13 @@ class BindingWriter:
         except NotFound:
             return None
 
-    async def release_binding(self, binding: Binding) -> None:
-        """Take the claim off a binding; its Works and the members' copies stay."""
+    async def release_binding(self, binding: Binding, claim: Claim) -> None:
+        """Take a claim off a binding, unless another policy has claimed it meanwhile; its Works and the members'
+        copies stay."""
 
         def decide(current: Any) -> Any:
+            if not holds(current.metadata.labels, claim):
+                return current
             marks = claimed(current.metadata.labels, current.metadata.annotations, None)
             metadata = msgspec.structs.replace(current.metadata, labels=marks.labels, annotations=marks.annotations)
             return msgspec.structs.replace(current, metadata=metadata)

@@ -102,7 +102,7 @@ class PolicyReconciler:
             await self._clean_up(policy)
             return DONE
         await self._review_claimed(policy, priority)
-        if self._reconciler.has_overrides(policy) is None:
+        if self._reconciler.missing_override(policy) is None:
             for waiting in self._waiting.chosen_by(policy):
                 self._waiting.discard(waiting)
                 self._enqueue(waiting, Cause.KARMADA if _is_lazy(policy) else Cause.USER, priority)
@@ -135,7 +135,7 @@ class PolicyReconciler:
             if found is not None:
                 await self._release(*found, binding, claim)
             else:
-                await self._writer.release_binding(binding)
+                await self._writer.release_binding(binding, claim)
         for selector in policy.spec.resource_selectors:
             await self._release_unbound(selector.api_version, selector.kind, claim)
         if isinstance(policy, PropagationPolicy):
@@ -155,7 +155,7 @@ class PolicyReconciler:
         await informer.synced()
         for item in _claimed_items(informer, claim):
             key = TemplateKey(served.type, api_version, kind, item.key.namespace, item.key.name)
-            await self._writer.claim(key, item.value, None)
+            await self._writer.release(key, item.value, claim)
 
     async def _preempt(self, policy: Policy) -> None:
         for selector in policy.spec.resource_selectors:
@@ -228,10 +228,8 @@ class PolicyReconciler:
         return key, item.value
 
     async def _release(self, key: TemplateKey, template: JSONObject, binding: Binding, claim: Claim) -> None:
-        await self._writer.release_binding(binding)
-        metadata = template["metadata"]
-        if read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {}) == claim:
-            await self._writer.claim(key, template, None)
+        await self._writer.release_binding(binding, claim)
+        await self._writer.release(key, template, claim)
 
 
 def told(claim: Claim) -> str:

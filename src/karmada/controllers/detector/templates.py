@@ -89,7 +89,7 @@ class TemplateReconciler:
             policy = self.policies.get(claim.name, claim.namespace)
         return policy if policy is not None and claim_of(policy) == claim else None
 
-    def has_overrides(self, policy: Policy) -> str | None:
+    def missing_override(self, policy: Policy) -> str | None:
         """The first override policy that a policy depends on and that does not exist."""
         for name in policy.spec.dependent_overrides:
             if isinstance(policy, PropagationPolicy):
@@ -111,19 +111,19 @@ class TemplateReconciler:
     async def _under_claim(self, key: TemplateKey, template: JSONObject, claim: Claim, cause: Cause) -> Result:
         policy = self.holder(claim)
         if policy is None:
-            await self._release(key, template)
+            await self._release(key, template, claim)
             return DONE
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
         if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
             if self._fresh.is_unbound(key, claim.permanent_id):
                 # The policy changed while the binding was on its way: its own review did not find the two linked.
-                await self._release(key, template)
+                await self._release(key, template, claim)
             return DONE
         return await self._apply(key, template, policy, cause)
 
     async def _apply(self, key: TemplateKey, template: JSONObject, policy: Policy, cause: Cause) -> Result:
-        missing = self.has_overrides(policy)
+        missing = self.missing_override(policy)
         if missing is not None:
             return Retry(f"{applying(policy)} waits for override policy {missing}, which does not exist")
         about = ObjectReference.to(template)
@@ -150,10 +150,10 @@ class TemplateReconciler:
             version = outcome.value["metadata"]["resourceVersion"] if isinstance(outcome, Written) else ""
             return outcome, self._fresh.claimed(key, version)
 
-    async def _release(self, key: TemplateKey, template: JSONObject) -> None:
+    async def _release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
         """The policy let go: free the binding first, so that the scheduler lets go before another policy comes."""
         binding = await self._writer.binding_of(key)
         if binding is not None:
-            await self._writer.release_binding(binding)
+            await self._writer.release_binding(binding, claim)
         self._fresh.released(key)
-        await self._writer.claim(key, template, None)
+        await self._writer.release(key, template, claim)
