@@ -34,7 +34,6 @@ SUITES = (
 KNOWN = {
     "crd": {"cel-cost"},
     "discovery": {"componentstatuses"},
-    "tables": {"flowschema"},
 }
 
 TELLING_AGES = "tables"

@@ -65,6 +65,7 @@ from karmada.apiserver.crds.conversion import WebhookConverter
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flow.traffic import Traffic
+from karmada.apiserver.flowcontrol import FlowSchemaStatus, seed
 from karmada.apiserver.http.server import HttpServer
 from karmada.apiserver.outgoing import Caller, HttpCaller
 from karmada.apiserver.pages import ServerPages
@@ -212,6 +213,7 @@ class ApiServer:
             Expiry(self.context),
             BootstrapSigner(self.context),
             EventExpiry(self.context, options.event_seconds),
+            FlowSchemaStatus(self.context),
         ]
         self._http: HttpServer | None = None
 
@@ -258,6 +260,7 @@ class ApiServer:
             self._http = HttpServer(door, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
         port = await self._http.listen(host, port)
         await self.announce(host, port)
+        await seed(self.context)
         return port
 
     async def announce(self, host: str, port: int) -> None:
