@@ -53,3 +53,12 @@ def test_changes_of_status_are_followed_one_after_the_other() -> None:
         change = Change(item(version, "ours", str(version)), item(version + 1, "ours", str(version + 1)))
         assert not versions.drifted(WHICH, change)
     assert versions.drifted(WHICH, Change(item(9, "ours", "9"), item(10, "theirs", "9")))
+
+
+def test_what_was_written_into_a_cluster_that_is_gone_is_forgotten() -> None:
+    versions, other = AppliedVersions(), WHICH._replace(cluster="m2")
+    for which in (WHICH, other):
+        versions.note(which, "5")
+    versions.forget_cluster("m1")
+    change = Change(item(5, "ours"), item(6, "theirs"))
+    assert (versions.drifted(WHICH, change), versions.drifted(other, change)) == (False, True)

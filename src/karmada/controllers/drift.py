@@ -37,6 +37,10 @@ class AppliedVersions:
         """The object is being deleted by us: its disappearance is no drift."""
         self._versions.pop(which, None)
 
+    def forget_cluster(self, name: str) -> None:
+        """The cluster is gone, and all that was written there."""
+        self._versions = {which: version for which, version in self._versions.items() if which.cluster != name}
+
     def drifted(self, which: ObjectKey, change: Change[JSONObject]) -> bool:
         """Whether an event shows a state that may differ from ours in more than status.
 

@@ -6,26 +6,27 @@ cluster is a lane of its own. A member that is not ready is left alone; nothing 
 
 import asyncio
 from time import perf_counter
-from typing import NamedTuple
 
 import msgspec
 import orjson
 
-from karmada.api import annotations, conditions, events, finalizers, names
+from karmada.api import annotations, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.work.v1alpha1 import ManifestStatus, Work
-from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.bindings import with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
+from karmada.controllers.following import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
 from karmada.controllers.reflection import Reflection
+from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.client import type_of
 from karmada.machinery.codec import TREE, identity
-from karmada.machinery.committer import Absent, Committer
+from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
@@ -70,9 +71,9 @@ class ExecutionController:
         self._commit = Committer(context.client.of(Work))
         self._encoded = context.client.encoded(type_of(Work))
         self._recorder = context.recorder(COMPONENT)
-        self._reflection = reflection
+        self._reports = WorkReports(context, self._recorder, self._commit, reflection)
         self._versions = AppliedVersions()
-        self._followed: dict[tuple[str, GroupVersionResource], Informer[JSONObject]] = {}
+        self._following = Following(self._clusters, self._member_changed)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -99,7 +100,7 @@ class ExecutionController:
         if work.metadata.deletion_timestamp is not None:
             return await self._remove(work, cluster)
         if work.spec.suspend_dispatching:
-            await self._suspend(work)
+            await self._reports.suspended(work)
             return DONE
         if not is_ready(cluster):
             return DONE  # it comes again when the cluster is ready
@@ -118,19 +119,17 @@ class ExecutionController:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
             return Retry(error)
-        total = len(work.spec.workload.manifests)
+        ordinals = range(len(work.spec.workload.manifests))
         started = perf_counter()
-        outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in range(total)))
+        outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in ordinals))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         if any(isinstance(error, WorkGone) for error in errors):
             return DONE
-        applied = [outcome for outcome in outcomes if isinstance(outcome, _Applied)]
-        news = bool(errors) or not is_applied(work) or any(outcome.written for outcome in applied)
-        await self._report(work, member.name, errors, total, await self._seen(work, applied, total), news)
+        await self._reports.dispatched(work, member.name, outcomes)
         return Retry(str(errors[0])) if errors else DONE
 
-    async def _apply(self, work: Work, ordinal: int, member: Member) -> "_Applied | Exception":
+    async def _apply(self, work: Work, ordinal: int, member: Member) -> Applied | Exception:
         """Bring one object into the member: the object as it is there then, or why not."""
         desired = manifest_of(work, ordinal)
         about = _template_reference(desired)
@@ -149,7 +148,7 @@ class ExecutionController:
             self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
         return applied
 
-    async def _put(self, work: Work, ordinal: int, desired: JSONObject, member: Member) -> "_Applied":
+    async def _put(self, work: Work, ordinal: int, desired: JSONObject, member: Member) -> Applied:
         """Create the object, or bring the one that is there in line. What the cache shows may be out of date: then the
         member is asked, and decided on what it says."""
         collection, informer = await self._collection(member, desired)
@@ -174,7 +173,7 @@ class ExecutionController:
                 answer = await collection.create(orjson.dumps(desired), key.namespace)
                 self._versions.record(ObjectKey(member.name, collection.type, key), answer)
                 self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
-                return _Applied(answer, written=True)
+                return Applied(answer, written=True)
             except (AlreadyExists, Conflict, NotFound) as error:
                 if isinstance(error, NotFound) and body is None:
                     raise
@@ -183,9 +182,7 @@ class ExecutionController:
             desired = manifest_of(work, ordinal)
         raise conflict
 
-    async def _update(
-        self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member
-    ) -> "_Applied":
+    async def _update(self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member) -> Applied:
         observed: JSONObject = orjson.loads(body)
         require_ours(desired, observed, member.name)
         merge_observed(desired, observed)
@@ -197,27 +194,11 @@ class ExecutionController:
         version = observed["metadata"].get("resourceVersion", "")
         if is_unchanged(desired, observed):
             self._versions.note(which, version)
-            return _Applied(body, written=False)
+            return Applied(body, written=False)
         answer = await collection.update(orjson.dumps(desired))
         self._versions.record(which, answer)
         self._context.metrics.updated[labels_of(SUCCESS, desired, member.name)] += 1
-        return _Applied(answer, written=True)
-
-    async def _seen(self, work: Work, applied: "list[_Applied]", total: int) -> "_Seen | None":
-        """What the member's answers say about all objects of a Work; the work status controller reports the rest."""
-        if self._reflection is None or len(applied) < total:
-            return None
-        versions = [identity(one.body).resource_version for one in applied]
-        if self._reflection.is_reported(work, versions):
-            return None
-        try:
-            statuses = [
-                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), orjson.loads(one.body))
-                for ordinal, one in enumerate(applied)
-            ]
-        except InterpretError:
-            return None
-        return _Seen(versions, tuple(statuses))
+        return Applied(answer, written=True)
 
     async def _remove(self, work: Work, cluster: Cluster) -> Result:
         if finalizers.WORK not in work.metadata.finalizers or not await self._is_present(work):
@@ -265,7 +246,7 @@ class ExecutionController:
     async def _release(self, manifest: JSONObject, member: Member) -> None:
         """Leave the object to the member, without any trace of Karmada."""
         observed, collection = await self._observed(manifest, member)
-        if observed is not None and is_managed(observed):
+        if observed is not None and is_managed(observed) and not of_another_work(manifest, observed):
             await collection.update(orjson.dumps(released(observed)))
 
     async def _observed(self, manifest: JSONObject, member: Member) -> tuple[JSONObject | None, Resource[bytes]]:
@@ -278,17 +259,13 @@ class ExecutionController:
         """The member's collection of the manifest's kind and the informer of what Karmada manages in it."""
         served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
         informer = member.managed(served.type)
-        follow = (member.name, served.type)
-        if self._followed.get(follow) is not informer:
-            # Another informer than before belongs to another connection: the member has a new address or credential.
-            self._followed[follow] = informer
-            informer.add_handler(lambda changes: self._member_changed(follow, changes))
+        self._following.follow(member.name, served.type, informer)
         return member.client.encoded(served.type), informer
 
-    def _member_changed(self, followed: tuple[str, GroupVersionResource], changes: list[Change[JSONObject]]) -> None:
+    def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         """An object in a member is not what was written: have its Work applied again."""
         for change in changes:
-            which = ObjectKey(*followed, change.key)
+            which = ObjectKey(cluster, type_, change.key)
             if self._versions.drifted(which, change):
                 work = work_of(change.item.body)
                 if work is not None:
@@ -296,94 +273,17 @@ class ExecutionController:
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """A cluster that became ready takes what waited for it; one that goes lets go of its Works."""
-        if not self._works.has_synced:
-            return
         for change in changes:
-            if change.new is None or change.initial:
+            if change.new is None:
+                self._versions.forget_cluster(change.key.name)
+                continue
+            if change.initial or not self._works.has_synced:
                 continue
             ready_now = is_ready(change.new.value) and not (change.old and is_ready(change.old.value))
             leaving = change.new.value.metadata.deletion_timestamp is not None
             if ready_now or leaving:
                 for item in self._works.all_items(names.execution_space(change.key.name)):
                     self.controller.enqueue(item.key)
-
-    async def _suspend(self, work: Work) -> None:
-        text = "Work dispatching is in a suspended state."
-        changed = await self._set_conditions(
-            work, [(conditions.DISPATCHING, False, conditions.REASON_SUSPEND_DISPATCHING, text)]
-        )
-        if changed:
-            self._recorder.event(ObjectReference.to(work), events.NORMAL, events.WORK_DISPATCHING, text)
-
-    async def _report(
-        self, work: Work, cluster: str, errors: list[Exception], total: int, seen: "_Seen | None", news: bool
-    ) -> None:
-        dispatching = "Work is being dispatched to member clusters."
-        about = ObjectReference.to(work)
-        where = f"work({work.metadata.namespace}/{work.metadata.name})"
-        if errors:
-            details = ", ".join(str(error) for error in errors)
-            applied = (
-                conditions.APPLIED,
-                False,
-                conditions.REASON_APPLIED_FAILED,
-                f"Failed to apply all manifests ({total - len(errors)}/{total}): {details}",
-            )
-            text = f"Failed to sync {where} to cluster({cluster}), err: {details}"
-            self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
-        else:
-            applied = (
-                conditions.APPLIED,
-                True,
-                conditions.REASON_APPLIED,
-                "Manifest has been successfully applied",
-            )
-            if news:
-                text = f"Sync {where} to cluster({cluster}) successful."
-                self._recorder.event(about, events.NORMAL, events.SYNC.succeeded, text)
-        wanted = [(conditions.DISPATCHING, True, "Dispatching", dispatching), applied]
-        if await self._set_conditions(work, wanted, seen):
-            self._recorder.event(about, events.NORMAL, events.WORK_DISPATCHING, dispatching)
-
-    async def _set_conditions(
-        self, work: Work, wanted: list[tuple[str, bool, str, str]], seen: "_Seen | None" = None
-    ) -> bool:
-        """Report; whether dispatching, the first of the conditions, was not told so before."""
-        now = self._context.clock.now()
-        told = False
-
-        def decide(current: Work) -> Work:
-            nonlocal told
-            found = current.status.conditions
-            for type_, status, reason, message in wanted:
-                found = with_condition(found, type_, status, reason, message, now)
-            status_ = msgspec.structs.replace(current.status, conditions=found)
-            # In a status that somebody else wrote meanwhile the objects may have been seen later than here.
-            told = seen is not None and current is work
-            if seen is not None and told:
-                status_ = msgspec.structs.replace(status_, manifest_statuses=seen.statuses)
-            return msgspec.structs.replace(current, status=status_)
-
-        dispatching = str(wanted[0][1])
-        before = any(c.type == conditions.DISPATCHING and c.status == dispatching for c in work.status.conditions)
-        outcome = await self._commit.commit(work, decide)
-        if self._reflection is not None and seen is not None and told and not isinstance(outcome, Absent):
-            self._reflection.report(work, seen.versions)
-        return not before
-
-
-class _Applied(NamedTuple):
-    """An object that is in the member as its Work says."""
-
-    body: bytes
-    written: bool
-
-
-class _Seen(NamedTuple):
-    """The objects of a Work as the member answered."""
-
-    versions: list[str]
-    statuses: tuple[ManifestStatus, ...]
 
 
 async def _read(collection: Resource[bytes], key: Key) -> bytes | None:

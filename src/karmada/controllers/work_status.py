@@ -7,6 +7,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
+from karmada.controllers.following import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.reflection import COMPONENT, Reflection
 from karmada.machinery.committer import Absent, Committer
@@ -43,7 +44,7 @@ class WorkStatusController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Work))
         self._reflection = reflection
-        self._followed: dict[tuple[str, GroupVersionResource], Informer[JSONObject]] = {}
+        self._following = Following(self._clusters, self._member_changed)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -99,15 +100,10 @@ class WorkStatusController:
         manifest = manifest_of(work, ordinal)
         served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
         informer = member.managed(served.type)
-        self._follow(member.name, served.type, informer)
+        self._following.follow(member.name, served.type, informer)
         await informer.synced()
         metadata = manifest["metadata"]
         return informer.item(Key(metadata.get("namespace", ""), metadata["name"]))
-
-    def _follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
-        if self._followed.get((cluster, type_)) is not informer:
-            self._followed[cluster, type_] = informer
-            informer.add_handler(self._member_changed)
 
     def _works_changed(self, change: Change[Work]) -> list[Key]:
         """A Work became applied: from now on its objects are reported."""
@@ -118,7 +114,7 @@ class WorkStatusController:
             return []
         return [] if change.old is not None and is_applied(change.old.value) else [change.key]
 
-    def _member_changed(self, changes: list[Change[JSONObject]]) -> None:
+    def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         for change in changes:
             if change.new is not None and (work := work_of(change.new.body)) is not None:
                 if change.initial:

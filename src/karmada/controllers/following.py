@@ -1,0 +1,35 @@
+"""Follows the objects of members: hands every change in them to one function, once per connection.
+
+Another informer than before belongs to another connection: the member has a new address or credential.
+"""
+
+from collections.abc import Callable
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+Handle = Callable[[str, GroupVersionResource, list[Change[JSONObject]]], None]
+"""Takes a cluster's name, a kind and changes of its objects there."""
+
+
+class Following:
+    """See the module. What was followed in a cluster is let go when the cluster is gone."""
+
+    def __init__(self, clusters: Informer[Cluster], handle: Handle) -> None:
+        self._handle = handle
+        self._followed: dict[str, dict[GroupVersionResource, Informer[JSONObject]]] = {}
+        clusters.add_handler(self._clusters_changed)
+
+    def follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
+        """Have the changes of a kind in a cluster handed on."""
+        followed = self._followed.setdefault(cluster, {})
+        if followed.get(type_) is not informer:
+            followed[type_] = informer
+            informer.add_handler(lambda changes: self._handle(cluster, type_, changes))
+
+    def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
+        for change in changes:
+            if change.new is None:
+                self._followed.pop(change.key.name, None)

@@ -1,0 +1,73 @@
+"""What the execution controller does in a member, and what it keeps of one that left."""
+
+import gc
+import weakref
+
+import pytest
+from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_a_plane, server
+
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.execution import ExecutionController
+from karmada.controllers.reflection import Reflection
+from karmada.controllers.work_status import WorkStatusController
+
+SPACE = "karmada-es-m1"
+OTHERS = {"labels": {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "another"}}
+
+
+def start(plane, members):
+    works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
+    plane.start(ExecutionController(plane.context, members, works, reflection).controller)
+    plane.start(WorkStatusController(plane.context, members, works, reflection).controller)
+
+
+async def work(plane, preserve):
+    labels = {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "mine"}
+    metadata = {"name": "settings", "namespace": "default", "labels": labels}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}}
+    spec = {"workload": {"manifests": [manifest]}, "preserveResourcesOnDeletion": preserve}
+    tree = {"metadata": {"name": "settings", "namespace": SPACE, "labels": labels}, "spec": spec}
+    await plane.client.resource(WORKS).create(tree)
+    await plane.clock.sleep(5)
+
+
+@pytest.mark.parametrize("preserve", [False, True], ids=["delete", "preserve"])
+def test_an_object_that_another_work_took_over_is_left_to_it(preserve):
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await work(plane, preserve)
+            await plane.condition("m1", "Ready", "False")
+            await members.client.resource(CONFIG_MAPS).patch("settings", {"metadata": OTHERS}, "default")
+            await plane.client.resource(WORKS).delete("settings", SPACE)
+            await plane.condition("m1", "Ready", "True")
+            await plane.clock.sleep(30)
+            assert (await plane.client.resource(WORKS).list()).items == []
+            kept = await members.client.resource(CONFIG_MAPS).get("settings", "default")
+            assert kept["metadata"]["labels"] == OTHERS["labels"]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_nothing_of_a_cluster_that_left_is_kept():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await work(plane, preserve=False)
+            informer = weakref.ref(members.connection.managed(CONFIG_MAPS))
+            assert informer() is not None
+            await plane.client.resource(CLUSTERS).patch("m1", {"metadata": {"finalizers": None}})
+            await plane.client.resource(CLUSTERS).delete("m1")
+            await plane.clock.sleep(5)
+            await members.connection.close()
+            members.connection = None
+            await plane.clock.sleep(5)
+            gc.collect()
+            assert informer() is None
+
+    on_a_plane(scenario)
