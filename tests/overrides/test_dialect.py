@@ -91,3 +91,23 @@ def test_a_record_tells_the_dialects_overriders_too() -> None:
     given = policy(replicasOverrider=[{"value": 7}])
     applied = apply_overrides(deployment(), MEMBER, [], [given]).by_policies
     assert orjson.loads(record(applied)) == [{"policyName": "p", "overriders": {"replicasOverrider": [{"value": 7}]}}]
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [("json", '"s3cret"'), ("json", "s3cret"), ("yaml", "s3cret"), ("yaml", "!!int s3cret"), ("yaml", "@s3cret")],
+    ids=["json text", "no json", "yaml text", "yaml of another type", "no yaml"],
+)
+def test_what_a_field_holds_is_not_told_when_it_is_no_document(form: str, text: str) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "default"},
+        "stringData": {"key": text},
+    }
+    change = {"subPath": "/a", "operator": "add", "value": 1}
+    given = policy(fieldOverrider=[{"fieldPath": "/stringData/key", form: [change]}])
+    with pytest.raises(OverrideError) as failed:
+        apply_overrides(secret, MEMBER, [], [given])
+    assert "s3cret" not in str(failed.value)
+    assert "the field" in str(failed.value)

@@ -1,4 +1,7 @@
-"""fieldOverrider: JSON patch operations on a JSON or YAML document that is the text of a field."""
+"""fieldOverrider: JSON patch operations on a JSON or YAML document that is the text of a field.
+
+Errors say where, never what the field holds: they end in events, and the field may be a Secret's.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -33,12 +36,14 @@ def _parsed(parse: Any, text: str) -> Any:
     try:
         return parse(text)
     except ValueError as error:
-        raise OverrideError(f"the field does not hold the document it is said to hold: {error}") from error
+        line = getattr(error, "line", 0) or getattr(error, "lineno", 0)
+        where = f": line {line} cannot be read" if line else ""
+        raise OverrideError(f"the field does not hold the document it is said to hold{where}") from error
 
 
 def _patched(document: Any, changes: Iterable[FieldPatchOperation]) -> Any:
     if not isinstance(document, dict | list):
-        raise OverrideError(f"the field holds {document!r}: only objects and lists can be patched")
+        raise OverrideError("the field holds a single value: only objects and lists can be patched")
     return patch(document, [operation(change.operator, change.sub_path, change) for change in changes])
 
 
