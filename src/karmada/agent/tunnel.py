@@ -67,6 +67,14 @@ class TunnelClient:
     async def _open(self) -> Channel:
         target = self._hub.target
         channel = await _connect(target, TLSSettings(target), CredentialSource(target))
+        try:
+            return _Resumed(channel, await self._upgrade(channel, target))
+        except BaseException:
+            await channel.close()
+            raise
+
+    async def _upgrade(self, channel: Channel, target: Target) -> bytes:
+        """Have the control plane take a connection for the tunnel; what of it came with the answer."""
         url = urlsplit(target.server)
         path = f"{url.path.rstrip('/')}/apis/cluster.karmada.io/v1alpha1/clusters/{self._cluster}/tunnel"
         headers = (await CredentialSource(target).current()).headers.decode("latin-1")
@@ -75,9 +83,8 @@ class TunnelClient:
         async with asyncio.timeout(HEAD_SECONDS):
             head = await _read_head(channel)
         if " 101 " not in f"{head.lines[0]} ":
-            await channel.close()
             raise ConnectionError(f"the control plane answered {head.lines[0]}")
-        return _Resumed(channel, head.rest)
+        return head.rest
 
     async def serve(self, stream: Stream) -> None:
         """Answer one request."""
@@ -89,8 +96,11 @@ class TunnelClient:
         except (Refusal, OSError, ApiError, TimeoutError) as error:
             await stream.write(_refused(str(error) or "the member did not answer"))
             return
-        await channel.write("\r\n".join([*lines, "", ""]).encode("latin-1") + head.rest)
-        await splice(stream, channel)
+        try:
+            await channel.write("\r\n".join([*lines, "", ""]).encode("latin-1") + head.rest)
+            await splice(stream, channel)
+        finally:
+            await channel.close()
 
     async def _in_its_name(self, lines: list[str]) -> list[str]:
         """The head with the agent's credentials in place of any others."""
