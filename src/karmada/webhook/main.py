@@ -1,6 +1,5 @@
 """karmada-webhook as a program."""
 
-import asyncio
 import logging
 import ssl
 import sys
@@ -8,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.flags import FlagParser, add_accepted, add_truth
 from karmada.webhook.lookup import ClientLookup
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         server = WebhookServer(Settings(_lookup(process), flags.feature_gates, flags.allow_no_execute_taint_policy))
         process.registry.register(server.figures)
         log.info("webhooks at https://%s:%d", host, await server.listen(host, port, tls))
-        process.supervisor.start("certificate renewal", lambda: _renew(tls, flags))
+        process.supervisor.start("certificate renewal", lambda: renew(tls, flags))
         try:
             await process.supervisor.wait()
         finally:
@@ -74,16 +74,18 @@ def context_of(flags: Namespace) -> ssl.SSLContext:
     return tls
 
 
-async def _renew(tls: ssl.SSLContext, flags: Namespace) -> None:
+async def renew(tls: ssl.SSLContext, flags: Namespace, clock: Clock = REAL) -> None:
     """Serve with a new certificate once its files change; connections that are open keep the old one."""
     files = files_of(flags)
     loaded = _stamp(files)
     while True:
-        await asyncio.sleep(RENEWAL)
+        await clock.sleep(RENEWAL)
         present = _stamp(files)
         if present == loaded:
             continue
         try:
+            # A key that does not fit would take the key away from what is being served with: tried apart first.
+            context_of(flags)
             tls.load_cert_chain(*files)
             loaded = present
         except (OSError, ssl.SSLError) as error:

@@ -3,6 +3,7 @@
 import logging
 import ssl
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -104,9 +105,10 @@ async def _answer(request: web.Request, answer: Answer) -> web.Response:
         return web.Response(status=400, text=f"{error}\n")
     except web.HTTPException:
         raise
-    except Exception:
-        # The object may hold secrets: the log names the question only.
-        log.exception("a review at %s failed", request.path)
+    except Exception as error:
+        # The object may hold secrets, and an error may quote it: the log has the question and the place only.
+        place = "".join(traceback.format_tb(error.__traceback__))
+        log.error("a review at %s failed with %s:\n%s", request.path, type(error).__name__, place)
         return web.Response(status=500, text="internal error\n")
     return web.Response(body=orjson.dumps(document), content_type="application/json")
 
