@@ -332,12 +332,10 @@ class HttpConnection(asyncio.Protocol):
         pacer, clock, written = self._server.pacer, self._server.loop.time, 0.0
 
         def flush() -> bool:
-            if self._can_write is not None or wire.is_closing():
+            if self._can_write is not None or not (data := answer.gathered()):
                 return False
-            data = answer.gathered()
-            if data:
-                wire.write(encoding.chunk(data) if chunked else data)
-            return bool(data)
+            wire.write(pacer.chunk(data) if chunked else data)
+            return True
 
         pacer.streams += 1
         try:

@@ -9,6 +9,8 @@ delayed, and with few streams nothing is. One timer serves all streams.
 import asyncio
 from collections.abc import Callable
 
+from karmada.apiserver.http import encoding
+
 PER_STREAM = 0.00025
 LIMIT = 0.012
 LEAST = 0.002
@@ -21,12 +23,19 @@ Flush = Callable[[], bool]
 class Pacer:
     """Counts open streams and lets busy ones write at each beat."""
 
-    __slots__ = ("_busy", "_loop", "streams")
+    __slots__ = ("_busy", "_chunk", "_data", "_loop", "streams")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._busy: list[tuple[Flush, asyncio.Future[None]]] = []
         self.streams = 0
+        self._data = self._chunk = b""
+
+    def chunk(self, data: bytes) -> bytes:
+        """One chunk of a chunked body, made once for all streams that write the same in a row."""
+        if data is not self._data:
+            self._data, self._chunk = data, encoding.chunk(data)
+        return self._chunk
 
     async def after_write(self, previous: float, now: float, flush: Flush) -> None:
         """If the stream's previous write was a short while ago, wait until a beat finds nothing to flush."""
