@@ -6,9 +6,10 @@ when `dry_run` is set.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.resources import JSONObject, ResourceType
@@ -24,8 +25,7 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-@dataclass(slots=True)
-class AdmissionRequest:
+class AdmissionRequest(msgspec.Struct, eq=False):
     """One write on its way to the store. `old` must never be changed."""
 
     operation: Operation
@@ -40,8 +40,8 @@ class AdmissionRequest:
     dry_run: bool = False
     kind: tuple[str, str, str] | None = None
     """Group, version and kind of `object` where the subresource has one of its own (Scale, Eviction ...)."""
-    warnings: list[str] = field(default_factory=list)
-    audit: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    audit: dict[str, str] = msgspec.field(default_factory=dict)
     concerned: "list[AdmissionPlugin] | None" = None
     """The plugins that have anything to do with the request, found once."""
 

@@ -18,7 +18,7 @@ class Presence:
     def __contains__(self, namespace: str) -> bool:
         if self._counts is None:
             self._counts = Counter(item.namespace for item in self._store.list(self._kind).items)
-        return self._counts[namespace] > 0
+        return self._counts.get(namespace, 0) > 0
 
     def _changed(self, kind: Kind, event: StoreEvent) -> None:
         if kind != self._kind or self._counts is None:

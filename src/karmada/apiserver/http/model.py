@@ -5,8 +5,9 @@ upgrade to a bidirectional byte stream (WebSocket frames are the upgrade handler
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 Headers = Mapping[str, str | list[str]]
 """Header fields of an answer; a list stands for a field that occurs several times."""
@@ -16,8 +17,7 @@ def _nothing() -> None:
     return None
 
 
-@dataclass(slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct, eq=False):
     """A parsed request.
 
     `path` is percent-decoded, `query` is the raw query string without `?`. Header names are lower case; the values
@@ -36,24 +36,22 @@ class HttpRequest:
     can answer 401 (see `auth.certificates`)."""
 
 
-@dataclass(slots=True)
-class HttpResponse:
+class HttpResponse(msgspec.Struct, eq=False):
     """A whole answer."""
 
     status: int
     body: bytes
     content_type: str = "application/json"
-    headers: Headers = field(default_factory=dict)
+    headers: Headers = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class StreamResponse:
+class StreamResponse(msgspec.Struct, eq=False):
     """A chunked answer; each item is written at once. Closed early when the client goes away."""
 
     status: int
     chunks: AsyncIterator[bytes]
     content_type: str = "application/json"
-    headers: Headers = field(default_factory=dict)
+    headers: Headers = msgspec.field(default_factory=dict)
     ended: Callable[[], None] = _nothing
     """Called once when the stream is over, however it ended."""
     gathered: Callable[[], bytes] = bytes
@@ -76,8 +74,7 @@ class ByteStream(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Upgrade:
+class Upgrade(msgspec.Struct, eq=False):
     """Switch protocols, then let `serve` own the connection."""
 
     headers: dict[str, str]

@@ -150,7 +150,7 @@ class RequestParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key = name.decode("latin-1").lower()
-        text = value.decode("utf-8", "surrogateescape") if not value.isascii() else value.decode("ascii")
+        text = value.decode("utf-8", "surrogateescape")
         headers = self._headers
         if key in headers:
             separator = "\n" if key.startswith(("impersonate-", "x-remote-")) else ", "

@@ -66,7 +66,7 @@ class Door:
         accept: str,
     ) -> Call:
         """Route an authorised request."""
-        served, verb = route(self.pipeline.context.catalog, method, verb, path)
+        served = route(self.pipeline.context.catalog, method, verb, path)
         view = negotiate(accept, verb in ("list", "watch")) if accept else JSON
         if params and params.get("pretty") in ("true", "1"):
             view = View(view.form, view.version, view.yaml, True)

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from karmada.apiserver.admission.model import AdmissionChain
 from karmada.apiserver.auth.model import UserInfo
@@ -15,8 +17,7 @@ from karmada.apiserver.served import Served
 from karmada.apiserver.store import ObjectStore
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct, eq=False):
     """One request. `body` is bytes from the network or a tree handed over by an in-process caller."""
 
     verb: str
@@ -26,13 +27,13 @@ class Call:
     name: str = ""
     subresource: str = ""
     subpath: str = ""
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = msgspec.field(default_factory=dict)
     body: bytes | JSONObject | list[Any] | None = None
     content_type: str = ""
     view: View = JSON
     agent: str = ""
     """User agent: its product name is the field manager where none is given."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     http: HttpRequest | None = None
     """The request on the wire, for subresources that pass it on; None for in-process callers."""
     now: Callable[[], float] = time.time
@@ -43,7 +44,7 @@ class Call:
         return given or self.agent.split("/", 1)[0] or "unknown"
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True, eq=False):
     """An encoded answer; `headers` are for the HTTP door."""
 
     code: int

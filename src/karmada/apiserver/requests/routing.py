@@ -1,7 +1,6 @@
 """Which resource and verb a request means, and the refusals for paths and methods that mean nothing."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.catalog import Catalog
@@ -16,13 +15,6 @@ CONNECT = frozenset({"exec", "attach", "portforward", "proxy", "log"})
 
 class PageNotFound(Exception):
     """No such API group or path: answered as plain text."""
-
-
-class Route(NamedTuple):
-    """A request's resource and verb."""
-
-    served: Served
-    verb: str
 
 
 def verb_of(method: str, path: ResourcePath, params: dict[str, str]) -> str:
@@ -57,8 +49,8 @@ def _selected_name(selector: str) -> str:
     return ""
 
 
-def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route:
-    """The resource and verb, or why there is none."""
+def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Served:
+    """The resource that a request means, or why it means none."""
     served = catalog.find(path.group, path.version, path.resource)
     if served is None:
         if not catalog.is_builtin_group(path.group):
@@ -91,7 +83,7 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Route
             raise method_not_allowed()
     if not allowed or verb not in verbs:
         raise method_not_allowed()
-    return Route(served, verb)
+    return served
 
 
 def not_served() -> Failure:

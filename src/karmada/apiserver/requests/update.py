@@ -6,9 +6,9 @@ the client named the revision it saw.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
@@ -34,8 +34,7 @@ class Part(Enum):
     """A subresource with rules of its own; nothing is prepared or validated here beyond the schema."""
 
 
-@dataclass(slots=True)
-class Change:
+class Change(msgspec.Struct, eq=False):
     """A wanted change of one object."""
 
     call: Call

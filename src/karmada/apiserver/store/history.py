@@ -25,11 +25,8 @@ class Bounds(NamedTuple):
 _FRESH = 1000
 
 
-class _Entry(NamedTuple):
-    kind: Kind
-    event: StoreEvent
-    time: float
-    bytes: int
+_Entry = tuple[Kind, StoreEvent, float, int]
+"""Kind, event, time, and the bytes that only the history keeps alive."""
 
 
 class History:
@@ -55,12 +52,12 @@ class History:
             size += len(event.item.body)
         self._bytes += size
         now = self._clock()
-        self._order.append(_Entry(kind, event, now, size))
+        self._order.append((kind, event, now, size))
         if len(self._order) > _FRESH:
-            self._order[-_FRESH - 1].event.retire()
+            self._order[-_FRESH - 1][1].retire()
         bounds = self._bounds
         while (
-            len(self._order) > bounds.events or self._bytes > bounds.bytes or self._order[0].time < now - bounds.seconds
+            len(self._order) > bounds.events or self._bytes > bounds.bytes or self._order[0][2] < now - bounds.seconds
         ):
             self._forget()
 
