@@ -244,11 +244,11 @@ class Broken:
 
     def reject(self, cluster: object, request: Any) -> str | None:
         if request.spec.resource.name == "bad":
-            raise ZeroDivisionError("somebody else's defect")
+            raise ZeroDivisionError("somebody else's defect" + "!" * 40_000)
         return None
 
 
-def test_a_plugin_that_fails_concerns_only_its_binding() -> None:
+def test_a_plugin_that_fails_at_length_concerns_only_its_binding() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1")
         await plane.bind("bad")

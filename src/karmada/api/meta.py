@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from msgspec import field
+from msgspec import field, structs
 
 from karmada.api.base import (
     NAME_PATTERN,
@@ -17,6 +17,9 @@ from karmada.api.base import (
     Time,
     always,
 )
+
+LONGEST_MESSAGE = 32768
+"""Characters of a condition's message."""
 
 
 class ConditionStatus(StrEnum):
@@ -98,10 +101,29 @@ class Condition(Struct, frozen=True, kw_only=True):
     """When the status last changed."""
     reason: Annotated[str, Schema(min_length=1, max_length=1024, pattern=REASON_PATTERN)] = always("")
     """Why the status is what it is, as one CamelCase word for programs."""
-    message: Annotated[str, Schema(max_length=32768)] = always("")
+    message: Annotated[str, Schema(max_length=LONGEST_MESSAGE)] = always("")
     """The same for people."""
     observed_generation: Annotated[Int64, Schema(minimum=0)] = 0
     """The generation of the object that was looked at."""
+
+
+def set_condition(existing: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
+    """The conditions with one of them as given, in the place it had.
+
+    Its transition time moves only when its status does. Servers refuse messages that are too long: better half of one.
+    """
+    if len(new.message) > LONGEST_MESSAGE:
+        new = structs.replace(new, message=new.message[: LONGEST_MESSAGE - 3] + "...")
+    changed = []
+    found = False
+    for condition in existing:
+        if condition.type == new.type:
+            found = True
+            if condition.status == new.status:
+                new = structs.replace(new, last_transition_time=condition.last_transition_time)
+            condition = new
+        changed.append(condition)
+    return tuple(changed) if found else (*existing, new)
 
 
 class LabelSelectorRequirement(Struct, frozen=True, kw_only=True):

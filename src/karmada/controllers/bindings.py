@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from karmada.api import annotations, labels
-from karmada.api.meta import Condition, ObjectMeta
+from karmada.api.meta import Condition, ObjectMeta, set_condition
 from karmada.api.work.v1alpha1 import Work
-from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingStatus
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
@@ -110,21 +110,11 @@ def with_condition(
     conditions: tuple[Condition, ...], type_: str, status: bool, reason: str, message: str, now: float
 ) -> tuple[Condition, ...]:
     """Set a condition; its transition time moves only when its status changes."""
-    word = "True" if status else "False"
-    new = Condition(type=type_, status=word, reason=reason, message=message, last_transition_time=rfc3339(now))
-    changed = []
-    found = False
-    for condition in conditions:
-        if condition.type == type_:
-            found = True
-            if condition.status == word:
-                new = msgspec.structs.replace(new, last_transition_time=condition.last_transition_time)
-            condition = new
-        changed.append(condition)
-    return tuple(changed) if found else (*conditions, new)
-
-
-def with_status(binding: Binding, **changes: Any) -> Binding:
-    """A binding with parts of its status replaced."""
-    status: ResourceBindingStatus = msgspec.structs.replace(binding.status, **changes)
-    return msgspec.structs.replace(binding, status=status)
+    new = Condition(
+        type=type_,
+        status="True" if status else "False",
+        reason=reason,
+        message=message,
+        last_transition_time=rfc3339(now),
+    )
+    return set_condition(conditions, new)

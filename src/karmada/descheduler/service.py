@@ -14,7 +14,7 @@ import msgspec
 from karmada.api import duration, events
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.config.v1alpha1 import ReplicaSchedulingPolicy, RescheduledWorkload
-from karmada.api.meta import Condition
+from karmada.api.meta import Condition, set_condition
 from karmada.api.work.v1alpha2 import ResourceBinding, TargetCluster
 from karmada.descheduler.overload import Move, is_movable, moves
 from karmada.descheduler.rules import UNKNOWN, Given, Outcome, descheduled, is_considered, undesired
@@ -241,7 +241,4 @@ def _in_force(conditions: tuple[Condition, ...], enabled: bool, now: str) -> tup
         message="Clusters are looked at every interval." if enabled else "reschedulePolicy.enabled is false.",
         last_transition_time=now,
     )
-    old = next((condition for condition in conditions if condition.type == new.type), None)
-    if old is not None and old.status == new.status:
-        new = msgspec.structs.replace(new, last_transition_time=old.last_transition_time)
-    return (*(condition for condition in conditions if condition.type != new.type), new)
+    return set_condition(conditions, new)

@@ -11,7 +11,7 @@ import msgspec
 
 from karmada.api import annotations, conditions
 from karmada.api.decision import Decision, NoClusterFits, Placed
-from karmada.api.meta import Condition
+from karmada.api.meta import Condition, set_condition
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, TargetCluster
 from karmada.machinery.client import Client
 from karmada.machinery.clock import rfc3339
@@ -121,19 +121,11 @@ def same_clusters(one: tuple[TargetCluster, ...], other: tuple[TargetCluster, ..
 
 def with_condition(existing: tuple[Condition, ...], verdict: Verdict, now: float) -> tuple[Condition, ...]:
     """The conditions with Scheduled as given; its transition time moves only when its status does."""
-    status = "True" if verdict.status else "False"
     new = Condition(
         type=conditions.SCHEDULED,
-        status=status,
+        status="True" if verdict.status else "False",
         reason=verdict.reason,
         message=verdict.message,
         last_transition_time=rfc3339(now),
     )
-    found = []
-    for condition in existing:
-        if condition.type == conditions.SCHEDULED:
-            if condition.status == status:
-                new = msgspec.structs.replace(new, last_transition_time=condition.last_transition_time)
-            condition = new
-        found.append(condition)
-    return tuple(found) if new in found else (*found, new)
+    return set_condition(existing, new)
