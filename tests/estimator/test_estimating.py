@@ -47,6 +47,29 @@ def test_pods_take_room_until_they_end() -> None:
     assert nodes.room({"cpu": 1000}, None) == 0
 
 
+def test_a_node_that_says_nothing_new_makes_nobody_look_again() -> None:
+    nodes = Nodes()
+    nodes.put_node(node("n1"))
+    before = nodes.version
+    nodes.put_node(node("n1"))
+    assert nodes.version == before
+    nodes.put_node(node("n1", cpu=8))
+    assert nodes.version > before
+
+
+def test_nothing_is_kept_of_nodes_that_come_and_go() -> None:
+    nodes = Nodes()
+    for number in range(10):
+        name = f"n{number}"
+        nodes.put_pod(pod("early", name))
+        nodes.put_node(node(name))
+        nodes.put_pod(pod("late", name))
+        nodes.drop_node(name)
+        nodes.drop_pod("default", "late")
+        nodes.drop_pod("default", "early")
+    assert nodes.touched == set()
+
+
 def test_a_pod_that_changes_its_figures_counts_once() -> None:
     nodes = Nodes()
     nodes.put_node(node("n1"))

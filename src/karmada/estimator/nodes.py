@@ -56,7 +56,7 @@ class Nodes:
         self.version = 0
         """Counts changes of nodes themselves, not of their pods."""
         self.touched: set[str] = set()
-        """Nodes whose free amounts changed since somebody emptied this."""
+        """Nodes that are there and whose free amounts changed since somebody emptied this."""
 
     def put_node(self, node: Node) -> None:
         """A node is there, or has changed."""
@@ -65,7 +65,10 @@ class Nodes:
             offered = amounts(node.status.allocatable)
         except QuantityError:
             offered = {}
-        self._offers[name] = Offer(name, node.metadata.labels, _taints(node), offered)
+        offer = Offer(name, node.metadata.labels, _taints(node), offered)
+        if self._offers.get(name) == offer:
+            return  # a sign of life
+        self._offers[name] = offer
         self.version += 1
         self.touched.add(name)
 
@@ -73,6 +76,7 @@ class Nodes:
         """A node is gone."""
         if self._offers.pop(name, None) is not None:
             self.version += 1
+            self.touched.discard(name)
 
     def put_pod(self, pod: Pod) -> None:
         """A pod is there, or has changed."""
@@ -89,7 +93,7 @@ class Nodes:
             needs = {}
         self._node_of[which] = node
         self._usage.setdefault(node, _Usage()).put(which, needs)
-        self.touched.add(node)
+        self._touch(node)
 
     def drop_pod(self, namespace: str, name: str) -> None:
         """A pod is gone, or has ended."""
@@ -99,6 +103,11 @@ class Nodes:
             usage.drop((namespace, name))
             if not usage.pods:
                 del self._usage[node]
+            self._touch(node)
+
+    def _touch(self, node: str) -> None:
+        # Names of nodes that come and go must not gather where nobody empties this.
+        if node in self._offers:
             self.touched.add(node)
 
     def __len__(self) -> int:
