@@ -1,5 +1,7 @@
 """The agent's sign of life: a lease it renews, which goes with its Cluster."""
 
+import logging
+
 from karmada.agent.options import LeaseOptions
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock, rfc3339_micro
@@ -7,6 +9,8 @@ from karmada.machinery.committer import Committer
 from karmada.machinery.errors import ApiError
 from karmada.machinery.leader import LEASES
 from karmada.machinery.transport import JSONObject
+
+log = logging.getLogger(__name__)
 
 
 class LeaseKeeper:
@@ -27,9 +31,11 @@ class LeaseKeeper:
             try:
                 await self.renew()
                 self.failures = 0
-            except ApiError:
+            except ApiError as error:
                 self.failures += 1
                 self._seen = None
+                name = self._cluster["metadata"]["name"]
+                log.warning("the lease of cluster %s could not be renewed, %d in a row: %s", name, self.failures, error)
             await self._clock.sleep(self._options.duration * self._options.fraction)
 
     async def renew(self) -> None:

@@ -1,0 +1,33 @@
+"""The agent's sign of life, when it does not get through."""
+
+import logging
+
+from tests.controllers.plane import CLUSTERS, NAMESPACES, on_a_plane
+
+from karmada.agent.lease import LeaseKeeper
+from karmada.agent.options import LeaseOptions
+from karmada.machinery.errors import Unavailable
+from karmada.machinery.leader import LEASES
+
+
+def test_a_lease_that_cannot_be_renewed_is_told_of_and_renewed_later(caplog):
+    async def refuse(request):
+        if request.resource == LEASES:
+            raise Unavailable("no way there")
+
+    async def scenario(plane):
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "karmada-cluster"}})
+        await plane.cluster("m1", mode="Pull")
+        cluster = await plane.client.resource(CLUSTERS).get("m1")
+        plane.transport.before = refuse
+        keeper = LeaseKeeper(plane.context.client, cluster, "karmada-cluster", LeaseOptions(), plane.clock)
+        plane.supervisor.start("lease", keeper.run)
+        await plane.clock.sleep(15)
+        assert (await plane.client.resource(LEASES).list()).items == []
+        plane.transport.before = None
+        await plane.clock.sleep(15)
+        assert await plane.client.resource(LEASES).get("m1", "karmada-cluster")
+
+    with caplog.at_level(logging.WARNING):
+        on_a_plane(scenario)
+    assert "the lease of cluster m1 could not be renewed, 2 in a row: no way there" in caplog.text
