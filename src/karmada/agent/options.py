@@ -9,8 +9,6 @@ from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.context import Concurrency
 from karmada.membership.reporting import CREDENTIALS, IMPERSONATOR
 
-CONTROLLERS = ("clusterStatus", "execution", "workStatus", "certRotation")
-
 
 @dataclass(frozen=True, slots=True)
 class RotationOptions:

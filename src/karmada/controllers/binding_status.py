@@ -24,7 +24,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339
-from karmada.machinery.committer import Committer, Unchanged
+from karmada.machinery.committer import Committer, Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
@@ -127,7 +127,7 @@ class BindingStatusController:
             return msgspec.structs.replace(current, status=status)
 
         outcome = await self._bindings.commit(binding, decide)
-        if not isinstance(outcome, Unchanged):
+        if isinstance(outcome, Written):
             text = f"Update {key_of(binding)} with AggregatedStatus successfully."
             self._recorders[isinstance(binding, ResourceBinding)].event(
                 ObjectReference.to(binding), events.NORMAL, events.AGGREGATE_STATUS.succeeded, text
@@ -157,7 +157,7 @@ class BindingStatusController:
             self._context.client.resource(served.type), status_subresource="status" in served.subresources
         )
         outcome = await committer.commit(template, decide)
-        if not isinstance(outcome, Unchanged):
+        if isinstance(outcome, Written):
             recorder.event(
                 ObjectReference.to(template),
                 events.NORMAL,

@@ -1,6 +1,6 @@
 """Amounts of resources as plain integers: thousandths for cpu, whole units rounded up for everything else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from karmada.api.quantity import Quantity
@@ -28,11 +28,3 @@ def requested(request: Mapping[str, str | int]) -> Mapping[str, int]:
 def _requested(request: tuple[tuple[str, str | int], ...]) -> Mapping[str, int]:
     asked = ((name, amount(name, quantity)) for name, quantity in sorted(request))
     return {name: number for name, number in asked if number > 0}
-
-
-def remaining(of: str | int, without: Iterable[str | int]) -> Quantity:
-    """What is left of an amount."""
-    left = Quantity.parse(of)
-    for taken in without:
-        left = left - Quantity.parse(taken)
-    return left
