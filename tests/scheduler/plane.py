@@ -1,7 +1,7 @@
 """A control plane in memory with a scheduler on it, in virtual time."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from karmada.aggregated.cluster_type import cluster_type
@@ -9,6 +9,7 @@ from karmada.api.crd.definition import definitions
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
+from karmada.machinery.errors import Gone
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
@@ -31,21 +32,36 @@ DYNAMIC = {
 
 
 class Watched:
-    """A transport that lets a test see and refuse the scheduler's requests."""
+    """A transport that lets a test see and refuse the scheduler's requests, act before one, and lose news."""
 
-    def __init__(self, inner: Transport) -> None:
+    def __init__(self, inner: Transport, clock: VirtualClock) -> None:
         self._inner = inner
+        self._clock = clock
         self.requests: list[Request] = []
-        self.before_request: Callable[[Request], None] | None = None
+        self.before_request: Callable[[Request], Awaitable[None] | None] | None = None
+        self.loses_news = False
+        """Whether news of bindings are lost, so that all has to be loaded again a moment later."""
 
     async def send(self, request: Request) -> bytes:
         self.requests.append(request)
         if self.before_request is not None:
-            self.before_request(request)
+            acting = self.before_request(request)
+            if acting is not None:
+                await acting
         return await self._inner.send(request)
 
-    def watch(self, request: Request) -> AbstractAsyncContextManager[WatchStream]:
-        return self._inner.watch(request)
+    @asynccontextmanager
+    async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
+        async with self._inner.watch(request) as stream:
+            yield self._news(stream) if request.resource == BINDINGS else stream
+
+    async def _news(self, stream: WatchStream) -> WatchStream:
+        async for batch in stream:
+            if self.loses_news:
+                await self._clock.sleep(0.1)
+                self.loses_news = False
+                raise Gone("the revision is too old")
+            yield batch
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
         return await self._inner.raw(method, path, body, accept)
@@ -68,12 +84,16 @@ class Plane:
         return self._watched.requests
 
     @property
-    def before_request(self) -> Callable[[Request], None] | None:
+    def before_request(self) -> Callable[[Request], Awaitable[None] | None] | None:
         return self._watched.before_request
 
     @before_request.setter
-    def before_request(self, check: Callable[[Request], None] | None) -> None:
+    def before_request(self, check: Callable[[Request], Awaitable[None] | None] | None) -> None:
         self._watched.before_request = check
+
+    def lose_news(self) -> None:
+        """What happens to bindings now is found out by loading them again."""
+        self._watched.loses_news = True
 
     async def join(self, name: str, pods: int = 100, **spec: Any) -> None:
         metadata = {"name": name, "labels": spec.pop("labels", {}), "finalizers": spec.pop("finalizers", [])}
@@ -144,7 +164,7 @@ def on_a_plane(
             for crd in definitions():
                 await client.resource(CRDS).create(crd)
             await clock.sleep(1)
-            watched = Watched(hub.direct(ADMIN))
+            watched = Watched(hub.direct(ADMIN), clock)
             own = Client(watched)
             informers = InformerFactory(own, supervisor, clock=clock)
             recorder = EventRecorder(own, "default-scheduler", clock=clock)

@@ -415,3 +415,25 @@ def test_what_an_attempt_that_was_cut_short_had_to_say_is_said() -> None:
         assert (await plane.condition("web"))["reason"] == "Success"
 
     on_a_plane(scenario)
+
+
+def test_a_change_that_comes_between_result_and_status_and_shows_only_with_them_is_not_overlooked() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name)
+        changed: list[Request] = []
+
+        async def change(request: Request) -> None:
+            if request.subresource == "status" and request.resource == BINDINGS and not changed:
+                changed.append(request)
+                plane.lose_news()
+                placement = {"clusterAffinity": {"clusterNames": ["member2"]}}
+                await plane.client.resource(BINDINGS).patch("web", {"spec": {"placement": placement}}, "default")
+
+        plane.before_request = change
+        await plane.bind("web")
+        await plane.settle(10)
+        assert changed
+        assert await plane.result("web") == {"member2": 2}
+
+    on_a_plane(scenario)

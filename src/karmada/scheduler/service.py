@@ -38,7 +38,7 @@ from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.ring import DecisionRing, Noted
 from karmada.scheduler.sanity import complaint, has_negative
 from karmada.scheduler.telling import Teller
-from karmada.scheduler.writing import Writer, with_clusters
+from karmada.scheduler.writing import Said, Writer, with_clusters
 
 log = logging.getLogger(__name__)
 
@@ -339,14 +339,14 @@ class Scheduler:
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
         return ended
 
-    def _wrote(self, key: BindingKey, before: Binding, result: Binding, told: str) -> None:
+    def _wrote(self, key: BindingKey, before: Binding, result: Binding, told: Said | None) -> None:
         """Note what news need not be looked at, where nothing that is kept depends on what was written."""
         placement = result.spec.placement
-        if not told or self._peers is not None or self._assumed is not None:
+        if told is None or not told.alone or self._peers is not None or self._assumed is not None:
             return
         if placement is not None and not placement.cluster_affinities:
             first = result.metadata.resource_version if result is not before else ""
-            self._own[key] = first, told
+            self._own[key] = first, told.revision
 
     async def _estimates(self, key: BindingKey, binding: Binding) -> Estimates:
         """What accurate estimators say about the clusters that fit."""

@@ -13,7 +13,7 @@ from karmada.scheduler.core.need import Need
 from karmada.scheduler.core.rendering import event_message
 from karmada.scheduler.core.request import Binding
 from karmada.scheduler.sanity import complaint
-from karmada.scheduler.writing import SUCCESS, Verdict, Writer, verdict_of, with_condition
+from karmada.scheduler.writing import SUCCESS, Said, Verdict, Writer, verdict_of, with_condition
 
 
 class Teller:
@@ -27,8 +27,8 @@ class Teller:
         self._clock = clock
         self._clusters = clusters
 
-    async def concluded(self, binding: Binding, decision: Decision, reason: Need, disturbed: bool) -> str:
-        """Say what was decided; the revision that was written, if any.
+    async def concluded(self, binding: Binding, decision: Decision, reason: Need, disturbed: bool) -> Said | None:
+        """Say what was decided; what was written for it, if anything.
 
         `disturbed` says that a cluster's change was the cause: then the time of the attempt is written even if nothing
         came of it. The first look at everything after a start is no such cause: it writes nothing that is true already.

@@ -39,6 +39,14 @@ def verdict_of(decision: Decision) -> Verdict:
     return Verdict(placed, decision.outcome.REASON, condition_message(decision))
 
 
+class Said(NamedTuple):
+    """A status that was written."""
+
+    revision: str
+    alone: bool
+    """Whether nobody else had written since what the writer saw: then news of this revision say nothing else."""
+
+
 class Writer:
     """Writes bindings of both kinds."""
 
@@ -58,16 +66,19 @@ class Writer:
         outcome = await self._commit(seen, wanted)
         return None if isinstance(outcome, Absent) else (outcome.value, made[-1])
 
-    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> str:
-        """Write the condition and other parts of the status; the revision then, empty if nothing was written."""
+    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> Said | None:
+        """Write the condition and other parts of the status; None if there was nothing to write."""
+        alone = True
 
         def wanted(current: Any) -> Any:
+            nonlocal alone
+            alone = current is seen
             settled = with_condition(current.status.conditions, verdict, now)
             status = msgspec.structs.replace(current.status, conditions=settled, **changes)
             return msgspec.structs.replace(current, status=status)
 
         outcome = await self._commit(seen, wanted)
-        return outcome.resource_version if isinstance(outcome, Written) else ""
+        return Said(outcome.resource_version, alone) if isinstance(outcome, Written) else None
 
     async def observed(self, seen: Binding) -> None:
         """Note that nothing had to be decided about this generation."""
