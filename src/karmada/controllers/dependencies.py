@@ -169,8 +169,10 @@ class DependenciesDistributor:
             self._recorder.event(about, events.WARNING, events.DEPENDENCY_POLICY_CONFLICT, complaint)
 
     async def _detach(self, attached: ResourceBinding, binding: ResourceBinding) -> Exception | None:
+        """Another requirer that is missing, perhaps for ever, must not keep this one from going."""
+
         def decide(current: ResourceBinding) -> ResourceBinding:
-            outcome: Attached = detach(current, binding, self._find)
+            outcome: Attached = detach(current, binding, lambda space, name: self._bindings.get(name, space))
             return outcome.binding
 
         try:

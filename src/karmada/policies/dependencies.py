@@ -14,8 +14,8 @@ from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha2 import BindingSnapshot, ObjectReference, ResourceBinding, ResourceBindingSpec
 from karmada.policies.binding import owner_of
 
-FindBinding = Callable[[str, str], ResourceBinding]
-"""(namespace, name) -> a requirer's binding; raises when it does not exist."""
+FindBinding = Callable[[str, str], ResourceBinding | None]
+"""(namespace, name) -> a requirer's binding. One that does not exist has no wishes; who cannot do without raises."""
 
 
 class AttachedToAnother(Exception):
@@ -119,7 +119,9 @@ def _settled(
     if not spec.required_by:
         spec = msgspec.structs.replace(spec, conflict_resolution="", preserve_resources_on_deletion=None)
         return Attached(msgspec.structs.replace(binding, spec=spec))
-    wishes = [_wishes(snapshot, independent, find) for snapshot in spec.required_by]
+    wishes = [wish for snapshot in spec.required_by if (wish := _wishes(snapshot, independent, find)) is not None]
+    if not wishes:
+        return Attached(binding)
     resolutions = {resolution for resolution, _ in wishes}
     preservations = {preserve for _, preserve in wishes}
     conflicts = []
@@ -135,11 +137,12 @@ def _settled(
     return Attached(msgspec.structs.replace(binding, spec=spec), tuple(conflicts))
 
 
-def _wishes(snapshot: BindingSnapshot, independent: ResourceBinding, find: FindBinding) -> tuple[str, bool]:
-    if (snapshot.namespace, snapshot.name) == (independent.metadata.namespace, independent.metadata.name):
-        spec = independent.spec
-    else:
-        spec = find(snapshot.namespace, snapshot.name).spec
+def _wishes(snapshot: BindingSnapshot, independent: ResourceBinding, find: FindBinding) -> tuple[str, bool] | None:
+    own = (snapshot.namespace, snapshot.name) == (independent.metadata.namespace, independent.metadata.name)
+    requirer = independent if own else find(snapshot.namespace, snapshot.name)
+    if requirer is None:
+        return None
+    spec = requirer.spec
     resolution = "Overwrite" if spec.conflict_resolution == "Overwrite" else "Abort"
     return resolution, bool(spec.preserve_resources_on_deletion)
 
