@@ -79,7 +79,9 @@ async def test_server_that_is_not_there_may_come_back(client: WebhookClient) -> 
         await client.post(endpoint, b"{}")
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "https://", "http://h/a b", "http://h/\r\nX: y"])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "https://", "http://h/a b", "http://h/\r\nX: y", "http://h:no", "http://[h"]
+)
 async def test_address_that_is_none_is_refused(client: WebhookClient, url: str) -> None:
     with pytest.raises((Unavailable, NotDelivered)) as failure:
         await client.post(Endpoint(url), b"{}")

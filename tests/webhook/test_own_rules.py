@@ -113,3 +113,25 @@ def test_a_script_is_parsed_and_never_run() -> None:
     validate("resourceinterpretercustomizations", customization("loop", retention="while true do end"))
     with pytest.raises(Denied, match=r"InterpreterOperation\(Retain\) Lua script error"):
         validate("resourceinterpretercustomizations", customization("broken", retention="function ("))
+
+
+@pytest.mark.parametrize("url", ["https://host:no/", "https://host:99999/", "https://[host/"])
+def test_an_interpreter_webhook_whose_address_is_no_url_is_refused(url: str) -> None:
+    rule = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "kinds": ["*"]}
+    webhook = {
+        "name": "a.b.c",
+        "rules": [rule],
+        "clientConfig": {"url": url},
+        "interpreterContextVersions": ["v1alpha1"],
+    }
+    with pytest.raises(Denied, match=r"webhooks\[0\]\.clientConfig\.url: .*must be a valid URL"):
+        validate("resourceinterpreterwebhookconfigurations", {"metadata": {"name": "w"}, "webhooks": [webhook]})
+
+
+@pytest.mark.parametrize("zone", ["America", "x" * 300, "Nowhere/Land"], ids=["a continent", "too long", "unknown"])
+def test_a_time_zone_that_is_none_is_refused(zone: str) -> None:
+    rule = {"name": "r", "schedule": "* * * * *", "targetReplicas": 1, "timeZone": zone}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    tree = {"metadata": {"name": "c", "namespace": "default"}, "spec": {"scaleTargetRef": target, "rules": [rule]}}
+    with pytest.raises(Denied, match="unknown time zone"):
+        validate("cronfederatedhpas", tree)

@@ -7,7 +7,7 @@ other answer than 200 is an error.
 import asyncio
 import ssl
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from karmada.interpreter.model import InterpretError, Unavailable
 from karmada.interpreter.webhook import Endpoint, NotDelivered
@@ -68,17 +68,27 @@ class WebhookClient:
             connection.close()
 
 
-async def _connect(endpoint: Endpoint) -> Connection:
-    url = urlsplit(endpoint.url)
+def _url(endpoint: Endpoint) -> SplitResult:
+    try:
+        url = urlsplit(endpoint.url)
+        _ = url.port
+    except ValueError as error:
+        raise Unavailable(f"{endpoint.url!r} is no address of a webhook: {error}") from error
     if url.scheme not in ("http", "https") or not url.hostname:
         raise Unavailable(f"{endpoint.url} is no address of a webhook: it must begin with https:// and a host")
+    return url
+
+
+async def _connect(endpoint: Endpoint) -> Connection:
+    url = _url(endpoint)
     secure = url.scheme == "https"
     port = url.port or (SECURE_PORT if secure else PLAIN_PORT)
-    name = (endpoint.server_name or url.hostname) if secure else None
+    host = url.hostname or ""
+    name = (endpoint.server_name or host) if secure else None
     context = _context(endpoint.ca_bundle) if secure else None
     try:
         _, connection = await asyncio.get_running_loop().create_connection(
-            Connection, url.hostname, port, ssl=context, server_hostname=name
+            Connection, host, port, ssl=context, server_hostname=name
         )
     except ssl.SSLCertVerificationError as error:
         raise InterpretError(f"{endpoint.url} cannot be trusted: {error.verify_message}") from error
@@ -102,7 +112,7 @@ def _context(ca_bundle: bytes) -> ssl.SSLContext:
 
 
 def _request(endpoint: Endpoint, body: bytes) -> bytes:
-    url = urlsplit(endpoint.url)
+    url = _url(endpoint)
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     head = (
         f"POST {path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Type: application/json\r\n"

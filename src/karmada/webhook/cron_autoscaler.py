@@ -1,7 +1,5 @@
 """Judges CronFederatedHPAs: a target that can be scaled and rules that say how."""
 
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
 from karmada.api import cron
 from karmada.api.autoscaling.v1alpha1 import CronFederatedHPA, CronFederatedHPARule, CrossVersionObjectReference
 from karmada.api.field_errors import FieldError, duplicate, invalid, required
@@ -41,8 +39,8 @@ def _rule_errors(rule: CronFederatedHPARule, target: CrossVersionObjectReference
         errors.append(invalid(f"{path}.schedule", rule.schedule, "invalid cron format"))
     if rule.time_zone is not None:
         try:
-            ZoneInfo(rule.time_zone)
-        except (ZoneInfoNotFoundError, ValueError):
+            cron.load_zone(rule.time_zone)
+        except cron.CronError:
             errors.append(invalid(f"{path}.timeZone", rule.time_zone, "unknown time zone"))
     if target.kind == "FederatedHPA":
         return errors + _bounds_errors(rule, path)

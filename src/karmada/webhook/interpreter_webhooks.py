@@ -88,8 +88,12 @@ def _client_errors(client: WebhookClientConfig, path: str) -> list[FieldError]:
 
 
 def _url_errors(url: str, path: str) -> list[FieldError]:
-    parts = urlsplit(url)
     errors: list[FieldError] = []
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        return [invalid(path, url, f"must be a valid URL: {error}; {_FORMAT}")]
     if parts.scheme != "https":
         errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme; {_FORMAT}"))
     if not parts.hostname:
