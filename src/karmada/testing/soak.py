@@ -67,6 +67,9 @@ def main(arguments: list[str]) -> int:
         broken += len(found)
         for message in found:
             sys.stdout.write(f"{message}\n")
+        sys.stdout.flush()
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{done} of {given.seeds} seeds, {broken} broken ")
     sys.stdout.write(f"{done} seeds of {given.scenario}, {broken} broken, {time.monotonic() - started:.0f} s\n")
     return 1 if broken else 0
 
