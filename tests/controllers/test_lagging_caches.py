@@ -68,12 +68,20 @@ async def remembered(world, *collections):
     return {type_: await transport.send(Request(Verb.LIST, type_, params={"limit": "500"})) for type_ in collections}
 
 
-async def succeeded(world, answers):
-    """Another manager takes over, which loads what was remembered."""
-    for server in (HUB, *MEMBERS):
-        world.cut("manager", server)
+async def succeeded(world, answers, crashes=False):
+    """Another manager takes over, which loads what was remembered; it may crash before it hears what it has missed."""
+    cut_off(world, "manager")
     world.start(Component("successor", partial(run_manager, wrap=partial(Lagging, answers))))
+    if crashes:
+        await world.clock.sleep(0.9 * SECONDS)
+        cut_off(world, "successor")
+        world.start(Component("third", run_manager))
     await world.clock.sleep(120)
+
+
+def cut_off(world, name):
+    for server in (HUB, *MEMBERS):
+        world.cut(name, server)
 
 
 def test_a_work_that_only_a_cache_shows_brings_nothing_back_into_members():
@@ -101,8 +109,9 @@ def needing(name, needed):
     return tree
 
 
+@pytest.mark.parametrize("crashes", [False, True], ids=["catches-up", "crashes"])
 @pytest.mark.parametrize("ended", ["the wish for dependencies", "the binding"])
-def test_a_dependency_that_only_a_cache_asks_for_goes_nowhere(ended):
+def test_a_dependency_that_only_a_cache_asks_for_goes_nowhere(ended, crashes):
     left = []
 
     async def story(world):
@@ -118,7 +127,7 @@ def test_a_dependency_that_only_a_cache_asks_for_goes_nowhere(ended):
             await client.resource(POLICIES).patch("all", {"spec": {"propagateDeps": False}}, "default")
         await world.clock.sleep(40)
         await client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
-        await succeeded(world, answers)
+        await succeeded(world, answers, crashes)
         left.extend(name for name in MEMBERS if world.object(CONFIG_MAPS, "settings", "default", name))
         works = [tree["metadata"]["name"] for tree in world.objects(WORKS)]
         left.extend(name for name in works if name.startswith("settings-"))

@@ -20,7 +20,7 @@ from karmada.controllers.bindings import BindingKey, without_finalizer
 from karmada.controllers.context import Context
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
-from karmada.machinery.committer import Absent, Committer
+from karmada.machinery.committer import Absent, Committer, Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.errors import ApiError, NotFound
@@ -86,7 +86,7 @@ class DependenciesDistributor:
         binding = self._bindings.get(key.name, key.namespace)
         if binding is None:
             return DONE
-        if binding.metadata.deletion_timestamp is not None or not binding.spec.propagate_deps:
+        if not _asks(binding):
             return await self._let_go(binding)
         item = await self._templates.get(binding.spec.resource)
         if item is None:
@@ -96,9 +96,20 @@ class DependenciesDistributor:
             return DONE
         dependencies = await self._dependencies(template)
         recorded = await self._commit.commit(binding, lambda b: _recording(b, dependencies))
-        if isinstance(recorded, Absent):
-            return DONE
-        return await self._distribute(recorded.value, dependencies)
+        current = recorded.value if isinstance(recorded, Written) else await self._present(binding)
+        if current is None or not _asks(current):
+            return DONE  # only a cache asks that has not caught up; what it missed is on its way
+        return await self._distribute(current, dependencies)
+
+    async def _present(self, binding: ResourceBinding) -> ResourceBinding | None:
+        """A binding by the server's word. Whoever stopped asking has let go of its dependencies, and does not look for
+        any that were attached since then."""
+        metadata = binding.metadata
+        try:
+            found = await self._context.client.of(ResourceBinding).get(metadata.name, metadata.namespace)
+        except NotFound:
+            return None
+        return found if found.metadata.uid == metadata.uid else None
 
     async def _dependencies(self, template: JSONObject) -> list[DependentObjectReference]:
         about = ObjectReference.to(template)
@@ -250,7 +261,14 @@ def _recorded(binding: ResourceBinding) -> tuple[DependentObjectReference, ...]:
         return ()
 
 
+def _asks(binding: ResourceBinding) -> bool:
+    """Whether a binding wants its dependencies to go where it goes."""
+    return binding.spec.propagate_deps and binding.metadata.deletion_timestamp is None
+
+
 def _recording(binding: ResourceBinding, dependencies: list[DependentObjectReference]) -> ResourceBinding:
+    if not _asks(binding):
+        return binding
     metadata = binding.metadata
     return msgspec.structs.replace(
         binding,
