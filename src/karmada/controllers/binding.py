@@ -68,8 +68,8 @@ class BindingController:
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._commit = Committer(context.client.of(Work))
-        self._removed: set[str] = set()
-        """Uids of the Works that were deleted here and are not gone yet."""
+        self._leaving: set[str] = set()
+        """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
         self.controller: Controller[BindingKey] = Controller(
@@ -117,7 +117,7 @@ class BindingController:
 
     async def _delete(self, binding: Binding, works: Iterable[Work]) -> None:
         doomed = [work for work in works if work.metadata.deletion_timestamp is None]
-        self._removed.update(work.metadata.uid for work in doomed)
+        self._leaving.update(work.metadata.uid for work in doomed)
         try:
             await asyncio.gather(*(self._commit.remove(work, lambda _: True) for work in doomed))
         except ApiError as error:
@@ -186,6 +186,7 @@ class BindingController:
 
         def decide(current: Work | None) -> Work:
             if current is not None and current.metadata.deletion_timestamp is not None:
+                self._leaving.add(current.metadata.uid)
                 raise WorkTerminating(f"work {space}/{builder.name} is being deleted")
             return draft.merged(current)
 
@@ -217,11 +218,11 @@ class BindingController:
 
     def _works_changed(self, changes: list[Change[Work]]) -> None:
         """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
-        One that somebody else deleted stays deleted. A Work that the cache shows only now may have become unwanted
+        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache shows only now may have become unwanted
         before: the binding was then looked at without it."""
         for change in changes:
-            if change.new is None and change.old is not None and change.old.value.metadata.uid in self._removed:
-                self._removed.discard(change.old.value.metadata.uid)
+            if change.new is None and change.old is not None and change.old.value.metadata.uid in self._leaving:
+                self._leaving.discard(change.old.value.metadata.uid)
                 for key in owners_of(change.old.value):
                     self.controller.enqueue(key)
             elif change.old is None and change.new is not None and not change.initial:

@@ -1,0 +1,40 @@
+"""Works that a binding wants while their predecessors are still on their way out."""
+
+from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
+
+from karmada.api import names
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.controllers.binding import BindingController
+from karmada.controllers.templates import Templates
+from karmada.machinery.client import type_of
+
+SPACE = "karmada-es-m1"
+MARKS = {"labels": {"resourcebinding.karmada.io/permanent-id": "one"}}
+NOTED = {
+    "resourcebinding.karmada.io/namespace": "default",
+    "resourcebinding.karmada.io/name": "settings-configmap",
+}
+
+
+def test_a_work_is_written_as_soon_as_the_one_that_was_being_deleted_is_gone():
+    async def scenario(plane):
+        name = names.work_name("ConfigMap", "settings", "default")
+        works = plane.client.resource(WORKS)
+        await plane.cluster("m1")
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
+        leaving = {"name": name, "namespace": SPACE, "finalizers": ["test/hold"], "annotations": NOTED, **MARKS}
+        first = await works.create({"metadata": leaving, "spec": {"workload": {"manifests": []}}})
+        await works.delete(name, SPACE)
+        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+        spec = {"resource": resource, "clusters": [{"name": "m1"}]}
+        binding = {"metadata": {"name": "settings-configmap", "namespace": "default", **MARKS}, "spec": spec}
+        await plane.client.resource(type_of(ResourceBinding)).create(binding)
+        templates = Templates(plane.context)
+        plane.supervisor.start("templates", templates.run)
+        plane.start(BindingController(plane.context, templates).controller)
+        await plane.clock.sleep(600)
+        await works.patch(name, {"metadata": {"finalizers": None}}, SPACE)
+        await plane.clock.sleep(1)
+        assert (await works.get(name, SPACE))["metadata"]["uid"] != first["metadata"]["uid"]
+
+    on_a_plane(scenario)
