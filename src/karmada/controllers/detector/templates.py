@@ -74,10 +74,12 @@ class TemplateReconciler:
         if claim is not None:
             return await self._under_claim(key, template, claim, cause)
         policy = self._elected(template)
-        if policy is None:
+        if policy is None or self.missing_override(policy) is not None:
             self._waiting.add(key, subject_of(template))
+        else:
+            self._waiting.discard(key)
+        if policy is None:
             return DONE
-        self._waiting.discard(key)
         return await self._apply(key, template, policy, cause)
 
     def holder(self, claim: Claim) -> Policy | None:
