@@ -1,4 +1,4 @@
-"""When a policy and the override policies it depends on come after the template, in any order."""
+"""What a template waits for wakes it when it comes: nobody waits for the end of a growing pause."""
 
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane
@@ -18,18 +18,23 @@ POLICY = {
     },
     "spec": {"resourceSelectors": SELECTORS, "dependentOverrides": ["needed"], "placement": {}},
 }
+WITHOUT_OVERRIDE = POLICY | {"spec": {"resourceSelectors": SELECTORS, "placement": {}}}
 OVERRIDE = {"metadata": {"name": "needed", "namespace": "default"}, "spec": {"overrideRules": []}}
 TEMPLATE = {"metadata": {"name": "settings", "namespace": "default"}}
+
+
+def start(plane):
+    templates = Templates(plane.context)
+    plane.supervisor.start("templates", templates.run)
+    detector = Detector(plane.context, templates)
+    plane.start(detector.templates)
+    plane.start(detector.policies)
 
 
 @pytest.mark.parametrize("first", ["template", "policy"])
 def test_a_template_is_bound_as_soon_as_the_override_policy_is_there_that_its_policy_waits_for(first):
     async def scenario(plane):
-        templates = Templates(plane.context)
-        plane.supervisor.start("templates", templates.run)
-        detector = Detector(plane.context, templates)
-        plane.start(detector.templates)
-        plane.start(detector.policies)
+        start(plane)
         wanted = [(CONFIG_MAPS, TEMPLATE), (type_of(PropagationPolicy), POLICY)]
         for type_, tree in wanted if first == "template" else reversed(wanted):
             await plane.client.resource(type_).create(tree)
@@ -40,5 +45,25 @@ def test_a_template_is_bound_as_soon_as_the_override_policy_is_there_that_its_po
         await plane.client.resource(type_of(OverridePolicy)).create(OVERRIDE)
         await plane.clock.sleep(1)
         assert [tree["metadata"]["name"] for tree in (await bindings.list()).items] == ["settings-configmap"]
+
+    on_a_plane(scenario)
+
+
+def test_a_template_is_bound_as_soon_as_the_binding_of_its_predecessor_is_gone():
+    async def scenario(plane):
+        start(plane)
+        bindings = plane.client.resource(type_of(ResourceBinding))
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "uid": "earlier", "controller": True}
+        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+        metadata = {"name": "settings-configmap", "namespace": "default", "ownerReferences": [owner]}
+        await bindings.create({"metadata": metadata | {"finalizers": ["test/hold"]}, "spec": {"resource": resource}})
+        await plane.client.resource(type_of(PropagationPolicy)).create(WITHOUT_OVERRIDE)
+        made = await plane.client.resource(CONFIG_MAPS).create(TEMPLATE)
+        await plane.clock.sleep(600)
+        await bindings.delete("settings-configmap", "default")
+        await bindings.patch("settings-configmap", {"metadata": {"finalizers": None}}, "default")
+        await plane.clock.sleep(1)
+        found = await bindings.get("settings-configmap", "default")
+        assert found["spec"]["resource"]["uid"] == made["metadata"]["uid"]
 
     on_a_plane(scenario)

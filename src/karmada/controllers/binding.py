@@ -218,8 +218,8 @@ class BindingController:
 
     def _works_changed(self, changes: list[Change[Work]]) -> None:
         """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
-        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache shows only now may have become unwanted
-        before: the binding was then looked at without it."""
+        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
+        shows only now may have become unwanted before: the binding was then looked at without it."""
         for change in changes:
             if change.new is None and change.old is not None and change.old.value.metadata.uid in self._leaving:
                 self._leaving.discard(change.old.value.metadata.uid)

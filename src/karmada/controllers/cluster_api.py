@@ -69,7 +69,7 @@ class ClusterApiDetector:
             elif not leaving and member is None and _phase(item.value if item else {}) == "Provisioned":
                 await self._join(key)
         except Refused as error:
-            return Retry(error)
+            return Retry(str(error))
         return DONE
 
     async def _join(self, key: Key) -> None:

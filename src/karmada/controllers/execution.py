@@ -118,7 +118,7 @@ class ExecutionController:
         try:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
-            return Retry(error)
+            return Retry(str(error))
         ordinals = range(len(work.spec.workload.manifests))
         started = perf_counter()
         outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in ordinals))
@@ -207,7 +207,7 @@ class ExecutionController:
             try:
                 member = await self._members.connect(cluster)
             except MemberUnavailable as error:
-                return Retry(error)
+                return Retry(str(error))
             release = work.spec.preserve_resources_on_deletion
             for ordinal in range(len(work.spec.workload.manifests)):
                 manifest = manifest_of(work, ordinal)

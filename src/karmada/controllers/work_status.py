@@ -68,7 +68,7 @@ class WorkStatusController:
         try:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
-            return Retry(error)
+            return Retry(str(error))
         observed = [await self._observed(work, ordinal, member) for ordinal in range(len(work.spec.workload.manifests))]
         versions = [item.resource_version if item is not None else "" for item in observed]
         if self._reflection.is_reported(work, versions):

@@ -110,6 +110,8 @@ class Detector:
         for change in changes:
             if change.new is not None:
                 self._fresh.bound(change.new.value.spec.resource, claimed_by_policy(change.new))
+            elif (waiting := self._reconciler.unblocked(change.key)) is not None:
+                self._enqueue(waiting, Cause.KARMADA)
 
     def _policies_changed(
         self, changes: list[Change[PropagationPolicy]] | list[Change[ClusterPropagationPolicy]]

@@ -4,7 +4,7 @@ import logging
 from enum import Enum
 from time import perf_counter
 
-from karmada.api import events, labels
+from karmada.api import events, labels, names
 from karmada.api.policy.v1alpha1 import (
     ClusterOverridePolicy,
     ClusterPropagationPolicy,
@@ -20,6 +20,7 @@ from karmada.interpreter.model import InterpretError
 from karmada.machinery.committer import Absent, Unchanged, Written
 from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry
 from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Key
 from karmada.machinery.transport import JSONObject
 from karmada.policies.binding import BindingRefused
 from karmada.policies.claims import Claim, claim_of, read_claim
@@ -52,6 +53,8 @@ class TemplateReconciler:
         self.wide_policies = context.informers.of(ClusterPropagationPolicy)
         self.overrides = context.informers.of(OverridePolicy)
         self.wide_overrides = context.informers.of(ClusterOverridePolicy)
+        self._blocked: dict[Key, TemplateKey] = {}
+        """Templates whose bindings still belong to earlier resources of their names, by those bindings."""
         self.policies.add_index(SELECTS, selects)
         self.wide_policies.add_index(SELECTS, selects)
 
@@ -81,6 +84,10 @@ class TemplateReconciler:
         if policy is None:
             return DONE
         return await self._apply(key, template, policy, cause)
+
+    def unblocked(self, binding: Key) -> TemplateKey | None:
+        """The template that waited for a binding to go."""
+        return self._blocked.pop(binding, None)
 
     def holder(self, claim: Claim) -> Policy | None:
         """The policy that holds a claim, if it still exists under the same identity."""
@@ -137,10 +144,12 @@ class TemplateReconciler:
                 if policy.spec.activation_preference != "Lazy" or cause is Cause.USER:
                     await self._writer.write(outcome.value, policy)
         except (BindingOfAnother, BindingRefused, InterpretError) as error:
+            if isinstance(error, BindingOfAnother):
+                self._blocked[Key(key.namespace, names.binding_name(key.kind, key.name))] = key
             self._recorder.event(
                 about, events.WARNING, events.APPLY_POLICY.failed, f"{applying(policy)} failed: {error}"
             )
-            return Retry(error)
+            return Retry(str(error))
         return RequeueAfter(0.0) if again else DONE
 
     async def _claim(
