@@ -32,7 +32,6 @@ SUITES = (
     "tables",
 )
 KNOWN = {
-    "crd": {"cel-cost"},
     "discovery": {"componentstatuses"},
 }
 

@@ -149,6 +149,7 @@ RULES = {
                 ],
             },
             "namespace": {"type": "string"},
+            "word": {"type": "string", "x-kubernetes-validations": [{"rule": "self != 'oldSelf'"}]},
         },
         "x-kubernetes-validations": [
             {"rule": "!has(self.min) || self.min <= self.max", "message": "min over max", "fieldPath": ".min"},
@@ -188,6 +189,12 @@ RULES = {
         pytest.param({"name": "x"}, {}, [], id="transition-rule-needs-an-old-value"),
         pytest.param(
             {"name": "y"}, {"name": "x"}, [("spec.name", 'Invalid value: "string": name is immutable')], id="transition"
+        ),
+        pytest.param(
+            {"word": "oldSelf"},
+            None,
+            [("spec.word", "Invalid value: \"string\": failed rule: self != 'oldSelf'")],
+            id="text-that-looks-like-an-old-value",
         ),
         pytest.param({"first": "x"}, None, [], id="optional-old-value-absent"),
         pytest.param(

@@ -11,6 +11,7 @@ from typing import Any
 
 from karmada.apiserver.cel import cost
 from karmada.apiserver.cel.named_formats import rewritten
+from karmada.apiserver.cel.syntax import Node, read
 
 DYN = "dyn"
 """Types of variables are named as CEL names them: dyn, bool, int, double, string, list(string), map(string, int)."""
@@ -36,6 +37,10 @@ class Program:
         self._strings = cost.cuts_strings(text)
         self.returns: str = expression.return_type().name().lower()
         """Name of the type of the result."""
+
+    def syntax(self) -> Node:
+        """The syntax tree."""
+        return read(self._expression.serialize())
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """The value as plain Python; raises `EvaluationError`, also for what would take too long."""

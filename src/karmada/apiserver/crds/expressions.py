@@ -1,80 +1,26 @@
-"""Validation rules of custom kinds (`x-kubernetes-validations`): checked when the CRD is written, evaluated on objects.
+"""Validation rules of custom kinds (`x-kubernetes-validations`), evaluated on objects; `rules` checks them beforehand.
 
 A rule that mentions `oldSelf` compares with the value before an update and is not evaluated where there is none,
 unless it takes an optional one. Other rules are not evaluated on values that did not change: a definition may become
 stricter without locking the objects that exist.
 """
 
-import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
-from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from karmada.api.field_errors import FieldError, forbidden, invalid, required
 from karmada.apiserver import cel
-from karmada.apiserver.crds.dump import dump_rule
+from karmada.apiserver.cel.syntax import Loop, Node, mentions
+from karmada.apiserver.crds.names import escaped
 from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.validation import join
 
 JSONObject = dict[str, Any]
-_OLD = re.compile(r"\boldSelf\b")
-_REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
-_RESERVED = frozenset(
-    (
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
-        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
-    )
-)
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OLD = "oldSelf"
+"""The variable with the value before an update."""
 
 
-def validate_rules(schema: JSONObject, path: str) -> list[FieldError]:
-    """What is wrong with the rules in a CRD's schema."""
-    errors: list[FieldError] = []
-    for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
-        errors += _rule(schema, rule, f"{path}.x-kubernetes-validations[{index}]")
-    for name, child in sorted((schema.get("properties") or {}).items()):
-        errors += validate_rules(child, f"{path}.properties[{name}]")
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), dict):
-            errors += validate_rules(schema[word], f"{path}.{word}")
-    return errors
-
-
-def _rule(schema: JSONObject, rule: JSONObject, path: str) -> list[FieldError]:
-    expression = rule.get("rule") or ""
-    if not expression.strip():
-        return [required(f"{path}.rule", "rule is not specified")]
-    errors: list[FieldError] = []
-    message = rule.get("message") or ""
-    if message and not message.strip():
-        errors.append(invalid(f"{path}.message", message, "message must be non-empty if specified"))
-    elif "\n" in message.strip():
-        errors.append(invalid(f"{path}.message", message, "message must not contain line breaks"))
-    elif "\n" in expression.strip() and not message:
-        errors.append(required(f"{path}.message", "message must be specified if rule contains line breaks"))
-    reason = rule.get("reason")
-    if reason and reason not in _REASONS:
-        errors.append(not_supported(f"{path}.reason", reason, _REASONS))
-    kind = _kind(schema)
-    try:
-        program = _program(expression, kind, bool(rule.get("optionalOldSelf")))
-        if program.returns not in ("bool", "dyn"):
-            errors.append(invalid(f"{path}.rule", dump_rule(rule), "must evaluate to a bool"))
-    except cel.CompileError as error:
-        errors.append(invalid(f"{path}.rule", dump_rule(rule), f"compilation failed: {error}"))
-    if rule.get("messageExpression"):
-        try:
-            program = _program(rule["messageExpression"], kind, bool(rule.get("optionalOldSelf")))
-            if program.returns not in ("string", "dyn"):
-                text = "must evaluate to a string"
-                errors.append(invalid(f"{path}.messageExpression", dump_rule(rule), text))
-        except cel.CompileError as error:
-            text = f"messageExpression compilation failed: {error}"
-            errors.append(invalid(f"{path}.messageExpression", dump_rule(rule), text))
-    return errors
-
-
-def _kind(schema: JSONObject) -> str:
+def cel_type(schema: JSONObject) -> str:
     """The CEL type of values of a schema, as far as it can be told without declaring every object."""
     if schema.get("x-kubernetes-int-or-string") or schema.get("nullable"):
         return "dyn"
@@ -88,15 +34,33 @@ def _kind(schema: JSONObject) -> str:
         case "boolean":
             return "bool"
         case "array" if isinstance(schema.get("items"), dict):
-            return f"list({_kind(schema['items'])})"
+            return f"list({cel_type(schema['items'])})"
     return "dyn"
 
 
-def _program(expression: str, kind: str, optional: bool) -> cel.Program:
+def program(expression: str, kind: str, optional: bool) -> cel.Program:
+    """A compiled rule or message on values of a CEL type; `optional` for one that takes an optional old value."""
     if optional:
         wrapped = f"cel.bind(oldSelf, _hasOld ? optional.of(_old) : optional.none(), {expression})"
         return cel.compile(wrapped, {"self": kind, "_old": kind, "_hasOld": "bool"})
     return cel.compile(expression, {"self": kind, "oldSelf": kind})
+
+
+def written(compiled: cel.Program, optional: bool) -> Node:
+    """The expression as it was written, without what binds an optional old value."""
+    node = compiled.syntax()
+    return node.last if optional and isinstance(node, Loop) else node
+
+
+@lru_cache(maxsize=4096)
+def _compares(expression: str, kind: str) -> bool:
+    """Whether a rule asks for the value before."""
+    if OLD not in expression:
+        return False
+    try:
+        return mentions(program(expression, kind, False).syntax(), OLD)
+    except cel.CompileError:
+        return True
 
 
 def validate(schema: Schema, obj: Any, old: Any) -> list[FieldError]:
@@ -161,14 +125,14 @@ def _evaluate(schema: Schema, rules: list[JSONObject], value: Any, old: Any, pat
     for rule in rules:
         optional = bool(rule.get("optionalOldSelf"))
         present = old is not MISSING
-        compares = optional or _OLD.search(rule["rule"]) is not None
+        compares = optional or _compares(rule["rule"], kind)
         if (compares and not optional and not present) or (not compares and present and value == old):
             continue
         before = _escaped(schema, old) if present else self
         bound = {"self": self, "_old": before, "_hasOld": present} if optional else {"self": self, "oldSelf": before}
         place = join(path, rule["fieldPath"].lstrip(".")) if rule.get("fieldPath") else path
         try:
-            holds = _program(rule["rule"], kind, optional).evaluate(bound)
+            holds = program(rule["rule"], kind, optional).evaluate(bound)
         except (cel.CompileError, cel.EvaluationError) as error:
             shown = schema.type or "object"
             errors.append(invalid(path or "<nil>", shown, f"{error} evaluating rule: {_plain_message(rule)}"))
@@ -184,7 +148,7 @@ def _kind_of(schema: Schema) -> str:
     if schema.items is not None:
         item: JSONObject = {"type": schema.items.type, "format": schema.items.format, "nullable": schema.items.nullable}
         source["items"] = item
-    return _kind(source)
+    return cel_type(source)
 
 
 def _plain_message(rule: JSONObject) -> str:
@@ -195,7 +159,7 @@ def _plain_message(rule: JSONObject) -> str:
 def _message(rule: JSONObject, kind: str, optional: bool, bound: JSONObject) -> str:
     if rule.get("messageExpression"):
         try:
-            text = _program(rule["messageExpression"], kind, optional).evaluate(bound)
+            text = program(rule["messageExpression"], kind, optional).evaluate(bound)
         except (cel.CompileError, cel.EvaluationError):
             text = ""
         if isinstance(text, str) and text.strip() and "\n" not in text:
@@ -218,15 +182,7 @@ def _broken(schema: Schema, rule: JSONObject, path: str, message: str) -> FieldE
 @cache
 def _renamed(schema: Schema) -> dict[str, str]:
     """Fields whose names are no identifiers, with the names that expressions use for them."""
-    return {name: new for name in (schema.properties or {}) if (new := _escape(name)) != name}
-
-
-def _escape(name: str) -> str:
-    if name in _RESERVED:
-        return f"__{name}__"
-    text = name.replace("__", "__underscores__").replace(".", "__dot__").replace("-", "__dash__")
-    text = text.replace("/", "__slash__")
-    return text if _WORD.fullmatch(text) else name
+    return {name: new for name in (schema.properties or {}) if (new := escaped(name)) != name}
 
 
 @cache

@@ -5,6 +5,7 @@ from typing import Any
 
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from karmada.apiserver.crds.costs import TooExpensive
 from karmada.apiserver.crds.dump import dump_versions
 from karmada.apiserver.crds.structural import has_rules, validate_structure
 
@@ -25,13 +26,21 @@ def validate_crd(crd: JSONObject, old: JSONObject | None) -> list[FieldError]:
     wanted = f"{names.get('plural') or ''}.{spec.get('group') or ''}"
     if name != wanted:
         errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    errors += _spec(spec)
+    errors += _affordable(_spec(spec), old)
     errors += _stored(crd)
     if old is not None:
         errors += _unchanged(crd, old)
     else:
         errors += _approval(crd)
     return errors
+
+
+def _affordable(errors: list[FieldError], old: JSONObject | None) -> list[FieldError]:
+    """The errors without those about costs where the definition has rules already that cost too much."""
+    costs = [error for error in errors if isinstance(error, TooExpensive)]
+    if old is None or not costs or not any(isinstance(error, TooExpensive) for error in _spec(old.get("spec") or {})):
+        return errors
+    return [error for error in errors if not isinstance(error, TooExpensive)]
 
 
 def _shared(versions: list[JSONObject]) -> set[str]:
@@ -108,7 +117,7 @@ def _schema(schema: JSONObject, path: str) -> list[FieldError]:
     errors = validate_structure(schema, path)
     if errors or not has_rules(schema):
         return errors
-    from karmada.apiserver.crds.expressions import validate_rules
+    from karmada.apiserver.crds.rules import validate_rules
 
     return validate_rules(schema, path)
 

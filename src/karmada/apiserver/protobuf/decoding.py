@@ -15,12 +15,12 @@ import orjson
 
 from karmada.api import duration
 from karmada.apiserver.protobuf.fields import fields
+from karmada.apiserver.protobuf.wire import BYTES, ProtobufError, as_bytes, entries, packed
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 MAX_DEPTH = 100
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _META = "apimachinery.pkg.apis.meta.v1"
 _PACKAGES = {
     "": "api.core",
@@ -30,20 +30,16 @@ _PACKAGES = {
 _EVERYWHERE = ("DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions", "Status")
 
 
-class ProtobufError(ValueError):
-    """A body that is no protobuf of a known kind."""
-
-
 def decode(body: bytes) -> dict[str, Any]:
     """The tree of an encoded object."""
     if not body.startswith(MAGIC):
         raise ProtobufError("the body does not begin with the protobuf magic number")
-    envelope = {number: value for number, _, value in _fields(body[len(MAGIC) :])}
+    envelope = {number: value for number, _, value in entries(body[len(MAGIC) :])}
     try:
-        header = {number: value for number, _, value in _fields(_bytes(envelope.get(1, b"")))}
-        api_version, kind = (_bytes(header.get(number, b"")).decode() for number in (1, 2))
+        header = {number: value for number, _, value in entries(as_bytes(envelope.get(1, b"")))}
+        api_version, kind = (as_bytes(header.get(number, b"")).decode() for number in (1, 2))
         tree: dict[str, Any] = {"kind": kind, "apiVersion": api_version}
-        tree.update(_message(_name(api_version, kind), _bytes(envelope.get(2, b"")), 0))
+        tree.update(_message(_name(api_version, kind), as_bytes(envelope.get(2, b"")), 0))
     except UnicodeDecodeError as error:
         raise ProtobufError("a string is not UTF-8") from error
     return tree
@@ -64,21 +60,21 @@ def _message(name: str, data: bytes, depth: int) -> dict[str, Any]:
     if known is None:
         raise ProtobufError(f"{name} has no protobuf form here; send JSON")
     tree: dict[str, Any] = {}
-    for number, wire, raw in _fields(data):
+    for number, wire, raw in entries(data):
         field = known.get(number)
         if field is None:
             continue
         if field.shape == "%":
-            key, value = _entry(field.type, _bytes(raw), depth)
+            key, value = _entry(field.type, as_bytes(raw), depth)
             tree.setdefault(field.name, {})[key] = value
         elif field.shape == "*":
             values = tree.setdefault(field.name, [])
-            if wire == _BYTES and field.type in ("i", "b"):
-                values.extend(_scalar(field.type, number) for number in _packed(_bytes(raw)))
+            if wire == BYTES and field.type in ("i", "b"):
+                values.extend(_scalar(field.type, number) for number in packed(as_bytes(raw)))
             else:
                 values.append(_value(field.type, raw, depth))
         elif field.shape == "^":
-            tree.update(_message(field.type, _bytes(raw), depth + 1))
+            tree.update(_message(field.type, as_bytes(raw), depth + 1))
         else:
             tree[field.name] = _value(field.type, raw, depth)
     return tree
@@ -89,17 +85,17 @@ def _value(type_: str, raw: int | bytes, depth: int) -> Any:
         return _scalar(type_, raw)
     special = _SPECIAL.get(type_)
     if special is not None:
-        return special(_bytes(raw), depth + 1)
-    return _message(type_, _bytes(raw), depth + 1)
+        return special(as_bytes(raw), depth + 1)
+    return _message(type_, as_bytes(raw), depth + 1)
 
 
 def _scalar(type_: str, raw: int | bytes) -> Any:
     if type_ == "s":
-        return _bytes(raw).decode()
+        return as_bytes(raw).decode()
     if type_ == "y":
-        return base64.b64encode(_bytes(raw)).decode()
+        return base64.b64encode(as_bytes(raw)).decode()
     if type_ == "d":
-        return struct.unpack("<d", _bytes(raw))[0]
+        return struct.unpack("<d", as_bytes(raw))[0]
     if not isinstance(raw, int):
         raise ProtobufError("a number is expected")
     if type_ == "b":
@@ -108,75 +104,20 @@ def _scalar(type_: str, raw: int | bytes) -> Any:
 
 
 def _entry(type_: str, data: bytes, depth: int) -> tuple[str, Any]:
-    parts = {number: value for number, _, value in _fields(data)}
-    key = _bytes(parts.get(1, b"")).decode()
+    parts = {number: value for number, _, value in entries(data)}
+    key = as_bytes(parts.get(1, b"")).decode()
     return key, _value(type_, parts.get(2, b""), depth)
-
-
-# The wire format.
-
-
-def _fields(data: bytes) -> list[tuple[int, int, int | bytes]]:
-    """(number, wire type, value) of every field."""
-    found: list[tuple[int, int, int | bytes]] = []
-    position, end = 0, len(data)
-    while position < end:
-        key, position = _varint(data, position)
-        wire = key & 7
-        value: int | bytes
-        if wire == _VARINT:
-            value, position = _varint(data, position)
-        else:
-            if wire == _BYTES:
-                size, position = _varint(data, position)
-            elif wire in (_FIXED64, _FIXED32):
-                size = 8 if wire == _FIXED64 else 4
-            else:
-                raise ProtobufError(f"unknown wire type {wire}")
-            if size > end - position:
-                raise ProtobufError("a field is longer than its message")
-            value = data[position : position + size]
-            position += size
-        found.append((key >> 3, wire, value))
-    return found
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    result = shift = 0
-    while True:
-        if position >= len(data) or shift > 63:
-            raise ProtobufError("a number is cut off or too long")
-        byte = data[position]
-        position += 1
-        result |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return result, position
-        shift += 7
-
-
-def _packed(data: bytes) -> list[int]:
-    numbers, position = [], 0
-    while position < len(data):
-        number, position = _varint(data, position)
-        numbers.append(number)
-    return numbers
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ProtobufError("bytes are expected, not a number")
-    return value
 
 
 # Messages that JSON writes in a form of their own.
 
 
 def _parts(data: bytes) -> dict[int, int | bytes]:
-    return {number: value for number, _, value in _fields(data)}
+    return {number: value for number, _, value in entries(data)}
 
 
 def _quantity(data: bytes, depth: int) -> str:
-    return _bytes(_parts(data).get(1, b"")).decode() or "0"
+    return as_bytes(_parts(data).get(1, b"")).decode() or "0"
 
 
 def _time(data: bytes, depth: int) -> str | None:
@@ -210,13 +151,13 @@ def _duration(data: bytes, depth: int) -> str:
 def _int_or_string(data: bytes, depth: int) -> int | str:
     parts = _parts(data)
     if _scalar("i", parts.get(1, 0)):
-        return _bytes(parts.get(3, b"")).decode()
+        return as_bytes(parts.get(3, b"")).decode()
     number: int = _scalar("i", parts.get(2, 0))
     return number
 
 
 def _json(data: bytes, depth: int) -> Any:
-    raw = _bytes(_parts(data).get(1, b""))
+    raw = as_bytes(_parts(data).get(1, b""))
     try:
         return orjson.loads(raw) if raw else None
     except orjson.JSONDecodeError as error:
@@ -224,25 +165,25 @@ def _json(data: bytes, depth: int) -> Any:
 
 
 def _items(data: bytes, depth: int) -> list[str]:
-    return [_bytes(value).decode() for number, _, value in _fields(data) if number == 1]
+    return [as_bytes(value).decode() for number, _, value in entries(data) if number == 1]
 
 
 def _schema_or_array(data: bytes, depth: int) -> Any:
-    parts = _fields(data)
-    schemas = [_message(_SCHEMA, _bytes(value), depth) for number, _, value in parts if number == 2]
-    one = [_message(_SCHEMA, _bytes(value), depth) for number, _, value in parts if number == 1]
+    parts = entries(data)
+    schemas = [_message(_SCHEMA, as_bytes(value), depth) for number, _, value in parts if number == 2]
+    one = [_message(_SCHEMA, as_bytes(value), depth) for number, _, value in parts if number == 1]
     return schemas if schemas else one[0] if one else {}
 
 
 def _schema_or_bool(data: bytes, depth: int) -> Any:
     parts = _parts(data)
-    return _message(_SCHEMA, _bytes(parts[2]), depth) if 2 in parts else bool(parts.get(1, 0))
+    return _message(_SCHEMA, as_bytes(parts[2]), depth) if 2 in parts else bool(parts.get(1, 0))
 
 
 def _schema_or_strings(data: bytes, depth: int) -> Any:
-    parts = _fields(data)
-    one = [_message(_SCHEMA, _bytes(value), depth) for number, _, value in parts if number == 1]
-    return one[0] if one else [_bytes(value).decode() for number, _, value in parts if number == 2]
+    parts = entries(data)
+    one = [_message(_SCHEMA, as_bytes(value), depth) for number, _, value in parts if number == 1]
+    return one[0] if one else [as_bytes(value).decode() for number, _, value in parts if number == 2]
 
 
 _EXTENSIONS = "apiextensions-apiserver.pkg.apis.apiextensions.v1"
