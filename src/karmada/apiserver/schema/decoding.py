@@ -29,6 +29,7 @@ Check = Callable[[Any, Any, Any], Unknown]
 """Called with a value, its holder and its key there; scalars put their canonical form into the holder."""
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_RAW = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
@@ -103,8 +104,10 @@ def _object(schema: Schema) -> Check:
     for key, child in properties.items():
         plain = not child.name and child.type in ("string", "boolean") and child.format != "byte"
         checks[key] = (str if child.type == "string" else bool) if plain else child
-    omitted = frozenset(key for key, code in wire.items() if code == "z")
-    nulled = frozenset(k for k, c in wire.items() if c == "s" and _zero_of(properties[k], c)() is None)
+    # An empty object of any kind is not the same as none.
+    typed = {key: code for key, code in wire.items() if properties[key].name != _RAW}
+    omitted = frozenset(key for key, code in typed.items() if code == "z")
+    nulled = frozenset(k for k, c in typed.items() if c == "s" and _zero_of(properties[k], c)() is None)
     may_be_null = nulled | {key for key, code in wire.items() if code == "n"}
     always = tuple((k, _zero_of(properties[k], code)) for k, code in wire.items() if code in "svqin")
     struct = schema.name.rsplit(".", 1)[-1]

@@ -22,6 +22,11 @@ def path_segment(text: str) -> list[str]:
     return [f"may not contain '{letter}'" for letter in "/%" if letter in text]
 
 
+def in_characters(problems: list[str]) -> list[str]:
+    """What is wrong with a DNS name as the server says it, which counts characters where others count bytes."""
+    return [problem.replace(" bytes", " characters") for problem in problems]
+
+
 def validate_metadata(
     obj: JSONObject, old: JSONObject | None, rule: NameRule = name_rules.dns_subdomain, namespaced: bool = True
 ) -> list[FieldError]:
@@ -54,11 +59,11 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     errors = []
     if prefix:
         shown = prefix[:-1] + "a" if prefix.endswith("-") else prefix
-        errors += [invalid("metadata.generateName", prefix, problem) for problem in rule(shown)]
+        errors += [invalid("metadata.generateName", prefix, problem) for problem in in_characters(rule(shown))]
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
-        errors += [invalid("metadata.name", name, problem) for problem in rule(name)]
+        errors += [invalid("metadata.name", name, problem) for problem in in_characters(rule(name))]
     if namespaced:
         namespace = metadata.get("namespace") or ""
         if not namespace:

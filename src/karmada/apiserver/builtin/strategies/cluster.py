@@ -14,6 +14,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
     unsupported,
 )
+from karmada.apiserver.schema.metadata import path_segment
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -132,8 +133,6 @@ def _validate_lease(obj: JSONObject, old: JSONObject | None) -> Errors:
     transitions = spec.get("leaseTransitions")
     if transitions is not None and transitions < 0:
         errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
-    if spec.get("holderIdentity") == "":
-        errors.append(invalid("spec.holderIdentity", "", "must not be empty"))
     return errors
 
 
@@ -195,7 +194,7 @@ NAMESPACE = strategy(
     selectable=("status.phase",),
 )
 NODE = strategy(_default_node, _validate_node, namespaced=False, selectable=("spec.unschedulable",))
-EVENT = strategy(validate=_validate_event, create_on_update=True, selectable=_EVENT_FIELDS)
+EVENT = strategy(validate=_validate_event, name=path_segment, create_on_update=True, selectable=_EVENT_FIELDS)
 NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True)
 LEASE = strategy(validate=_validate_lease, create_on_update=True, unconditional_update=False)
 PRIORITY_CLASS = strategy(_default_priority_class, _validate_priority_class, namespaced=False, generation=True)

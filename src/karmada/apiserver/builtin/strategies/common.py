@@ -10,7 +10,7 @@ from karmada.api import label_selector, name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.api.quantity import Quantity
 from karmada.apiserver.resources import Strategy, same_but
-from karmada.apiserver.schema.metadata import NameRule, key_problems, validate_metadata
+from karmada.apiserver.schema.metadata import NameRule, in_characters, key_problems, validate_metadata
 
 JSONObject = dict[str, Any]
 Errors = list[FieldError]
@@ -195,12 +195,12 @@ def qualified_name(field: str, value: str) -> Errors:
 
 def dns_label(field: str, value: str) -> Errors:
     """One part of a DNS name."""
-    return [invalid(field, value, problem) for problem in name_rules.dns_label(value)]
+    return [invalid(field, value, problem) for problem in in_characters(name_rules.dns_label(value))]
 
 
 def dns_subdomain(field: str, value: str) -> Errors:
     """A DNS name."""
-    return [invalid(field, value, problem) for problem in name_rules.dns_subdomain(value)]
+    return [invalid(field, value, problem) for problem in in_characters(name_rules.dns_subdomain(value))]
 
 
 def ip_address(field: str, value: str) -> Errors:

@@ -10,6 +10,7 @@ from karmada.apiserver.builtin.strategies.common import (
     selector,
     strategy,
 )
+from karmada.apiserver.schema.metadata import path_segment
 
 
 def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
@@ -34,4 +35,4 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-POD_DISRUPTION_BUDGET = strategy(validate=_validate, generation=True)
+POD_DISRUPTION_BUDGET = strategy(validate=_validate, name=path_segment, generation=True)

@@ -1,7 +1,7 @@
 """Rules of APIServices, CustomResourceDefinitions, CertificateSigningRequests, flow control and device claims."""
 
 from karmada.api.field_errors import forbidden, invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, strategy, unsupported
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_subdomain, one_of, strategy, unsupported
 from karmada.apiserver.crds.validation import validate_crd
 from karmada.apiserver.schema.metadata import path_segment
 
@@ -107,7 +107,10 @@ def _validate_flow_schema(obj: JSONObject, old: JSONObject | None) -> Errors:
     if method is not None and method.get("type") not in ("ByUser", "ByNamespace"):
         shown = {"Type": method.get("type")}
         errors.append(unsupported("spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")))
-    if not spec["priorityLevelConfiguration"].get("name"):
+    level = spec["priorityLevelConfiguration"].get("name")
+    if level:
+        errors += dns_subdomain("spec.priorityLevelConfiguration.name", level)
+    else:
         errors.append(required("spec.priorityLevelConfiguration.name", "must reference a priority level"))
     return errors
 

@@ -3,7 +3,6 @@
 import ipaddress
 import re
 
-from karmada.api import name_rules
 from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -94,7 +93,7 @@ def _backend(backend: JSONObject, path: str) -> Errors:
     if not name:
         errors.append(required(f"{path}.service.name"))
     else:
-        errors += [invalid(f"{path}.service.name", name, why) for why in name_rules.dns_1035_label(name)]
+        errors += dns_label(f"{path}.service.name", name)
     port = service.get("port") or {}
     if port.get("name") and port.get("number"):
         errors.append(invalid(path, "", "cannot set both port name & port number"))

@@ -1,6 +1,6 @@
 """Rules of ResourceQuotas and LimitRanges."""
 
-from karmada.api.field_errors import duplicate, invalid
+from karmada.api.field_errors import duplicate, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -17,6 +17,7 @@ _STANDARD = frozenset(
         *("limits.cpu", "limits.memory", "limits.ephemeral-storage"),
     )
 )
+_LIMITED = ("Container", "PersistentVolumeClaim", "Pod")
 _SCOPES = frozenset(
     (
         *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"),
@@ -85,10 +86,14 @@ def _validate_limits(obj: JSONObject, old: JSONObject | None) -> Errors:
     for index, item in enumerate(obj["spec"].get("limits") or ()):
         path = f"spec.limits[{index}]"
         kind = item.get("type") or ""
+        errors += _limit_type(f"{path}.type", kind)
         if kind in seen:
             errors.append(duplicate(f"{path}.type", kind))
         seen.add(kind)
         low, high = item.get("min") or {}, item.get("max") or {}
+        if kind == "PersistentVolumeClaim" and "storage" not in low and "storage" not in high:
+            text = "either minimum or maximum storage value is required, but neither was provided"
+            errors.append(required(f"{path}.limits", text))
         default, requested = item.get("default") or {}, item.get("defaultRequest") or {}
         for name in sorted({*low, *high, *default, *requested}):
             errors += qualified_name(f"{path}.max[{name}]", name) if name in high else []
@@ -97,6 +102,13 @@ def _validate_limits(obj: JSONObject, old: JSONObject | None) -> Errors:
             errors += _order(place, requested.get(name), high.get(name), "default request", "max")
             errors += _order(place, requested.get(name), default.get(name), "default request", "default limit")
             errors += _order(f"{path}.default[{name}]", default.get(name), high.get(name), "default", "max")
+    return errors
+
+
+def _limit_type(field: str, kind: str) -> Errors:
+    errors = qualified_name(field, kind)
+    if not errors and "/" not in kind and kind not in _LIMITED:
+        errors.append(invalid(field, kind, "must be a standard limit type or fully qualified"))
     return errors
 
 

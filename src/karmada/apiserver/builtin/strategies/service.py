@@ -218,14 +218,10 @@ def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-def _name(text: str) -> list[str]:
-    return [problem.replace("bytes", "characters") for problem in name_rules.dns_label(text)]
-
-
 STRATEGY = strategy(
     _default,
     _validate,
-    name=_name,
+    name=name_rules.dns_label,
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
     validate_status=_validate_status,

@@ -182,12 +182,16 @@ def _validate_attachment(obj: JSONObject, old: JSONObject | None) -> Errors:
     attacher = spec.get("attacher") or ""
     if not attacher:
         errors.append(required("spec.attacher", attacher))
+    else:
+        errors += dns_subdomain("spec.attacher", attacher)
     source = spec.get("source") or {}
     if not source.get("persistentVolumeName") and not source.get("inlineVolumeSpec"):
         text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
         errors.append(required("spec.source", text))
-    if not spec.get("nodeName"):
-        errors.append(required("spec.nodeName", ""))
+    if source.get("persistentVolumeName"):
+        errors += dns_subdomain("spec.source.persistentVolumeName", source["persistentVolumeName"])
+    node = spec.get("nodeName")
+    errors += dns_subdomain("spec.nodeName", node) if node else [required("spec.nodeName", "")]
     if old is not None:
         errors += immutable("spec", spec, old["spec"])
     return errors

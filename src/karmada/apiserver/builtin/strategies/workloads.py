@@ -1,12 +1,14 @@
 """Rules of the other workloads: ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, PodTemplates and
 ControllerRevisions."""
 
+from karmada.api import name_rules
 from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
     at_most_all,
     count_or_percent,
+    dns_label,
     immutable,
     is_zero,
     non_negative,
@@ -128,6 +130,8 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     labels = spec["template"]["metadata"].get("labels")
     errors: Errors = []
+    if spec.get("serviceName"):
+        errors += dns_label("spec.serviceName", spec["serviceName"])
     if spec["podManagementPolicy"] not in ("OrderedReady", "Parallel"):
         text = "must be 'OrderedReady' or 'Parallel'"
         errors.append(invalid("spec.podManagementPolicy", spec["podManagementPolicy"], text))
@@ -217,8 +221,9 @@ def _validate_pod_template(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors = non_negative("revision", obj.get("revision"))
-    if obj.get("data") is None:
-        errors.append(required("data", "data is mandatory"))
+    data = obj.get("data")
+    if not isinstance(data, dict):
+        errors.append(required("data", "data is mandatory" if data is None else "data must be a valid JSON object"))
     if old is not None:
         errors += immutable("data", obj.get("data"), old.get("data"))
     return errors
@@ -228,7 +233,7 @@ REPLICA_SET = strategy(_default_replica_set, _validate_replica_set, generation=T
 REPLICATION_CONTROLLER = strategy(
     _default_replication_controller, _validate_replication_controller, generation=True, selectable=("status.replicas",)
 )
-STATEFUL_SET = strategy(_default_stateful_set, _validate_stateful_set, generation=True)
+STATEFUL_SET = strategy(_default_stateful_set, _validate_stateful_set, name=name_rules.dns_label, generation=True)
 DAEMON_SET = strategy(
     _default_daemon_set,
     _validate_daemon_set,
