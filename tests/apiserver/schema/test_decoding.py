@@ -97,6 +97,13 @@ def test_opaque_parts_are_kept_whole() -> None:
             "of type []v1.Container",
             id="list-of-objects",
         ),
+        pytest.param(
+            CORE + "Pod",
+            {"spec": {"volumes": [{"configMap": {"name": 5}}]}},
+            "json: cannot unmarshal number into Go struct field "
+            "ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap.LocalObjectReference.name of type string",
+            id="taken-over-from-other-types",
+        ),
         pytest.param(CORE + "Secret", {"data": {"a": "!!"}}, "illegal base64 data at input byte 0", id="base64"),
         pytest.param(
             APPS + "Deployment",

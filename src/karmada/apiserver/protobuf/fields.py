@@ -38,14 +38,25 @@ def fields(message: str) -> dict[int, Field] | None:
 @cache
 def places(definition: str) -> dict[str, int]:
     """Where each field of a definition, e.g. io.k8s.api.core.v1.Pod, stands in the JSON that encoders write."""
-    return {name: place for place, name in enumerate(_declared(definition.removeprefix(_PREFIX)))}
+    return {name: place for place, name in enumerate(_declared(definition))}
 
 
-def _declared(message: str) -> list[str]:
-    names: list[str] = []
-    for field in (fields(message) or {}).values():
-        names += _declared(field.type) if field.shape == "^" else [field.name]
-    return names
+def origin(definition: str, field: str) -> str:
+    """A field of a definition with the names of the types that it is taken over from: Rule.apiGroups."""
+    return ".".join([*_declared(definition).get(field, ()), field])
+
+
+@cache
+def _declared(definition: str) -> dict[str, tuple[str, ...]]:
+    """The fields in their order, each with the types it is taken over from, the outermost first."""
+    found: dict[str, tuple[str, ...]] = {}
+    for field in (fields(definition.removeprefix(_PREFIX)) or {}).values():
+        if field.shape != "^":
+            found[field.name] = ()
+        else:
+            kind = field.type.rpartition(".")[2]
+            found.update({name: (kind, *types) for name, types in _declared(field.type).items()})
+    return found
 
 
 @cache

@@ -20,6 +20,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
+from karmada.apiserver.protobuf.fields import origin
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.scalars import Mismatch, described, micro_time, quantity, time
 
@@ -147,7 +148,7 @@ def _object(schema: Schema) -> Check:
                     continue
                 drop = [key] if drop is None else [*drop, key]
         except Mismatch as mismatch:
-            mismatch.locate(struct, key)
+            mismatch.locate(struct, origin(schema.name, key))
             raise
         if drop is not None:
             for key in drop:
