@@ -1,6 +1,7 @@
 """The scheduler's connections and an estimator's server, over real sockets."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,32 +64,36 @@ async def test_members_are_asked_and_answer_from_their_nodes() -> None:
     await server.close()
 
 
-async def test_a_member_that_fails_has_no_opinion_and_holds_nobody_back() -> None:
-    asked = []
+async def test_a_member_that_cannot_answer_a_question_is_asked_the_next_one() -> None:
+    def choosy(request: ReplicasRequest) -> int:
+        if request.requirements is None:
+            raise EstimateError("out of order")
+        return 5
 
-    def fail(request: ReplicasRequest) -> int:
-        asked.append(request.cluster)
-        raise EstimateError("out of order")
-
-    bad, bad_port = await serve(fail)
+    bad, bad_port = await serve(choosy)
     good, good_port = await serve(lambda request: 7)
 
     async def test(estimator: GrpcEstimator) -> None:
         snapshot = Snapshot([cluster("bad"), cluster("good")])
-        for _ in range(3):
-            assert await estimator.estimate(snapshot, binding(3), ["bad", "good"], False) == {"good": 7}
-        assert asked == ["bad"], "it is left alone for a while"
+        assert await estimator.estimate(snapshot, binding(3), ["bad", "good"], False) == {"good": 7}
+        asking = binding(3, replicaRequirements={"resourceRequest": {"cpu": "1"}})
+        assert await estimator.estimate(snapshot, asking, ["bad", "good"], False) == {"bad": 5, "good": 7}
 
-    await with_estimators({"bad": bad_port, "good": good_port}, test)
-    await bad.close()
-    await good.close()
+    try:
+        await with_estimators({"bad": bad_port, "good": good_port}, test)
+    finally:
+        await bad.close()
+        await good.close()
 
 
-async def test_a_member_that_is_not_there_has_no_opinion() -> None:
+async def test_a_member_that_is_not_there_is_left_alone_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
     async def test(estimator: GrpcEstimator) -> None:
-        assert await estimator.estimate(Snapshot([cluster("gone")]), binding(3), ["gone"], False) == {}
+        for _ in range(3):
+            assert await estimator.estimate(Snapshot([cluster("gone")]), binding(3), ["gone"], False) == {}
 
-    await with_estimators({"gone": 1}, test, timeout=0.5)
+    with caplog.at_level(logging.WARNING):
+        await with_estimators({"gone": 1}, test, timeout=0.5)
+    assert caplog.text.count("the estimator of gone has no answer, not asked again for 10 s") == 1
 
 
 async def test_the_same_question_under_way_is_asked_once() -> None:

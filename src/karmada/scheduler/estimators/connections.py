@@ -1,7 +1,9 @@
 """Connections to the estimators of members: one per member, made when first needed, kept and reused.
 
-An estimator that does not answer in time, or answers with an error, has no opinion, and is not asked again for
-`PENALTY` seconds: one that hangs must not slow every decision down.
+An estimator that does not answer in time, or cannot be reached, has no opinion, and is not asked again for `PENALTY`
+seconds: one that hangs must not slow every decision down. One that answers with an error has no opinion on that
+question; what is wrong with one binding (a Deployment that is not there yet, no amount) is no reason to leave it out
+of the decisions about others.
 """
 
 import asyncio
@@ -101,12 +103,20 @@ class Connections:
         try:
             channel = self._channels.get(cluster) or await self._open(cluster)
             answer: bytes = await channel.unary_unary(method, bytes, bytes)(request, timeout=self._timeout)
-        except (grpc.aio.AioRpcError, OSError, ssl.SSLError) as error:
-            reason = error.details() if isinstance(error, grpc.aio.AioRpcError) else str(error)
-            log.warning("the estimator of %s has no answer, not asked again for %g s: %s", cluster, PENALTY, reason)
-            self._blamed[cluster] = self._clock.monotonic() + PENALTY
+        except grpc.aio.AioRpcError as error:
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                self._blame(cluster, error.details())
+            else:
+                log.info("the estimator of %s cannot answer: %s", cluster, error.details())
+            return NO_ANSWER
+        except (OSError, ssl.SSLError) as error:
+            self._blame(cluster, str(error))
             return NO_ANSWER
         return answer
+
+    def _blame(self, cluster: str, reason: str | None) -> None:
+        log.warning("the estimator of %s has no answer, not asked again for %g s: %s", cluster, PENALTY, reason)
+        self._blamed[cluster] = self._clock.monotonic() + PENALTY
 
     async def _open(self, cluster: str) -> "grpc.aio.Channel":
         import grpc.aio
@@ -114,6 +124,8 @@ class Connections:
         target = self._resolve(cluster)
         if self._address.is_secure:
             credentials, options = await asyncio.to_thread(self._credentials, target)
+            if cluster in self._channels:
+                return self._channels[cluster]  # somebody else was faster
             channel = grpc.aio.secure_channel(target, credentials, options)
         else:
             channel = grpc.aio.insecure_channel(target)
