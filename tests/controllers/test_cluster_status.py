@@ -4,6 +4,7 @@ from tests.controllers.plane import CLUSTERS, OneMember, on_a_plane, server
 
 from karmada.controllers.cluster_monitor import ClusterMonitor, MonitorOptions
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
+from karmada.machinery.errors import Unavailable
 from karmada.machinery.transport import Verb
 
 
@@ -51,6 +52,24 @@ def test_an_agent_that_speaks_up_while_it_is_given_up_counts_as_alive():
         await plane.clock.sleep(10)
         assert await plane.conditions("m1") == {"Ready": "True"}
         await plane.clock.sleep(60)
+        assert await plane.conditions("m1") == {"Ready": "Unknown"}
+
+    on_a_plane(scenario)
+
+
+def test_a_silent_agent_is_given_up_soon_after_the_api_server_is_back():
+    async def refuse(request):
+        if is_status(request):
+            raise Unavailable("away")
+
+    async def scenario(plane):
+        await plane.cluster("m1", mode="Pull")
+        plane.start(ClusterMonitor(plane.context, MonitorOptions(period=5.0, grace=40.0)).controller)
+        plane.transport.before = refuse
+        await plane.clock.sleep(900)
+        assert await plane.conditions("m1") == {"Ready": "True"}
+        plane.transport.before = None
+        await plane.clock.sleep(10)
         assert await plane.conditions("m1") == {"Ready": "Unknown"}
 
     on_a_plane(scenario)

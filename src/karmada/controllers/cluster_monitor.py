@@ -12,6 +12,7 @@ from karmada.api import conditions, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.meta import Condition
 from karmada.controllers.context import Context
+from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
@@ -59,6 +60,8 @@ class ClusterMonitor:
             self.reconcile,
             workers=5,
             needs=(self._clusters, self._leases),
+            # An API server that was away must not make this look less often than it is told to.
+            retries=BackoffPolicy(initial=0.005, maximum=options.period, jitter=0.1),
             clock=context.clock,
         )
         self.controller.watch(self._clusters, _new_cluster)
