@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from karmada import __version__
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.quantity import Quantity
+from karmada.api.quantity import Quantity, QuantityError
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.metrics import Histogram
 from karmada.machinery.transport import JSONObject
@@ -131,11 +131,18 @@ class PipelineMetrics:
                 ("allocated", status.resource_summary.allocated),
             ):
                 for resource, unit in _AMOUNTS:
-                    amount = amounts.get("pods" if resource == "pod" else resource)
-                    if amount is not None:
-                        value = Quantity.parse(amount).milli_value() / 1000
+                    value = _number(amounts.get("pods" if resource == "pod" else resource))
+                    if value is not None:
                         add(f"cluster_{resource}_{word}_{unit}", f"{resource} that is {word}", name, value)
         yield from gauges.values()
+
+
+def _number(amount: str | int | None) -> float | None:
+    """An amount as a cluster reports it; what is none is no reason to go without all other figures."""
+    try:
+        return None if amount is None else Quantity.parse(amount).milli_value() / 1000
+    except QuantityError:
+        return None
 
 
 def labels_of(result: str, manifest: JSONObject, cluster: str) -> tuple[str, ...]:
