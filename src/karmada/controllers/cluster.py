@@ -54,7 +54,7 @@ class ClusterController:
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
-            workers=5,
+            workers=context.concurrency.clusters,
             needs=(self._clusters, self._works, self._namespaces, *self._bindings.informers),
             clock=context.clock,
         )

@@ -24,6 +24,8 @@ class Concurrency:
     bindings: int = 5
     works: int = 5
     dependencies: int = 2
+    clusters: int = 5
+    namespaces: int = 1
 
 
 @dataclass(frozen=True, slots=True)

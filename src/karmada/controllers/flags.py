@@ -133,6 +133,8 @@ def options_of(flags: Namespace) -> ControllerOptions:
             bindings=max(flags.concurrent_resourcebinding_syncs, flags.concurrent_clusterresourcebinding_syncs),
             works=flags.concurrent_work_syncs,
             dependencies=flags.concurrent_dependent_resource_syncs,
+            clusters=flags.concurrent_cluster_syncs,
+            namespaces=flags.concurrent_namespace_syncs,
         ),
     )
 

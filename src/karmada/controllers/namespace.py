@@ -42,7 +42,7 @@ class NamespaceController:
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
-            workers=1,
+            workers=context.concurrency.namespaces,
             needs=(self._namespaces, self._clusters, self._overrides, self._works),
             clock=context.clock,
         )
