@@ -1,6 +1,6 @@
-"""Who required a dependency lets go of it, whatever became of the others that require it."""
+"""Bindings of dependencies: whose they are, and who lets go of them."""
 
-from tests.controllers.plane import on_a_plane
+from tests.controllers.plane import CONFIG_MAPS, on_a_plane
 
 from karmada.api import names
 from karmada.api.work.v1alpha2 import ResourceBinding
@@ -8,8 +8,10 @@ from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.errors import NotFound
+from karmada.machinery.transport import GroupVersionResource
 
 BINDINGS = type_of(ResourceBinding)
+PODS = GroupVersionResource("", "v1", "pods")
 IDENTITY = "resourcebinding.karmada.io/permanent-id"
 
 
@@ -42,5 +44,32 @@ def test_a_requirer_that_is_missing_keeps_no_other_from_going():
         assert not await exists(collection, "web-pod")
         left = await collection.get("settings-configmap", "default")
         assert left["spec"]["requiredBy"] == [{"namespace": "default", "name": "missing-pod"}]
+
+    on_a_plane(scenario)
+
+
+def test_a_dependency_follows_as_soon_as_the_binding_of_its_predecessor_is_gone():
+    async def scenario(plane):
+        collection = plane.client.resource(BINDINGS)
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "uid": "earlier", "controller": True}
+        held = {"ownerReferences": [owner], "finalizers": ["test/hold"]}
+        await collection.create(binding("ConfigMap", "settings", held))
+        made = await plane.client.resource(CONFIG_MAPS).create(
+            {"metadata": {"name": "settings", "namespace": "default"}}
+        )
+        volume = {"name": "v", "configMap": {"name": "settings"}}
+        spec = {"containers": [{"name": "c", "image": "nginx"}], "volumes": [volume]}
+        await plane.client.resource(PODS).create({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
+        marks = {"labels": {IDENTITY: "one"}}
+        await collection.create(binding("Pod", "web", marks, propagateDeps=True, clusters=[{"name": "m1"}]))
+        templates = Templates(plane.context)
+        plane.supervisor.start("templates", templates.run)
+        plane.start(DependenciesDistributor(plane.context, templates).controller)
+        await plane.clock.sleep(600)
+        await collection.delete("settings-configmap", "default")
+        await collection.patch("settings-configmap", {"metadata": {"finalizers": None}}, "default")
+        await plane.clock.sleep(1)
+        found = await collection.get("settings-configmap", "default")
+        assert found["spec"]["resource"]["uid"] == made["metadata"]["uid"]
 
     on_a_plane(scenario)

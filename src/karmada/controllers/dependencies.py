@@ -64,6 +64,8 @@ class DependenciesDistributor:
         self._recorder = context.recorder(COMPONENT)
         self._gone: dict[BindingKey, ResourceBinding] = {}
         """Bindings that are gone, as they were last seen: what they required has not been looked at since."""
+        self._blocked: dict[BindingKey, set[BindingKey]] = {}
+        """Bindings whose dependencies wait for earlier objects' bindings to go, by those."""
         self.controller: Controller[BindingKey] = Controller(
             COMPONENT,
             self.reconcile,
@@ -174,7 +176,12 @@ class DependenciesDistributor:
             return outcome.binding
 
         seen = self._bindings.get(draft.name, draft.namespace)
-        outcome = await self._commit.ensure(draft.name, draft.namespace, decide, seen)
+        try:
+            outcome = await self._commit.ensure(draft.name, draft.namespace, decide, seen)
+        except AttachedToAnother:
+            waiting = self._blocked.setdefault(BindingKey(draft.namespace, draft.name), set())
+            waiting.add(BindingKey(binding.metadata.namespace, binding.metadata.name))
+            raise
         if complaint and not isinstance(outcome, Absent):
             about = ObjectReference.to(outcome.value)
             self._recorder.event(about, events.WARNING, events.DEPENDENCY_POLICY_CONFLICT, complaint)
@@ -230,15 +237,16 @@ class DependenciesDistributor:
                     self.controller.enqueue(BindingKey(metadata.namespace, metadata.name), Priority.NORMAL)
 
     def _concerned(self, change: Change[ResourceBinding]) -> list[BindingKey]:
-        """A binding with dependencies that moves, one that has not let go of them yet, perhaps for a crash ago, and
-        one that is gone."""
+        """A binding with dependencies that moves, one that has not let go of them yet, perhaps for a crash ago, one
+        that is gone, and those whose dependencies waited for that."""
         key = BindingKey(*change.key)
         if change.new is None:
             assert change.old is not None
+            waiting = sorted(self._blocked.pop(key, ()))
             if not change.old.value.spec.propagate_deps:
-                return []
+                return waiting
             self._gone[key] = change.old.value
-            return [key]
+            return [key, *waiting]
         binding = change.new.value
         holds = finalizers.BINDING_DEPENDENCIES in binding.metadata.finalizers
         if change.old is None:
