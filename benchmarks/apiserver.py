@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.api_load import MAPS, RATE, WATCHERS, configmap, connect, cpu_of, request_costs, watch_cost
+from benchmarks.api_load import MAPS, RATE, WATCHERS, WatchCost, configmap, connect, cpu_of, request_costs, watch_cost
 from benchmarks.result import Result
 
 MANY = 10_000
 STARTS = 5
+WATCHES = 5
 _TARGETS = {"GET 3.4 KB": 0.6, "LIST 500": 13.7, "CREATE 1 KB": 1.3, "PUT 1 KB": 1.2, "merge PATCH 1 KB": 1.25}
 """Milliseconds of CPU."""
 
@@ -37,6 +38,7 @@ def run() -> list[Result]:
     results = [Result("apiserver: start to ready", statistics.median(starts), "s", 0.5)]
     with started() as server:
         results += asyncio.run(_measure(server))
+    results += _watch()
     with started() as server:
         results.append(asyncio.run(_many(server)))
     return results
@@ -111,13 +113,25 @@ async def _measure(server: ApiServerProcess) -> list[Result]:
             Result(f"apiserver: {cost.name}, CPU per request", cost.cpu_ms, "ms", _TARGETS[cost.name]),
             Result(f"apiserver: {cost.name}", cost.per_second, "requests/s", higher_is_better=True),
         ]
-    watched = await watch_cost(server, connections)
+    return results
+
+
+def _watch() -> list[Result]:
+    """The median of several runs: a machine that is mostly asleep, as at this rate, works at changing speeds."""
+
+    async def watched(server: ApiServerProcess) -> WatchCost:
+        return await watch_cost(server, await connect(server))
+
+    costs = []
+    for _ in range(WATCHES):
+        with started() as server:
+            costs.append(asyncio.run(watched(server)))
+    cpu, middle, late = (statistics.median(figures) for figures in zip(*costs, strict=True))
     name = f"apiserver: watch, {WATCHERS} watchers at {RATE:g}/s"
     return [
-        *results,
-        Result(f"{name}, CPU per event", watched.cpu_ms, "ms", 1.0),
-        Result(f"{name}, p50", watched.p50_ms, "ms"),
-        Result(f"{name}, p99", watched.p99_ms, "ms", 20.0),
+        Result(f"{name}, CPU per event", cpu, "ms", 1.0),
+        Result(f"{name}, p50", middle, "ms"),
+        Result(f"{name}, p99", late, "ms", 20.0),
     ]
 
 
