@@ -1,5 +1,6 @@
-"""Works that a binding wants while their predecessors are still on their way out."""
+"""Works and the templates they are made of, when one of them comes late or is another's."""
 
+import pytest
 from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
 
 from karmada.api import names
@@ -16,6 +17,29 @@ NOTED = {
 }
 
 
+async def bind(plane, uid=""):
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings", "uid": uid}
+    spec = {"resource": resource, "clusters": [{"name": "m1"}]}
+    binding = {"metadata": {"name": "settings-configmap", "namespace": "default", **MARKS}, "spec": spec}
+    await plane.client.resource(type_of(ResourceBinding)).create(binding)
+    templates = Templates(plane.context)
+    plane.supervisor.start("templates", templates.run)
+    plane.start(BindingController(plane.context, templates).controller)
+
+
+@pytest.mark.parametrize(("uid", "works"), [("", 1), ("earlier", 0)], ids=["its own", "a successor's"])
+def test_a_template_that_the_cache_shows_late_is_sent_if_it_is_the_bindings_own(uid, works):
+    async def scenario(plane):
+        await plane.cluster("m1")
+        await bind(plane, uid)
+        await plane.clock.sleep(5)
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
+        await plane.clock.sleep(5)
+        assert len((await plane.client.resource(WORKS).list()).items) == works
+
+    on_a_plane(scenario)
+
+
 def test_a_work_is_written_as_soon_as_the_one_that_was_being_deleted_is_gone():
     async def scenario(plane):
         name = names.work_name("ConfigMap", "settings", "default")
@@ -25,13 +49,7 @@ def test_a_work_is_written_as_soon_as_the_one_that_was_being_deleted_is_gone():
         leaving = {"name": name, "namespace": SPACE, "finalizers": ["test/hold"], "annotations": NOTED, **MARKS}
         first = await works.create({"metadata": leaving, "spec": {"workload": {"manifests": []}}})
         await works.delete(name, SPACE)
-        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
-        spec = {"resource": resource, "clusters": [{"name": "m1"}]}
-        binding = {"metadata": {"name": "settings-configmap", "namespace": "default", **MARKS}, "spec": spec}
-        await plane.client.resource(type_of(ResourceBinding)).create(binding)
-        templates = Templates(plane.context)
-        plane.supervisor.start("templates", templates.run)
-        plane.start(BindingController(plane.context, templates).controller)
+        await bind(plane)
         await plane.clock.sleep(600)
         await works.patch(name, {"metadata": {"finalizers": None}}, SPACE)
         await plane.clock.sleep(1)

@@ -32,7 +32,7 @@ from karmada.controllers.bindings import (
 )
 from karmada.controllers.context import Context
 from karmada.controllers.metrics import ERROR, SUCCESS
-from karmada.controllers.templates import Templates
+from karmada.controllers.templates import AwaitedTemplates, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -80,6 +80,7 @@ class BindingController:
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
+        self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
         self.controller.watch(self._bindings.namespaced, _changed)
         self.controller.watch(self._bindings.wide, _changed)
         self._works.add_handler(self._works_changed)
@@ -90,6 +91,7 @@ class BindingController:
         """Bring the Works of one binding up to date."""
         binding = self._bindings.get(key)
         if binding is None:
+            self._awaited.forget(key)
             return DONE
         works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
         if binding.metadata.deletion_timestamp is not None:
@@ -137,8 +139,9 @@ class BindingController:
         return any(work.metadata.namespace in purged for work in works)
 
     async def _sync(self, binding: Binding, works: list[Work], news: bool) -> Result:
-        item = await self._templates.get(binding.spec.resource)
+        item = await self._templates.bound(binding.spec.resource)
         if item is None:
+            self._awaited.note(key_of(binding), binding.spec.resource)
             return DONE
         template = item.value
         namespace = binding.spec.resource.namespace

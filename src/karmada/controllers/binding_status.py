@@ -21,7 +21,7 @@ from karmada.controllers.bindings import (
 )
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
-from karmada.controllers.templates import Templates
+from karmada.controllers.templates import AwaitedTemplates, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.committer import Committer, Written
@@ -63,6 +63,7 @@ class BindingStatusController:
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
+        self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
         self._works.add_handler(self._works_changed)
         self._bindings.namespaced.add_handler(self._bindings_changed)
         self._bindings.wide.add_handler(self._bindings_changed)
@@ -88,6 +89,7 @@ class BindingStatusController:
         """Bring the status of one binding and of its template up to date."""
         binding = self._bindings.get(key)
         if binding is None or binding.metadata.deletion_timestamp is not None:
+            self._awaited.forget(key)
             return DONE
         works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
         if self._is_under_way(binding, works):
@@ -134,8 +136,9 @@ class BindingStatusController:
             )
 
     async def _write_template(self, binding: Binding, items: tuple[AggregatedStatusItem, ...]) -> None:
-        item = await self._templates.get(binding.spec.resource)
+        item = await self._templates.bound(binding.spec.resource)
         if item is None:
+            self._awaited.note(key_of(binding), binding.spec.resource)
             return
         template = item.value
         if not self._context.interpreter.enabled(kind_of(template), Operation.AGGREGATE):

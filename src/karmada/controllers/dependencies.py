@@ -18,7 +18,7 @@ from karmada.api.label_selector import matches
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import BindingKey, without_finalizer
 from karmada.controllers.context import Context
-from karmada.controllers.templates import Templates
+from karmada.controllers.templates import AwaitedTemplates, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
@@ -74,6 +74,7 @@ class DependenciesDistributor:
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
+        self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
         self.controller.watch(self._bindings, self._concerned)
         templates.add_handler(self._templates_changed)
 
@@ -87,11 +88,13 @@ class DependenciesDistributor:
             del self._gone[key]
         binding = self._bindings.get(key.name, key.namespace)
         if binding is None:
+            self._awaited.forget(key)
             return DONE
         if not _asks(binding):
             return await self._let_go(binding)
-        item = await self._templates.get(binding.spec.resource)
+        item = await self._templates.bound(binding.spec.resource)
         if item is None:
+            self._awaited.note(key, binding.spec.resource)
             return DONE
         template = item.value
         if not self._context.interpreter.enabled(kind_of(template), Operation.DEPENDENCIES):

@@ -7,6 +7,7 @@ decoded by whoever needs the tree.
 from collections.abc import Callable
 
 from karmada.api.work.v1alpha2 import ObjectReference
+from karmada.controllers.bindings import BindingKey
 from karmada.controllers.context import Context
 from karmada.machinery.codec import TREE, identity
 from karmada.machinery.discovery import ApiResource, UnknownKind
@@ -69,6 +70,11 @@ class Templates:
             return None
         return await self.item(served, Key(reference.namespace, reference.name))
 
+    async def bound(self, reference: ObjectReference) -> Item[JSONObject] | None:
+        """The resource that a binding is for; None also when it is gone and another one has its name."""
+        item = await self.get(reference)
+        return item if item is None or reference.uid in ("", item.uid) else None
+
     async def item(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
         """A resource of a served kind, from the cache where the kind is followed."""
         informer = self.cached(served.type)
@@ -99,3 +105,30 @@ class Templates:
     @staticmethod
     def _attach(resource: ApiResource, informer: Informer[JSONObject], handler: Handler) -> None:
         informer.add_handler(lambda changes: handler(resource, changes))
+
+
+class AwaitedTemplates:
+    """Bindings that were looked at while the cache did not show their templates, as one that lags does after a start:
+    they are looked at again once it does."""
+
+    def __init__(self, templates: Templates, wake: Callable[[BindingKey], None]) -> None:
+        self._wake = wake
+        self._waiting: dict[tuple[str, str, str, str], BindingKey] = {}
+        templates.add_handler(self._changed)
+
+    def note(self, key: BindingKey, template: ObjectReference) -> None:
+        """A binding was looked at without its template."""
+        self._waiting[template.api_version, template.kind, template.namespace, template.name] = key
+
+    def forget(self, key: BindingKey) -> None:
+        """The binding is gone."""
+        if self._waiting:
+            self._waiting = {template: known for template, known in self._waiting.items() if known != key}
+
+    def _changed(self, resource: ApiResource, changes: list[Change[JSONObject]]) -> None:
+        if not self._waiting:
+            return
+        for change in changes:
+            which = (resource.api_version, resource.kind, change.key.namespace, change.key.name)
+            if change.new is not None and (key := self._waiting.pop(which, None)) is not None:
+                self._wake(key)
