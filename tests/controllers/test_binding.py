@@ -1,5 +1,8 @@
 """Works and the templates they are made of, when one of them comes late or is another's."""
 
+import asyncio
+import contextlib
+
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
 
@@ -8,6 +11,7 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.binding import BindingController
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
+from karmada.machinery.errors import Invalid
 
 SPACE = "karmada-es-m1"
 MARKS = {"labels": {"resourcebinding.karmada.io/permanent-id": "one"}}
@@ -36,6 +40,45 @@ def test_a_template_that_the_cache_shows_late_is_sent_if_it_is_the_bindings_own(
         await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
         await plane.clock.sleep(5)
         assert len((await plane.client.resource(WORKS).list()).items) == works
+
+    on_a_plane(scenario)
+
+
+def without_news(transport, type_):
+    """Have a transport tell nothing of a collection after it was loaded."""
+    watch = transport.watch
+
+    @contextlib.asynccontextmanager
+    async def silent(request):
+        if request.resource != type_:
+            async with watch(request) as stream:
+                yield stream
+        elif "sendInitialEvents" in request.params:
+            raise Invalid("sendInitialEvents is forbidden for watch")
+        else:
+            yield nothing()
+
+    async def nothing():
+        await asyncio.Event().wait()
+        yield []
+
+    transport.watch = silent
+
+
+def test_a_template_is_never_sent_in_an_older_form_than_its_binding_has_seen():
+    async def scenario(plane):
+        await plane.cluster("m1")
+        maps = plane.client.resource(CONFIG_MAPS)
+        first = await maps.create({"metadata": {"name": "settings", "namespace": "default"}, "data": {"v": "1"}})
+        without_news(plane.transport, CONFIG_MAPS)
+        await bind(plane, first["metadata"]["uid"])
+        await plane.clock.sleep(5)
+        second = await maps.patch("settings", {"data": {"v": "2"}}, "default")
+        seen = {"spec": {"resource": {"resourceVersion": second["metadata"]["resourceVersion"]}}}
+        await plane.client.resource(type_of(ResourceBinding)).patch("settings-configmap", seen, "default")
+        await plane.clock.sleep(5)
+        [work] = (await plane.client.resource(WORKS).list()).items
+        assert work["spec"]["workload"]["manifests"][0]["data"] == {"v": "2"}
 
     on_a_plane(scenario)
 

@@ -12,7 +12,7 @@ from karmada.controllers.context import Context
 from karmada.machinery.codec import TREE, identity
 from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.errors import NotFound
-from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.cache import Change, Item, Key, number
 from karmada.machinery.informers.dynamic import DynamicInformers
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Resource
@@ -71,8 +71,11 @@ class Templates:
         return await self.item(served, Key(reference.namespace, reference.name))
 
     async def bound(self, reference: ObjectReference) -> Item[JSONObject] | None:
-        """The resource that a binding is for; None also when it is gone and another one has its name."""
+        """The resource that a binding is for, no older than the binding says; None also when it is gone and another
+        one has its name."""
         item = await self.get(reference)
+        if item is not None and number(item.resource_version) < number(reference.resource_version):
+            item = await self._present(await self.resource(reference.api_version, reference.kind), item.key)
         return item if item is None or reference.uid in ("", item.uid) else None
 
     async def item(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
@@ -81,6 +84,10 @@ class Templates:
         if informer is not None:
             await informer.synced()
             return informer.item(key)
+        return await self._present(served, key)
+
+    async def _present(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
+        """A resource by the server's word."""
         collection = self._context.client.encoded(served.type)
         try:
             body = await collection.get(key.name, key.namespace)
