@@ -17,7 +17,7 @@ import msgspec
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import already_exists, forbidden
+from karmada.apiserver.failures import Failure, already_exists, forbidden
 from karmada.apiserver.storage.base import Mismatch, StorageFailed, Value
 from karmada.apiserver.store import Item, Kind, ObjectStore, StoreEvent
 from karmada.apiserver.store.model import NO_INDEX
@@ -80,15 +80,22 @@ class ClusterIdentities:
         identity, name = _id(request.object or {}), request.name
         if request.operation is Operation.CREATE and self._store.get(CLUSTERS, "", name) is not None:
             raise already_exists(*CLUSTERS, name)
+        self._refuse_known(identity, name)
         claim = None if request.dry_run else await self._claim(identity, name)
         await self._store.sync()
-        for item in self._store.list(CLUSTERS).items:
-            if item.name != name and _is(item, identity):
-                if claim is not None:
-                    await self._drop(claim)
-                raise forbidden(*CLUSTERS, name, f"the cluster ID {identity} has been registered as {item.name}")
+        try:
+            self._refuse_known(identity, name)
+        except Failure:
+            if claim is not None:
+                await self._drop(claim)
+            raise
         if claim is not None:
             self._own[name] = claim
+
+    def _refuse_known(self, identity: str, name: str) -> None:
+        for item in self._store.list(CLUSTERS).items:
+            if item.name != name and _is(item, identity):
+                raise forbidden(*CLUSTERS, name, f"the cluster ID {identity} has been registered as {item.name}")
 
     async def _claim(self, identity: str, name: str) -> _Claim:
         key = hashlib.sha256(identity.encode()).hexdigest()
