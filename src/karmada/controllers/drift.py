@@ -6,7 +6,7 @@ import msgspec
 import orjson
 
 from karmada.machinery.codec import identity
-from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.cache import Change, Key, is_older
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.works.prune import prune
 
@@ -54,7 +54,7 @@ class AppliedVersions:
             del self._versions[which]
             return True
         version = change.new.resource_version
-        if version == known or _is_older(version, known):
+        if version == known or is_older(version, known):
             return False
         if change.old is None or change.old.resource_version != known:
             return True
@@ -63,11 +63,6 @@ class AppliedVersions:
             return True
         self._versions[which] = version
         return False
-
-
-def _is_older(version: str, known: str) -> bool:
-    """Whether a state lies before another one; versions grow, and what is no number cannot be compared."""
-    return version.isdecimal() and known.isdecimal() and int(version) < int(known)
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from karmada.controllers.context import Context
 from karmada.machinery.codec import TREE, identity
 from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.errors import NotFound
-from karmada.machinery.informers.cache import Change, Item, Key, number
+from karmada.machinery.informers.cache import Change, Item, Key, is_older
 from karmada.machinery.informers.dynamic import DynamicInformers
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Resource
@@ -74,7 +74,7 @@ class Templates:
         """The resource that a binding is for, no older than the binding says; None also when it is gone and another
         one has its name."""
         item = await self.get(reference)
-        if item is not None and number(item.resource_version) < number(reference.resource_version):
+        if item is not None and is_older(item.resource_version, reference.resource_version):
             item = await self._present(await self.resource(reference.api_version, reference.kind), item.key)
         return item if item is None or reference.uid in ("", item.uid) else None
 

@@ -16,6 +16,7 @@ RESOURCES = {
     "deployments": GroupVersionResource("apps", "v1", "deployments"),
     "namespaces": GroupVersionResource("", "v1", "namespaces"),
     "pods": GroupVersionResource("", "v1", "pods"),
+    "secrets": GroupVersionResource("", "v1", "secrets"),
     "widgets": GroupVersionResource("example.dev", "v1", "widgets"),
 }
 

@@ -171,3 +171,13 @@ def test_custom_objects_are_quoted_sorted():
 
 def test_fields_that_a_type_takes_over_stand_where_it_takes_them_over():
     assert list(places("io.k8s.api.core.v1.ConfigMapKeySelector")) == ["name", "key", "optional"]
+
+
+@pytest.mark.parametrize("kind", [PatchType.MERGE, PatchType.STRATEGIC])
+async def test_secrets_are_not_quoted(api, kind):
+    await api.create("secrets", {"metadata": {"name": "s"}, "data": {"password": "aHVudGVyMg=="}})
+    with pytest.raises(errors.ApiError) as caught:
+        await api.patch("secrets", "s", {"data": {"password": 7, "token": "c2VjcmV0"}}, kind)
+    said = f"{caught.value.message} {caught.value.causes}"
+    assert "aHVudGVyMg" not in said
+    assert "c2VjcmV0" not in said

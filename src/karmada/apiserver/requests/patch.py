@@ -6,6 +6,7 @@ import orjson
 
 from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
+from karmada.apiserver.builtin.strategies.config import REDACTED
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests import bodies, conforming, metadata, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -14,6 +15,7 @@ from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
 from karmada.machinery.transport import PatchType
 
+_SECRETS = ("", "secrets")
 _TYPES = {kind.value: kind for kind in PatchType}
 _TRIES = 6
 _MAX_OPERATIONS = 10_000
@@ -56,6 +58,8 @@ async def patch(context: Context, call: Call) -> Answer:
 
 def _shown(call: Call, kind: PatchType, current: JSONObject) -> str:
     """What messages quote: the object, patched again as decoding has changed it in place, or a strategic patch."""
+    if call.served.key == _SECRETS:
+        return REDACTED
     document = patch_body(call, kind)
     if kind is PatchType.STRATEGIC:
         return format_value(document)

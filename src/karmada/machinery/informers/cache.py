@@ -218,3 +218,8 @@ def _discard(groups: dict[str, dict[Key, Item[T]]], value: str, key: Key) -> Non
     group = groups.get(value)
     if group is not None and group.pop(key, None) is not None and not group:
         del groups[value]
+
+
+def is_older(resource_version: str, known: str) -> bool:
+    """Whether a state lies before another one; versions grow, and what is no number cannot be compared."""
+    return resource_version.isdecimal() and known.isdecimal() and int(resource_version) < int(known)

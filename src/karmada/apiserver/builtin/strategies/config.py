@@ -15,7 +15,8 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 
 _LIMIT = 1024 * 1024
-_REDACTED = "<secret contents redacted>"
+REDACTED = "<secret contents redacted>"
+"""What messages show in place of a secret, which must not get into logs and events by way of them."""
 _NEEDED = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
@@ -92,7 +93,7 @@ def _docker(field: str, encoded: str) -> Errors:
         problem = (
             f"invalid character '{first}' looking for beginning of value" if first else "unexpected end of JSON input"
         )
-    return [invalid(field, _REDACTED, problem)]
+    return [invalid(field, REDACTED, problem)]
 
 
 CONFIG_MAP = strategy(validate=_validate_config_map)
