@@ -45,12 +45,17 @@ class Plane:
     def __init__(self, hub, supervisor, clock):
         self.client = Client(hub.direct(ADMIN))
         self.clock = clock
-        self.supervisor = supervisor
         self.transport = Interfering(hub.direct(ADMIN))
+        self.begin(supervisor)
+
+    def begin(self, supervisor):
+        """What controllers are given anew, as when their process starts."""
+        self.supervisor = supervisor
         client = Client(self.transport)
-        informers = InformerFactory(client, supervisor, clock=clock)
-        recorders = Recorders(client, supervisor, clock)
-        self.context = Context(client, informers, recorders, DEFAULTS, CustomizableInterpreter(post=_nobody), clock)
+        informers = InformerFactory(client, supervisor, clock=self.clock)
+        recorders = Recorders(client, supervisor, self.clock)
+        interpreter = CustomizableInterpreter(post=_nobody)
+        self.context = Context(client, informers, recorders, DEFAULTS, interpreter, self.clock)
 
     def start(self, controller):
         self.supervisor.start(controller.name, controller.run)

@@ -14,7 +14,7 @@ from karmada.api import annotations, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.bindings import with_finalizer, without_finalizer
-from karmada.controllers.clusters import is_ready
+from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.following import Following
@@ -272,16 +272,15 @@ class ExecutionController:
                     self.controller.enqueue(work)
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
-        """A cluster that became ready takes what waited for it; one that goes lets go of its Works."""
+        """A cluster that is back takes what waited for it; one that goes lets go of its Works."""
         for change in changes:
             if change.new is None:
                 self._versions.forget_cluster(change.key.name)
                 continue
             if change.initial or not self._works.has_synced:
                 continue
-            ready_now = is_ready(change.new.value) and not (change.old and is_ready(change.old.value))
             leaving = change.new.value.metadata.deletion_timestamp is not None
-            if ready_now or leaving:
+            if leaving or is_back(change):
                 for item in self._works.all_items(names.execution_space(change.key.name)):
                     self.controller.enqueue(item.key)
 

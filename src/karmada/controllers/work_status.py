@@ -5,7 +5,7 @@ import msgspec
 from karmada.api import annotations, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
-from karmada.controllers.clusters import is_ready
+from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.following import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
@@ -56,6 +56,7 @@ class WorkStatusController:
             clock=context.clock,
         )
         self.controller.watch(works, self._works_changed)
+        self._clusters.add_handler(self._clusters_changed)
 
     async def reconcile(self, key: Key) -> Result:
         """Write what the member says about one Work's objects."""
@@ -113,6 +114,14 @@ class WorkStatusController:
         if not is_applied(change.new.value):
             return []
         return [] if change.old is not None and is_applied(change.old.value) else [change.key]
+
+    def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
+        """Nobody has heard of what happened in a cluster before it was back, and perhaps nobody follows it yet. Most of
+        it the execution controller reports while it applies: news go first."""
+        for change in changes:
+            if self._works.has_synced and is_back(change):
+                for item in self._works.all_items(names.execution_space(change.key.name)):
+                    self.controller.queue.add(item.key, Priority.INITIAL)
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         for change in changes:

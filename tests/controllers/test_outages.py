@@ -1,0 +1,114 @@
+"""What is made up for once a member is back, or is reached by another way."""
+
+from tests.controllers.plane import CLUSTERS, WORKS, OneMember, on_a_plane, server
+
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.execution import ExecutionController
+from karmada.controllers.reflection import Reflection
+from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource
+
+SPACE = "karmada-es-m1"
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
+
+
+def start(plane, members):
+    works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
+    plane.start(ExecutionController(plane.context, members, works, reflection).controller)
+    plane.start(WorkStatusController(plane.context, members, works, reflection).controller)
+
+
+async def make_work(plane):
+    labels = {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "mine"}
+    notes = {"work.karmada.io/namespace": SPACE, "work.karmada.io/name": "web"}
+    notes["resourcetemplate.karmada.io/generation"] = "1"
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    manifest = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "labels": labels, "annotations": notes},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": pod},
+    }
+    tree = {"metadata": {"name": "web", "namespace": SPACE}, "spec": {"workload": {"manifests": [manifest]}}}
+    await plane.client.resource(WORKS).create(tree)
+    await plane.clock.sleep(5)
+
+
+async def report(members, ready):
+    """The member's own controllers say how many replicas are ready."""
+    await members.client.resource(DEPLOYMENTS).patch(
+        "web", {"status": {"replicas": 3, "readyReplicas": ready}}, "default", subresource="status"
+    )
+
+
+async def reported(plane):
+    """How many replicas the Work says are ready."""
+    work = await plane.client.resource(WORKS).get("web", SPACE)
+    return [item["status"].get("readyReplicas") for item in work["status"]["manifestStatuses"]]
+
+
+def test_a_suspended_work_tells_after_an_outage_what_happened_meanwhile():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await make_work(plane)
+            await plane.client.resource(WORKS).patch("web", {"spec": {"suspendDispatching": True}}, SPACE)
+            await plane.condition("m1", "Ready", "False")
+            await plane.clock.sleep(5)
+            await report(members, 2)
+            await plane.clock.sleep(30)
+            await plane.condition("m1", "Ready", "True")
+            await plane.clock.sleep(5)
+            assert await reported(plane) == [2]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_a_member_that_was_away_at_the_start_is_followed_once_it_is_back():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await make_work(plane)
+            await plane.condition("m1", "Ready", "False")
+            await plane.supervisor.stop()
+            await members.connection.close()
+            members = OneMember(one, plane.clock)
+            async with Supervisor(plane.clock) as next_life:
+                plane.begin(next_life)
+                start(plane, members)
+                await plane.clock.sleep(5)
+                await plane.condition("m1", "Ready", "True")
+                await plane.clock.sleep(5)
+                await report(members, 2)
+                await plane.clock.sleep(5)
+                assert await reported(plane) == [2]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_a_member_that_is_reached_by_another_way_is_followed_there():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await make_work(plane)
+            await members.connection.close()
+            members.connection = OneMember(one, plane.clock).connection
+            await plane.client.resource(CLUSTERS).patch("m1", {"spec": {"apiEndpoint": "https://elsewhere.example"}})
+            await plane.clock.sleep(5)
+            await report(members, 2)
+            await members.client.resource(DEPLOYMENTS).patch("web", {"spec": {"replicas": 1}}, "default")
+            await plane.clock.sleep(5)
+            assert await reported(plane) == [2]
+            assert (await members.client.resource(DEPLOYMENTS).get("web", "default"))["spec"]["replicas"] == 3
+            await members.connection.close()
+
+    on_a_plane(scenario)
