@@ -2,6 +2,7 @@
 
 import orjson
 import pytest
+from tests.apiserver.widgets import CRDS, WIDGETS, definition, version
 
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.sqlite import SqliteStorage
@@ -9,25 +10,7 @@ from karmada.machinery import errors
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 CONFIGMAPS = GroupVersionResource("", "v1", "configmaps")
-CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-WIDGETS = GroupVersionResource("example.dev", "v1", "widgets")
-CRD = {
-    "metadata": {"name": "widgets.example.dev"},
-    "spec": {
-        "group": "example.dev",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-                "selectableFields": [{"jsonPath": ".spec.color"}],
-            }
-        ],
-    },
-}
+CRD = definition(version(selectableFields=[{"jsonPath": ".spec.color"}]))
 
 
 @pytest.fixture

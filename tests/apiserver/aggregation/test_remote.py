@@ -6,28 +6,12 @@ import ssl
 
 import orjson
 import pytest
+from tests.apiserver.widgets import CRDS, WIDGETS, definition
 
 from karmada.apiserver.auth.front_proxy import CLIENT_NAME
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
-CRD = {
-    "metadata": {"name": "widgets.example.dev"},
-    "spec": {
-        "group": "example.dev",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
-CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 HOST = "backend.default.svc"
 
 
@@ -54,9 +38,8 @@ async def front(tmp_path):
 async def backend(front):
     proxies = (front.identity.authority.certificate_pem, [CLIENT_NAME])
     async with ApiServer(ApiServerOptions(proxies=proxies)) as server:
-        await server.direct().send(Request(Verb.CREATE, CRDS, body=CRD))
-        widgets = GroupVersionResource("example.dev", "v1", "widgets")
-        await server.direct().send(Request(Verb.CREATE, widgets, "default", body={"metadata": {"name": "w"}}))
+        await server.direct().send(Request(Verb.CREATE, CRDS, body=definition()))
+        await server.direct().send(Request(Verb.CREATE, WIDGETS, "default", body={"metadata": {"name": "w"}}))
         yield server
 
 

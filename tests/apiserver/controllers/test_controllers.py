@@ -5,6 +5,7 @@ import base64
 
 import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
+from tests.apiserver.widgets import definition, version
 
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
@@ -164,17 +165,6 @@ async def test_every_namespace_has_a_default_account(api):
     await eventually(exists)
 
 
-def definition(schema=None, **more):
-    schema = schema or {
-        "type": "object",
-        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-    }
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    spec = {"group": "example.dev", "scope": "Namespaced", "names": names, "versions": [version], **more}
-    return {"metadata": {"name": "widgets.example.dev"}, "spec": spec}
-
-
 async def test_a_definition_is_served_at_once(api):
     await api.create("crds", definition())
     widget = {"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"a": 1}}
@@ -203,7 +193,7 @@ async def test_a_definition_goes_with_its_objects(api):
 async def test_what_only_looks_like_a_mark_of_deletion_is_none(api):
     """A definition whose objects hold templates of pods, and such objects."""
     metadata = {"type": "object", "properties": {"deletionTimestamp": {"type": "string"}}}
-    await api.create("crds", definition({"type": "object", "properties": {"spec": metadata}}))
+    await api.create("crds", definition(version(schema={"type": "object", "properties": {"spec": metadata}})))
     await api.create("namespaces", {"metadata": {"name": "n"}})
     held = {"metadata": {"name": "w"}, "spec": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
     await api.create("widgets", held, namespace="n")
@@ -218,10 +208,9 @@ async def test_objects_of_an_older_schema_are_shown_by_the_newest(api):
         properties = {field: {"type": "string"} for field in fields}
         return {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
 
-    created = await api.create("crds", definition(schema("a", "b")))
+    created = await api.create("crds", definition(version(schema=schema("a", "b"))))
     await api.create("widgets", {"metadata": {"name": "w"}, "spec": {"a": "1", "b": "2"}})
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema("a")}}
-    await api.patch("crds", created["metadata"]["name"], {"spec": {"versions": [version]}})
+    await api.patch("crds", created["metadata"]["name"], {"spec": {"versions": [version(schema=schema("a"))]}})
     assert (await api.get("widgets", "w"))["spec"] == {"a": "1"}
     assert (await api.list("widgets"))["items"][0]["spec"] == {"a": "1"}
 

@@ -2,36 +2,16 @@
 
 import orjson
 import pytest
+from tests.apiserver.widgets import CRDS, definition, version
 
 from karmada.apiserver.outgoing import CallFailed, Response
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
-CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-OLD, NEW = (GroupVersionResource("example.dev", version, "widgets") for version in ("v1", "v2"))
-OPEN = {
-    "openAPIV3Schema": {
-        "type": "object",
-        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-    }
-}
-CRD = {
-    "metadata": {"name": "widgets.example.dev"},
-    "spec": {
-        "group": "example.dev",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-        "versions": [
-            {"name": "v1", "served": True, "storage": False, "schema": OPEN},
-            {"name": "v2", "served": True, "storage": True, "schema": OPEN},
-        ],
-        "conversion": {
-            "strategy": "Webhook",
-            "webhook": {"clientConfig": {"url": "https://hooks.example/convert"}, "conversionReviewVersions": ["v1"]},
-        },
-    },
-}
+OLD, NEW = (GroupVersionResource("example.dev", name, "widgets") for name in ("v1", "v2"))
+HOOK = {"clientConfig": {"url": "https://hooks.example/convert"}, "conversionReviewVersions": ["v1"]}
+CRD = definition(version("v1", storage=False), version("v2"), conversion={"strategy": "Webhook", "webhook": HOOK})
 
 
 def converted(obj, version):

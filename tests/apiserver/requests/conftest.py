@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.apiserver.widgets import CRDS, WIDGETS
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer
@@ -12,12 +13,12 @@ from karmada.machinery.transport import GroupVersionResource, PatchType, Request
 
 RESOURCES = {
     "configmaps": GroupVersionResource("", "v1", "configmaps"),
-    "crds": GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+    "crds": CRDS,
     "deployments": GroupVersionResource("apps", "v1", "deployments"),
     "namespaces": GroupVersionResource("", "v1", "namespaces"),
     "pods": GroupVersionResource("", "v1", "pods"),
     "secrets": GroupVersionResource("", "v1", "secrets"),
-    "widgets": GroupVersionResource("example.dev", "v1", "widgets"),
+    "widgets": WIDGETS,
 }
 
 
