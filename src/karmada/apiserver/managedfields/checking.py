@@ -10,6 +10,7 @@ from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import elements
 from karmada.apiserver.managedfields.fieldset import EMPTY, spell
 from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 JSONObject = dict[str, Any]
 
@@ -18,22 +19,27 @@ _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 def check(config: JSONObject, schema: Schema) -> None:
     """Refuse a configuration that cannot be applied."""
-    errors: list[str] = []
+    errors: list[_Problem] = []
     for key, value in config.items():
         inner, declared = elements.root_child(schema, key)
         if not declared and not elements.allows(schema, key):
-            errors.append(f".{key}: field not declared in schema")
+            errors.append((f".{key}: field not declared in schema", ""))
         else:
             _check(value, inner, (None, "f:" + key), errors)
     if errors:
         metadata = config.get("metadata") or {}
         where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         group_version, kind = config.get("apiVersion", ""), config.get("kind", "")
-        text = errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
+        group_version = group_version if "/" in group_version else f"/{group_version}"
+        secret = holds_secret(config)
+        lines = [text + (REDACTED if secret and got else got) for text, got in errors]
+        text = lines[0] if len(lines) == 1 else "errors:\n  " + "\n  ".join(lines)
         message = f"failed to create typed patch object ({where}; {group_version}, Kind={kind}): {text}"
         raise Failure(500, "", message)
 
 
+_Problem = tuple[str, str]
+"""What is wrong, and the value that it ends with, if any."""
 _Place = tuple[Any, str]
 """Where a value is: the place around it and its path element; spelled out only for an error."""
 
@@ -42,7 +48,7 @@ def _spelled(place: _Place | None) -> str:
     return "" if place is None else _spelled(place[0]) + spell(place[1])
 
 
-def _check(value: Any, schema: Schema, place: _Place, errors: list[str]) -> None:
+def _check(value: Any, schema: Schema, place: _Place, errors: list[_Problem]) -> None:
     if value is None:
         return
     wanted = schema.type
@@ -50,31 +56,31 @@ def _check(value: Any, schema: Schema, place: _Place, errors: list[str]) -> None
         if isinstance(value, dict):
             _check_map(value, schema, place, errors)
         else:
-            errors.append(f"{_spelled(place)}: expected map, got &{{{_plain(value)}}}")
+            errors.append((f"{_spelled(place)}: expected map, got ", f"&{{{_plain(value)}}}"))
     elif wanted == "array":
         if isinstance(value, list):
             _check_list(value, schema, place, errors)
         else:
-            errors.append(f"{_spelled(place)}: expected list, got &{{{_plain(value)}}}")
+            errors.append((f"{_spelled(place)}: expected list, got ", f"&{{{_plain(value)}}}"))
     elif wanted and schema.name != _QUANTITY:
         _check_scalar(value, wanted, place, errors)
 
 
-def _check_map(value: JSONObject, schema: Schema, place: _Place, errors: list[str]) -> None:
+def _check_map(value: JSONObject, schema: Schema, place: _Place, errors: list[_Problem]) -> None:
     properties = schema.properties or EMPTY
     other = schema.additional or elements.ANY
     for key, inner in value.items():
         declared = properties.get(key)
         if declared is None:
             if not elements.allows(schema, key):
-                errors.append(f"{_spelled(place)}.{key}: field not declared in schema")
+                errors.append((f"{_spelled(place)}.{key}: field not declared in schema", ""))
                 continue
             declared = other
         if inner.__class__ is not str or declared.type != "string":
             _check(inner, declared, (place, "f:" + key), errors)
 
 
-def _check_list(value: list[Any], schema: Schema, place: _Place, errors: list[str]) -> None:
+def _check_list(value: list[Any], schema: Schema, place: _Place, errors: list[_Problem]) -> None:
     inner = schema.items or elements.ANY
     if not elements.piecewise_list(schema):
         for position, item in enumerate(value):
@@ -82,12 +88,12 @@ def _check_list(value: list[Any], schema: Schema, place: _Place, errors: list[st
         return
     for position, item in enumerate(value):
         if reason := _nameless(item, schema):
-            errors.append(f"{_spelled(place)}: element {position}: {reason}")
+            errors.append((f"{_spelled(place)}: element {position}: {reason}", ""))
             return
     seen: set[str] = set()
     for element, item in elements.items(schema, value):
         if element in seen:
-            errors.append(f"{_spelled(place)}: duplicate entries for key {spell(element)}")
+            errors.append((f"{_spelled(place)}: duplicate entries for key {spell(element)}", ""))
             return
         seen.add(element)
         _check(item, inner, (place, element), errors)
@@ -110,20 +116,24 @@ def _nameless(item: Any, schema: Schema) -> str:
     return ""
 
 
-def _check_scalar(value: Any, wanted: str, place: _Place, errors: list[str]) -> None:
+def _check_scalar(value: Any, wanted: str, place: _Place, errors: list[_Problem]) -> None:
     if wanted in ("integer", "number"):
         if value.__class__ not in (int, float):
-            errors.append(f"{_spelled(place)}: expected numeric (int or float), got {_type(value)}")
+            errors.append((f"{_spelled(place)}: expected numeric (int or float), got {_type(value)}", ""))
     elif wanted == "string":
         if not isinstance(value, str):
-            errors.append(f"{_spelled(place)}: expected string, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
+            errors.append((f"{_spelled(place)}: expected string, got ", _unstructured(value)))
     elif wanted == "boolean" and not isinstance(value, bool):
-        errors.append(f"{_spelled(place)}: expected boolean, got &value.valueUnstructured{{Value:{_quoted(value)}}}")
+        errors.append((f"{_spelled(place)}: expected boolean, got ", _unstructured(value)))
 
 
 def _type(value: Any) -> str:
     names = {bool: "bool", str: "string", dict: "map[string]interface {}", list: "[]interface {}"}
     return names[type(value)]
+
+
+def _unstructured(value: Any) -> str:
+    return f"&value.valueUnstructured{{Value:{_quoted(value)}}}"
 
 
 def _quoted(value: Any) -> str:

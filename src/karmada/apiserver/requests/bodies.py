@@ -17,11 +17,12 @@ from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.scalars import Mismatch, described
+from karmada.apiserver.secrecy import REDACTED, holds_secret
 from karmada.apiserver.served import Served
 
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-_SHOWN = 4096
-"""How much of a malformed body is shown."""
+_SHOWN = 30
+"""How many bytes of a malformed body are shown."""
 _TYPED = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _UNKNOWN = f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
 
@@ -57,7 +58,7 @@ def _protobuf(body: bytes, kind: str) -> Any:
     try:
         return protobuf.decode(body)
     except protobuf.ProtobufError as error:
-        raise _unrecognized(kind, str(error)) from None
+        raise _unrecognized(kind, str(error), None) from None
 
 
 def _json(body: bytes, kind: str) -> Any:
@@ -65,8 +66,7 @@ def _json(body: bytes, kind: str) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         text = syntax_error(body)
-        shown = body[:_SHOWN].decode(errors="replace") if body else "<empty>"
-        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {text} ({shown})") from error
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {text}", body) from error
 
 
 def _yaml(body: bytes, kind: str) -> Any:
@@ -76,11 +76,23 @@ def _yaml(body: bytes, kind: str) -> Any:
         return yaml.load(body)
     except ValueError as error:
         text = re.sub(r"^yaml: line \d+: ", "yaml: ", str(error))
-        raise _unrecognized(kind, f"{text} ({body.hex()})") from None
+        raise _unrecognized(kind, text, body) from None
 
 
-def _unrecognized(kind: str, text: str) -> Failure:
-    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}")
+def _unrecognized(kind: str, text: str, body: bytes | None) -> Failure:
+    shown = "" if body is None else f" ({_beginning(body, kind)})"
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {text}{shown}")
+
+
+def _beginning(body: bytes, kind: str) -> str:
+    """How a body begins that is no object: text where it could be JSON, else bytes."""
+    if not body:
+        return "<empty>"
+    if holds_secret(kind, body.decode(errors="replace")):
+        return REDACTED
+    start = body[:_SHOWN]
+    text = start.decode(errors="replace") if body.lstrip().startswith(b"{") else start.hex()
+    return text + (" ..." if len(body) > _SHOWN else "")
 
 
 def syntax_error(body: bytes) -> str:
@@ -166,9 +178,7 @@ def _untyped(call: Call, mismatch: str, kind: str) -> Failure:
     """A body without a type that can be read."""
     text = f"couldn't get version/kind; json parse error: json: cannot unmarshal {mismatch}"
     body = call.body if isinstance(call.body, bytes) else orjson.dumps(call.body)
-    if call.verb != "patch":
-        text += f" ({body.decode(errors='replace') if body.startswith(b'{') else body.hex()})"
-    return _unrecognized(kind, text)
+    return _unrecognized(kind, text, None if call.verb == "patch" else body)
 
 
 def _check_custom(api_version: str, kind: str, served: Served) -> None:

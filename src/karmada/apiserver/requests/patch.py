@@ -6,16 +6,15 @@ import orjson
 
 from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
-from karmada.apiserver.builtin.strategies.config import REDACTED
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests import bodies, conforming, metadata, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.secrecy import REDACTED, holds_secret
 from karmada.machinery.transport import PatchType
 
-_SECRETS = ("", "secrets")
 _TYPES = {kind.value: kind for kind in PatchType}
 _TRIES = 6
 _MAX_OPERATIONS = 10_000
@@ -58,9 +57,9 @@ async def patch(context: Context, call: Call) -> Answer:
 
 def _shown(call: Call, kind: PatchType, current: JSONObject) -> str:
     """What messages quote: the object, patched again as decoding has changed it in place, or a strategic patch."""
-    if call.served.key == _SECRETS:
-        return REDACTED
     document = patch_body(call, kind)
+    if holds_secret(current, document):
+        return REDACTED
     if kind is PatchType.STRATEGIC:
         return format_value(document)
     given = document if kind is PatchType.JSON else None
@@ -137,7 +136,8 @@ def patched(call: Call, kind: PatchType, document: Any, current: JSONObject) -> 
     try:
         new = strategic_merge.apply(current, document, call.served.type.schema)
     except strategic_merge.StrategicMergeError as error:
-        raise bad_request(str(error)) if error.is_malformed else Failure(500, "", str(error)) from None
+        text = f"cannot merge the patch: {REDACTED}" if holds_secret(current, document) else str(error)
+        raise bad_request(text) if error.is_malformed else Failure(500, "", text) from None
     # The result is read into the type of the current object, whatever it calls itself.
     new.update({key: current[key] for key in ("apiVersion", "kind") if isinstance(new.get(key), str)})
     return new

@@ -13,10 +13,9 @@ from karmada.apiserver.builtin.strategies.common import (
     immutable,
     strategy,
 )
+from karmada.apiserver.secrecy import REDACTED
 
 _LIMIT = 1024 * 1024
-REDACTED = "<secret contents redacted>"
-"""What messages show in place of a secret, which must not get into logs and events by way of them."""
 _NEEDED = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
