@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 import pytest
-from tests.apiserver.requests.conftest import RESOURCES
+from tests.apiserver.requests.conftest import RESOURCES, configmap
 from tests.apiserver.widgets import definition
 
 from karmada.apiserver.secrecy import REDACTED, holds_secret
@@ -64,6 +64,18 @@ async def test_a_custom_object_that_holds_a_secret_is_not_quoted(api, spec, patc
     await api.create("crds", definition())
     await api.create("widgets", deepcopy({**WIDGET, "spec": spec}))
     assert_hidden(await said(api.patch("widgets", "w", {**patch, "metadata": {"labels": 5}})))
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [
+        pytest.param(PatchType.JSON, [{"op": "add", "path": "/data/s", "value": SECRET}], id="in a value"),
+        pytest.param(PatchType.MERGE, SECRET, id="instead of another object"),
+    ],
+)
+async def test_a_secret_brought_to_the_wrong_object_is_not_quoted(api, kind, patch):
+    await api.create("configmaps", configmap("a", k="v"))
+    assert_hidden(await said(api.patch("configmaps", "a", deepcopy(patch), kind)))
 
 
 async def test_an_applied_secret_in_the_wrong_place_is_not_quoted(api):

@@ -58,13 +58,16 @@ async def patch(context: Context, call: Call) -> Answer:
 def _shown(call: Call, kind: PatchType, current: JSONObject) -> str:
     """What messages quote: the object, patched again as decoding has changed it in place, or a strategic patch."""
     document = patch_body(call, kind)
-    if holds_secret(current, document):
-        return REDACTED
     if kind is PatchType.STRATEGIC:
-        return format_value(document)
+        return REDACTED if holds_secret(current, document) else format_value(document)
+    new = patched(call, kind, document, current)
     given = document if kind is PatchType.JSON else None
+    # An object is what it is served as; a JSON patch to its kind alone brings no Secret.
+    own = {**new, "kind": call.served.kind} if isinstance(new, dict) else new
+    if holds_secret(current, own, None if given else document):
+        return REDACTED
     schema = None if call.served.type.custom else call.served.type.schema
-    return patch_errors.quoted(schema, patched(call, kind, document, current), current, given)
+    return patch_errors.quoted(schema, new, current, given)
 
 
 def patch_type(call: Call, scale: bool = False) -> PatchType:
