@@ -5,6 +5,7 @@ from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.composition import Recorders
 from karmada.controllers.context import Context
 from karmada.interpreter.customizable import CustomizableInterpreter
@@ -107,8 +108,8 @@ async def _nobody(endpoint, body):
     raise AssertionError("no webhook is configured")
 
 
-def server(clock):
-    return ApiServer(ApiServerOptions(now=clock.now))
+def server(clock, storage=None):
+    return ApiServer(ApiServerOptions(storage or MemoryStorage(), now=clock.now))
 
 
 def on_a_plane(test):

@@ -1,8 +1,10 @@
 """What is made up for once a member is back, or is reached by another way."""
 
-from tests.controllers.plane import CLUSTERS, WORKS, OneMember, on_a_plane, server
+from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_a_plane, server
 
 from karmada.api.work.v1alpha1 import Work
+from karmada.apiserver.server import ADMIN
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
@@ -17,6 +19,19 @@ def start(plane, members):
     works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
     plane.start(ExecutionController(plane.context, members, works, reflection).controller)
     plane.start(WorkStatusController(plane.context, members, works, reflection).controller)
+
+
+class Restorable:
+    """A member's API server that may be another one from one moment to the next; also its transport."""
+
+    def __init__(self, first):
+        self.current = first.direct(ADMIN)
+
+    def direct(self, user):
+        return self
+
+    def __getattr__(self, name):
+        return getattr(self.current, name)
 
 
 async def make_work(plane):
@@ -40,6 +55,18 @@ async def report(members, ready):
     await members.client.resource(DEPLOYMENTS).patch(
         "web", {"status": {"replicas": 3, "readyReplicas": ready}}, "default", subresource="status"
     )
+
+
+async def go_on(plane, members):
+    """What happens after the backup: more replicas are wanted and ready, and something else, many times."""
+    work = await plane.client.resource(WORKS).get("web", SPACE)
+    work["spec"]["workload"]["manifests"][0]["spec"]["replicas"] = 5
+    await plane.client.resource(WORKS).update(work)
+    for number in range(50):
+        await members.client.resource(CONFIG_MAPS).create({"metadata": {"name": f"c{number}", "namespace": "default"}})
+    await report(members, 3)
+    await plane.clock.sleep(5)
+    assert await reported(plane) == [3]
 
 
 async def reported(plane):
@@ -109,6 +136,59 @@ def test_a_member_that_is_reached_by_another_way_is_followed_there():
             await plane.clock.sleep(5)
             assert await reported(plane) == [2]
             assert (await members.client.resource(DEPLOYMENTS).get("web", "default"))["spec"]["replicas"] == 3
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def restored_from(backup, clock):
+    storage = MemoryStorage()
+    storage.start_from(backup)
+    return server(clock, storage)
+
+
+def test_a_member_that_was_restored_elsewhere_is_believed():
+    async def scenario(plane):
+        storage = MemoryStorage()
+        async with server(plane.clock, storage) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await make_work(plane)
+            backup = storage.snapshot()
+            await go_on(plane, members)
+            await members.connection.close()
+        async with restored_from(backup, plane.clock) as two:
+            elsewhere = OneMember(two, plane.clock)
+            members.connection = elsewhere.connection
+            await plane.client.resource(CLUSTERS).patch("m1", {"spec": {"apiEndpoint": "https://elsewhere.example"}})
+            await plane.clock.sleep(5)
+            await report(elsewhere, 2)
+            await plane.clock.sleep(5)
+            assert await reported(plane) == [2]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_a_member_that_was_restored_in_its_place_is_believed_and_corrected():
+    async def scenario(plane):
+        storage = MemoryStorage()
+        async with server(plane.clock, storage) as one:
+            place = Restorable(one)
+            members = OneMember(place, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await make_work(plane)
+            backup = storage.snapshot()
+            await go_on(plane, members)
+        async with restored_from(backup, plane.clock) as two:
+            place.current = two.direct(ADMIN)
+            await plane.clock.sleep(800)
+            await report(members, 2)
+            await plane.clock.sleep(5)
+            assert await reported(plane) == [2]
+            assert (await members.client.resource(DEPLOYMENTS).get("web", "default"))["spec"]["replicas"] == 5
             await members.connection.close()
 
     on_a_plane(scenario)

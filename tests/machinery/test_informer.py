@@ -6,7 +6,7 @@ import pytest
 
 from karmada.machinery.client import Client
 from karmada.machinery.codec import TREE
-from karmada.machinery.errors import Gone, ServerError, Unavailable
+from karmada.machinery.errors import Gone, ServerError, Timeout, Unavailable
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer, NotSynced
@@ -194,6 +194,33 @@ def test_a_load_older_than_what_was_seen_is_refused(server):
         server.revision = real + 1
         await settle()
         assert informer.get("b", "default") is None
+
+    run_virtual(main)
+
+
+FUTURE = {"details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}}
+
+
+@pytest.mark.parametrize("error", [Gone("compacted"), Timeout("the future", FUTURE)], ids=["gone", "future"])
+def test_a_server_that_was_restored_from_a_backup_is_believed_in_the_end(server, error):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a"))
+        server.put(CONFIG_MAPS, config_map("b"))
+        informer, seen, _ = start(server)
+        await informer.synced()
+        seen.clear()
+        del server.objects[CONFIG_MAPS, "default", "b"]
+        server.history.clear()
+        server.revision = 50
+        server.put(CONFIG_MAPS, config_map("a", restored="yes"))
+        server.cut(error)
+        await asyncio.sleep(30)
+        assert seen == []
+        await settle()
+        assert seen == [("delete", "b"), ("update", "a")]
+        server.put(CONFIG_MAPS, config_map("c"))
+        await settle()
+        assert seen[2:] == [("add", "c")]
 
     run_virtual(main)
 

@@ -27,6 +27,7 @@ def item(version: int, data: str, status: str = "") -> Item[dict[str, object]]:
         (5, item(4, "theirs"), item(7, "theirs"), True),
         (5, None, item(7, "ours"), True),
         (5, item(5, "ours"), None, True),
+        (5, item(5, "ours"), item(3, "theirs"), True),
     ],
     ids=[
         "our own write",
@@ -36,6 +37,7 @@ def item(version: int, data: str, status: str = "") -> Item[dict[str, object]]:
         "our write was undone while the watch was cut",
         "first seen in another state",
         "gone",
+        "restored from a backup",
     ],
 )
 def test_what_counts_as_drift(

@@ -6,7 +6,7 @@ import msgspec
 import orjson
 
 from karmada.machinery.codec import identity
-from karmada.machinery.informers.cache import Change, Key, is_older
+from karmada.machinery.informers.cache import Change, Key, is_back_in_time, is_older
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.works.prune import prune
 
@@ -54,6 +54,8 @@ class AppliedVersions:
             del self._versions[which]
             return True
         version = change.new.resource_version
+        if is_back_in_time(change):
+            return True
         if version == known or is_older(version, known):
             return False
         if change.old is None or change.old.resource_version != known:

@@ -62,7 +62,7 @@ class Reflection:
         return all(a == b or number(a) < number(b) for a, b in zip(versions, known[1], strict=True))
 
     def forget(self, key: Key) -> None:
-        """The Work is gone."""
+        """The Work is gone, or its objects are others than those that were reported."""
         self._reported.pop(key, None)
 
     async def _reflect(self, about: ObjectReference, observed: JSONObject) -> JSONObject | None:

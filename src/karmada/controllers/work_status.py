@@ -12,7 +12,7 @@ from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.reflection import COMPONENT, Reflection
 from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.cache import Change, Item, Key, is_back_in_time
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.machinery.workqueue.queue import Priority
@@ -121,11 +121,17 @@ class WorkStatusController:
         for change in changes:
             if self._works.has_synced and is_back(change):
                 for item in self._works.all_items(names.execution_space(change.key.name)):
+                    self._reflection.forget(item.key)
                     self.controller.queue.add(item.key, Priority.INITIAL)
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         for change in changes:
-            if change.new is not None and (work := work_of(change.new.body)) is not None:
+            work = work_of(change.item.body)
+            if work is None:
+                continue
+            if change.new is None or is_back_in_time(change):
+                self._reflection.forget(work)
+            if change.new is not None:
                 if change.initial:
                     self.controller.queue.add(work, Priority.INITIAL)
                 else:

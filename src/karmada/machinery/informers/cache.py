@@ -223,3 +223,10 @@ def _discard(groups: dict[str, dict[Key, Item[T]]], value: str, key: Key) -> Non
 def is_older(resource_version: str, known: str) -> bool:
     """Whether a state lies before another one; versions grow, and what is no number cannot be compared."""
     return resource_version.isdecimal() and known.isdecimal() and int(resource_version) < int(known)
+
+
+def is_back_in_time(change: Change[Any]) -> bool:
+    """Whether an object is in an older state than before: its server was restored from a backup."""
+    if change.old is None or change.new is None:
+        return False
+    return is_older(change.new.resource_version, change.old.resource_version)

@@ -2,8 +2,8 @@
 
 - A broken or ended watch is resumed from the last revision; nobody above notices.
 - A compacted revision (410) or an internal failure means loading again; the cache then yields only real differences.
-- The load is a streaming list where the server has it, paged otherwise. A load older than what was already seen (an API
-  server replica that lags) is refused: the cache never travels back in time.
+- The load is a streaming list where the server has it, paged otherwise. A load older than what was already seen is
+  refused: a replica that lags catches up soon. One that does not was restored from a backup, and is believed.
 - Every failure is followed by a growing pause; it shrinks back once a watch has proved to work.
 """
 
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 PAUSES = BackoffPolicy(initial=0.2, maximum=30.0, jitter=1.0)
 WATCH_SECONDS = 300
 """Servers are asked to end a watch after one to two times this long, so that connections spread after a failure."""
+LAG = 60.0
+"""How long a server may answer with less than was seen before it counts as restored from a backup."""
 SILENCE = 60.0
 """How long a watch may overrun what the server was asked for before the connection counts as dead."""
 
@@ -68,6 +70,8 @@ class Reflector(Generic[T]):
         self._backoff = Backoff(PAUSES, random)
         self._first = True
         self._streaming = True
+        self._behind_since: float | None = None
+        """Since when the server has been answering with less than was seen before."""
         self.loads = 0
         self.failure: Exception | None = None
         """Why the collection cannot be followed right now; None when it is."""
@@ -89,6 +93,8 @@ class Reflector(Generic[T]):
                 self._cache.resource_version = ""
             except ApiError as error:
                 self._failed(error)
+                if _is_future(error):
+                    self._cache.resource_version = ""
             except Exception as error:
                 log.exception("following %s failed; loading it again", self._resource.type.resource)
                 self._failed(error)
@@ -150,9 +156,7 @@ class Reflector(Generic[T]):
             await self._follow()
 
     def _take_over(self, items: list[Item[T]], resource_version: str) -> None:
-        revision = number(resource_version)
-        if revision and revision < self._cache.revision:
-            raise Unavailable(f"the server answered with revision {revision}, {self._cache.revision} was seen before")
+        self._check_age(number(resource_version))
         changes = self._cache.replace(items, resource_version, initial=self._first)
         self._first = False
         self.failure = None
@@ -160,6 +164,18 @@ class Reflector(Generic[T]):
         if changes:
             self._deliver(changes)
         self._loaded()
+
+    def _check_age(self, revision: int) -> None:
+        """Refuse a load that is older than what was seen, unless the server insists."""
+        now, seen = self._clock.monotonic(), self._cache.revision
+        if revision and revision < seen:
+            if self._behind_since is None:
+                self._behind_since = now
+            if now - self._behind_since < LAG:
+                raise Unavailable(f"the server answered with revision {revision}, {seen} was seen before")
+            log.warning("%s went back from revision %d to %d", self._resource.type.resource, seen, revision)
+            self._cache.revision = 0
+        self._behind_since = None
 
     async def _follow(self) -> None:
         params = {"resourceVersion": self._cache.resource_version}
@@ -186,6 +202,11 @@ class Reflector(Generic[T]):
                 yield stream, deadline
         except TimeoutError:
             raise Timeout(f"the watch of {self._resource.type.resource} went silent") from None
+
+
+def _is_future(error: ApiError) -> bool:
+    """Whether a server has not come as far as it is asked about: it lags, or was restored from a backup."""
+    return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in error.causes)
 
 
 def _end_of_load(bookmark: WatchEvent) -> str | None:
