@@ -1,84 +1,138 @@
-"""Rules of HorizontalPodAutoscalers, in version v2; v1 objects are converted before they are validated."""
+"""Rules of HorizontalPodAutoscalers in their two versions; what is wrong is told in terms of the newer one."""
 
-from karmada.api.field_errors import invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, positive, strategy
+from typing import Any
 
-_METRIC_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
-_SOURCE = {
-    "ContainerResource": "containerResource",
-    "External": "external",
-    "Object": "object",
-    "Pods": "pods",
-    "Resource": "resource",
-}
+from karmada.api.field_errors import forbidden, invalid, required
+from karmada.apiserver.builtin.strategies.autoscaling_metrics import metric_errors, reference
+from karmada.apiserver.builtin.strategies.common import (
+    Errors,
+    JSONObject,
+    non_negative,
+    one_of,
+    quantity_of,
+    strategy,
+)
+
 _SCALE_UP = ({"type": "Pods", "value": 4, "periodSeconds": 15}, {"type": "Percent", "value": 100, "periodSeconds": 15})
 _SCALE_DOWN = ({"type": "Percent", "value": 100, "periodSeconds": 15},)
+_LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
+_UNGROUPED = "ReplicationController"
+"""The one kind without a group that can be scaled."""
+_PERCENTAGE = "targetCPUUtilizationPercentage"
 
 
 def _default(obj: JSONObject) -> None:
     spec = obj["spec"]
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):
-        target = {"type": "Utilization", "averageUtilization": 80}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+        spec["metrics"] = [_cpu(80)]
     behavior = spec.get("behavior")
     if behavior is not None:
         _scaling(behavior.setdefault("scaleUp", {}), 0, _SCALE_UP)
         _scaling(behavior.setdefault("scaleDown", {}), None, _SCALE_DOWN)
 
 
+def _cpu(percentage: int) -> JSONObject:
+    target = {"type": "Utilization", "averageUtilization": percentage}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
 def _default_v1(obj: JSONObject) -> None:
     obj["spec"].setdefault("minReplicas", 1)
-    obj["spec"].setdefault("targetCPUUtilizationPercentage", 80)
+    obj["spec"].setdefault(_PERCENTAGE, 80)
 
 
 def _scaling(rules: JSONObject, window: int | None, policies: tuple[JSONObject, ...]) -> None:
     rules.setdefault("selectPolicy", "Max")
     if window is not None:
         rules.setdefault("stabilizationWindowSeconds", window)
-    if not rules.get("policies"):
+    if rules.get("policies") is None:
         rules["policies"] = [{**policy} for policy in policies]
 
 
 def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
+    errors = _replicas(spec)
+    errors += _target(spec["scaleTargetRef"], old and old["spec"]["scaleTargetRef"])
+    metrics = spec.get("metrics") or []
+    for index, metric in enumerate(metrics):
+        errors += metric_errors(metric, f"spec.metrics[{index}]")
+    if spec.get("minReplicas") == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
+        text = "must specify at least one Object or External metric to support scaling to zero replicas"
+        errors.append(forbidden("spec.metrics", text))
+    behavior = spec.get("behavior") or {}
+    for direction in ("scaleUp", "scaleDown"):
+        if behavior.get(direction) is not None:
+            errors += _rules(behavior[direction], f"spec.behavior.{direction}")
+    return errors
+
+
+def _validate_v1(obj: JSONObject, old: JSONObject | None) -> Errors:
+    return _validate({**obj, "spec": {**obj["spec"], "metrics": [_cpu(obj["spec"][_PERCENTAGE])]}}, old)
+
+
+def _replicas(spec: JSONObject) -> Errors:
+    least, most = spec["minReplicas"], spec.get("maxReplicas") or 0
     errors: Errors = []
-    least = spec.get("minReplicas")
-    most = spec.get("maxReplicas") or 0
-    if least is not None and least < 1:
+    if least < 1:
         errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
-    if most < 1:
-        errors.append(invalid("spec.maxReplicas", most, "must be greater than 0"))
-    if least is not None and most < least:
+    if most == 0:
+        errors.append(required("spec.maxReplicas", "must be set and greater than 0"))
+    elif most < 1:
+        errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to 1"))
+    if most < least:
         errors.append(invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
-    target = spec["scaleTargetRef"]
-    errors += [required(f"spec.scaleTargetRef.{field}") for field in ("kind", "name") if not target.get(field)]
-    percentage = spec.get("targetCPUUtilizationPercentage")
-    errors += positive("spec.targetCPUUtilizationPercentage", percentage)
-    for index, metric in enumerate(spec.get("metrics") or ()):
-        errors += _metric(metric, f"spec.metrics[{index}]")
     return errors
 
 
-def _metric(metric: JSONObject, path: str) -> Errors:
-    kind = metric.get("type") or ""
-    if not kind:
-        return [required(f"{path}.type", "must specify a metric source type")]
-    errors = one_of(f"{path}.type", kind, _METRIC_TYPES)
-    if errors:
+def _target(target: JSONObject, old: Any) -> Errors:
+    """What is scaled must say its API group; those that did not say it before may go on."""
+    field = "spec.scaleTargetRef"
+    errors = reference(target, field)
+    version = target.get("apiVersion") or ""
+    if old is not None and version == (old.get("apiVersion") or ""):
         return errors
-    source = metric.get(_SOURCE[kind])
-    if source is None:
-        return [required(f"{path}.{_SOURCE[kind]}", "must populate information for the given metric source")]
-    if kind in ("Resource", "ContainerResource") and not source.get("name"):
-        errors.append(required(f"{path}.{_SOURCE[kind]}.name", "must specify a resource name"))
-    target = source.get("target") or {}
-    if kind == "Resource" and target.get("averageUtilization") is None and target.get("averageValue") is None:
-        text = "must set either a target raw value or a target utilization"
-        errors.append(required(f"{path}.resource.target.averageUtilization", text))
-    errors += positive(f"{path}.{_SOURCE[kind]}.target.averageUtilization", target.get("averageUtilization"))
+    if not version.rpartition("/")[0] and target.get("kind") != _UNGROUPED:
+        errors.append(invalid(f"{field}.apiVersion", version, "apiVersion must specify API group"))
     return errors
 
 
-V2 = strategy(_default, _validate)
-V1 = strategy(_default_v1, _validate)
+def _rules(rules: JSONObject, path: str) -> Errors:
+    """How fast replicas may be added or removed."""
+    errors: Errors = []
+    window = rules.get("stabilizationWindowSeconds")
+    if window is not None and not 0 <= window <= _LONGEST_WINDOW:
+        text = "greater than or equal to zero" if window < 0 else f"less than or equal to {_LONGEST_WINDOW}"
+        errors.append(invalid(f"{path}.stabilizationWindowSeconds", window, f"must be {text}"))
+    if rules.get("selectPolicy") is not None:
+        errors += one_of(f"{path}.selectPolicy", rules["selectPolicy"], ("Disabled", "Max", "Min"))
+    policies = rules.get("policies") or []
+    if not policies:
+        errors.append(required(f"{path}.policies", "must specify at least one Policy"))
+    for index, policy in enumerate(policies):
+        errors += _policy(policy, f"{path}.policies[{index}]")
+    tolerance = rules.get("tolerance")
+    if tolerance is not None and quantity_of(tolerance).sign() < 0:
+        errors.append(invalid(f"{path}.tolerance", tolerance, "must be greater than or equal to 0"))
+    return errors
+
+
+def _policy(policy: JSONObject, path: str) -> Errors:
+    errors = one_of(f"{path}.type", policy.get("type") or "", ("Percent", "Pods"))
+    for field in ("value", "periodSeconds"):
+        if (policy.get(field) or 0) <= 0:
+            errors.append(invalid(f"{path}.{field}", policy.get(field) or 0, "must be greater than zero"))
+    if (policy.get("periodSeconds") or 0) > _LONGEST_PERIOD:
+        text = f"must be less than or equal to {_LONGEST_PERIOD}"
+        errors.append(invalid(f"{path}.periodSeconds", policy["periodSeconds"], text))
+    return errors
+
+
+def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    status = obj.get("status") or {}
+    errors = non_negative("status.currentReplicas", status.get("currentReplicas"))
+    return errors + non_negative("status.desiredReplicas", status.get("desiredReplicas"))
+
+
+V2 = strategy(_default, _validate, validate_status=_validate_status)
+V1 = strategy(_default_v1, _validate_v1, validate_status=_validate_status)

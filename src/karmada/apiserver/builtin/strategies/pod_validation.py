@@ -6,6 +6,7 @@ from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
+    container_resource,
     dns_label,
     dns_subdomain,
     ip_address,
@@ -209,7 +210,7 @@ def resource_errors(resources: JSONObject, path: str) -> Errors:
     for word, amounts in (("limits", limits), ("requests", requests)):
         for name, text in amounts.items():
             place = f"{path}.{word}[{name}]"
-            errors += _resource_name(f"{path}.{word}", name)
+            errors += container_resource(f"{path}.{word}", name)
             if quantity_of(text).unscaled < 0:
                 errors.append(invalid(place, text, "must be greater than or equal to 0"))
     for name, text in requests.items():
@@ -218,19 +219,6 @@ def resource_errors(resources: JSONObject, path: str) -> Errors:
             errors.append(invalid(f"{path}.requests", text, f"must be less than or equal to {name} limit of {limit}"))
         elif limit is not None and "/" in name and quantity_of(text) != quantity_of(limit):
             errors.append(invalid(f"{path}.requests", text, f"must be equal to {name} limit of {limit}"))
-    return errors
-
-
-_STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-
-
-def _resource_name(path: str, name: str) -> Errors:
-    if name in _STANDARD_RESOURCES:
-        return []
-    errors = qualified_name(path, name)
-    if "/" not in name and not name.startswith("hugepages-"):
-        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
-        errors.append(invalid(path, name, "must be a standard resource for containers"))
     return errors
 
 
