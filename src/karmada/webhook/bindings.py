@@ -4,12 +4,10 @@ from karmada.api import annotations, labels
 from karmada.api.codec import DecodeError, decode
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.field_errors import FieldError, invalid
-from karmada.api.quantity import Quantity
 from karmada.api.work.v1alpha2 import Component, ResourceBinding
-from karmada.policies.quota import difference, plus, usage
-from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, refuse_if_any
-
-_QUOTA = ("policy.karmada.io/v1alpha1", "FederatedResourceQuota")
+from karmada.policies.quota import difference, usage
+from karmada.webhook.model import Operation, Review, decoded, refuse_if_any
+from karmada.webhook.quota_booking import book
 
 
 def mutate_binding(review: Review) -> None:
@@ -70,24 +68,5 @@ async def _enforce_quota(review: Review, binding: ResourceBinding) -> None:
     if review.operation is Operation.CREATE and not binding.spec.clusters:
         return
     delta = difference(usage(binding.spec), usage(before.spec) if before else {})
-    if not delta:
-        return
-    changed: list[JSONObject] = []
-    for quota in await review.lookup.list(*_QUOTA, review.namespace):
-        overall = (quota.get("spec") or {}).get("overall") or {}
-        if not any(name in overall for name in delta):
-            continue
-        used = plus((quota.get("status") or {}).get("overallUsed") or {}, delta, overall)
-        for name, amount in sorted(delta.items()):
-            limit = Quantity.parse(overall[name]) if name in overall else None
-            if limit is not None and amount.sign() > 0 and limit < used[name]:
-                metadata = quota["metadata"]
-                raise Denied(
-                    f"FederatedResourceQuota({metadata['namespace']}/{metadata['name']}) exceeded for resource {name}: "
-                    f"requested sum {used[name]}, limit {limit}.",
-                    reason="QuotaExceeded",
-                )
-        spelled = {name: str(amount) for name, amount in used.items()}
-        changed.append({**quota, "status": {**(quota.get("status") or {}), "overallUsed": spelled}})
-    for quota in changed:
-        await review.lookup.replace_status(*_QUOTA, quota, review.dry_run)
+    if delta:
+        await book(review, delta)

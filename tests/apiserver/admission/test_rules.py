@@ -2,11 +2,12 @@
 
 import asyncio
 
+import orjson
 import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
 
 from karmada.machinery import errors
-from karmada.machinery.transport import GroupVersionResource, Request, Verb
+from karmada.machinery.transport import GroupVersionResource, PatchType, Request, Verb
 
 __all__ = ["api", "server"]
 
@@ -23,13 +24,13 @@ def pod(name: str, **resources):
     return {"metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
-async def quota(client: Api, **hard: str) -> None:
-    await make(client, "", "v1", "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard}})
-    status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
-    resource = GroupVersionResource("", "v1", "resourcequotas")
-    from karmada.machinery.transport import PatchType
+QUOTAS = GroupVersionResource("", "v1", "resourcequotas")
 
-    request = Request(Verb.PATCH, resource, "default", "q", "status", body=status, patch_type=PatchType.MERGE)
+
+async def quota(client: Api, name: str = "q", **hard: str) -> None:
+    await make(client, "", "v1", "resourcequotas", {"metadata": {"name": name}, "spec": {"hard": hard}})
+    status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
+    request = Request(Verb.PATCH, QUOTAS, "default", name, "status", body=status, patch_type=PatchType.MERGE)
     await client.transport.send(request)
 
 
@@ -54,6 +55,15 @@ async def test_together_no_more_is_admitted_than_the_quota_allows(api):
     tries = (api.create("configmaps", configmap(f"c{n}")) for n in range(8))
     results = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(not isinstance(result, Exception) for result in results) == 3
+
+
+async def test_what_one_quota_refuses_is_charged_to_none(api):
+    await quota(api, "ample", configmaps="9")
+    await quota(api, "tight", configmaps="0")
+    with pytest.raises(errors.Forbidden, match="exceeded quota: tight"):
+        await api.create("configmaps", configmap("c"))
+    ample = orjson.loads(await api.transport.send(Request(Verb.GET, QUOTAS, "default", "ample")))
+    assert ample["status"]["used"] == {"configmaps": "0"}
 
 
 async def test_limits_are_filled_in_and_bounded(api):

@@ -1,7 +1,9 @@
 """ResourceQuotas: what a namespace may use, charged when objects are created and when they grow.
 
 The ledger is the quota's status: `status.hard` is what is enforced (nothing while a controller has not filled it in),
-`status.used` is raised here with every admitted object. Recounting and lowering is a controller's job.
+`status.used` is raised here with every admitted object, after every quota was found to have room: what is refused is
+charged nowhere. Recounting and lowering is a controller's job; it also gives back what was charged for an object that
+failed after all, be it for a quota that others used up in that very moment.
 """
 
 import orjson
@@ -51,7 +53,10 @@ class ResourceQuotas:
             if not delta:
                 return
         pod = obj if request.type.stored_as == ("", "pods") else None
-        for item in self._store.list(_QUOTAS, request.namespace).items:
+        quotas = self._store.list(_QUOTAS, request.namespace).items
+        for item in quotas:
+            self._check(request, orjson.loads(item.body), delta, pod)
+        for item in quotas:
             await self._charge(request, item, delta, pod)
 
     async def _charge(self, request: AdmissionRequest, item: Item, delta: Usage, pod: JSONObject | None) -> None:

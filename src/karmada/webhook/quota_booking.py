@@ -1,0 +1,90 @@
+"""Books what a binding uses in the FederatedResourceQuotas of its namespace: in all that name it, or in none.
+
+All of them are asked for room before anything is written. One that others change meanwhile is asked again, without
+booking twice in those that are done; should it refuse then, what was booked is taken back.
+"""
+
+import contextlib
+
+from karmada.api.quantity import Quantity
+from karmada.machinery.errors import ApiError, Conflict
+from karmada.policies.quota import Amounts, difference, plus
+from karmada.webhook.model import Denied, JSONObject, Review
+
+QUOTA = ("policy.karmada.io/v1alpha1", "FederatedResourceQuota")
+ATTEMPTS = 5
+
+
+async def book(review: Review, delta: Amounts) -> None:
+    """Record a change of what is used, or raise `Denied`."""
+    booked: set[str] = set()
+    try:
+        await _book(review, delta, booked)
+    except (ApiError, Denied):
+        with contextlib.suppress(ApiError):
+            await _take_back(review, delta, booked)
+        raise
+
+
+async def _book(review: Review, delta: Amounts, booked: set[str]) -> None:
+    for _ in range(ATTEMPTS):
+        concerned = [quota for quota in await _quotas(review, delta) if _name(quota) not in booked]
+        for quota in concerned:
+            _check(quota, delta)
+        try:
+            for quota in concerned:
+                await _write(review, quota, delta)
+                booked.add(_name(quota))
+            return
+        except Conflict:
+            continue
+    raise Denied("FederatedResourceQuotas keep changing; try again", code=409, reason="Conflict")
+
+
+async def _take_back(review: Review, delta: Amounts, booked: set[str]) -> None:
+    for _ in range(ATTEMPTS):
+        if review.dry_run or not booked:
+            return
+        for quota in await _quotas(review, delta):
+            if _name(quota) in booked:
+                with contextlib.suppress(Conflict):
+                    await _write(review, quota, difference({}, delta))
+                    booked.discard(_name(quota))
+
+
+async def _quotas(review: Review, delta: Amounts) -> list[JSONObject]:
+    """The quotas that a change concerns, as they are now."""
+    found = await review.lookup.list(*QUOTA, review.namespace)
+    return [quota for quota in found if any(name in _overall(quota) for name in delta)]
+
+
+def _check(quota: JSONObject, delta: Amounts) -> None:
+    overall, used = _overall(quota), _used(quota, delta)
+    for name, amount in sorted(delta.items()):
+        limit = Quantity.parse(overall[name]) if name in overall else None
+        if limit is not None and amount.sign() > 0 and limit < used[name]:
+            metadata = quota["metadata"]
+            raise Denied(
+                f"FederatedResourceQuota({metadata['namespace']}/{metadata['name']}) exceeded for resource {name}: "
+                f"requested sum {used[name]}, limit {limit}.",
+                reason="QuotaExceeded",
+            )
+
+
+async def _write(review: Review, quota: JSONObject, delta: Amounts) -> None:
+    spelled = {name: str(amount) for name, amount in _used(quota, delta).items()}
+    changed = {**quota, "status": {**(quota.get("status") or {}), "overallUsed": spelled}}
+    await review.lookup.replace_status(*QUOTA, changed, review.dry_run)
+
+
+def _used(quota: JSONObject, delta: Amounts) -> Amounts:
+    """What is used after a change."""
+    return plus((quota.get("status") or {}).get("overallUsed") or {}, delta, _overall(quota))
+
+
+def _overall(quota: JSONObject) -> JSONObject:
+    return (quota.get("spec") or {}).get("overall") or {}
+
+
+def _name(quota: JSONObject) -> str:
+    return str(quota["metadata"]["name"])
