@@ -43,6 +43,25 @@ def test_a_condition_that_somebody_else_sets_while_a_member_is_asked_stays():
     on_a_plane(scenario)
 
 
+def test_conditions_keep_their_places():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1", ready="False")
+            await plane.condition("m1", "CompleteAPIEnablements", "False")
+            await plane.condition("m1", "Ready", "False")
+            options = StatusOptions(success_threshold=0.0, failure_threshold=0.0)
+            plane.start(ClusterStatusController(plane.context, members, options).controller)
+            await plane.clock.sleep(5)
+            assert list((await plane.conditions("m1")).items()) == [
+                ("CompleteAPIEnablements", "True"),
+                ("Ready", "True"),
+            ]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
 def test_an_agent_that_speaks_up_while_it_is_given_up_counts_as_alive():
     async def scenario(plane):
         await plane.cluster("m1", mode="Pull")

@@ -10,7 +10,7 @@ import msgspec
 
 from karmada.api import conditions, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import Condition
+from karmada.api.meta import Condition, set_condition
 from karmada.controllers.context import Context
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import parse_rfc3339, rfc3339
@@ -106,8 +106,8 @@ class ClusterMonitor:
         def decide(current: Cluster) -> Cluster:
             if _ready(current) != sign.ready:
                 return current  # the agent spoke up just now
-            others = tuple(c for c in current.status.conditions if c.type != conditions.READY)
-            status = msgspec.structs.replace(current.status, conditions=(unknown, *others))
+            found = set_condition(current.status.conditions, unknown)
+            status = msgspec.structs.replace(current.status, conditions=found)
             return msgspec.structs.replace(current, status=status)
 
         await self._commit.commit(cluster, decide)

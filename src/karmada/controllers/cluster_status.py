@@ -16,7 +16,7 @@ import orjson
 
 from karmada.api import conditions, events, finalizers
 from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
-from karmada.api.meta import Condition
+from karmada.api.meta import Condition, set_condition
 from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
 from karmada.controllers.members import Member, Members, MemberUnavailable
@@ -196,7 +196,7 @@ class ClusterStatusController:
             status = current.status
             if base is not None:
                 status = _taken_over(status, base)
-            found = _merged(status.conditions, ready)
+            found = set_condition(status.conditions, ready)
             return msgspec.structs.replace(current, status=msgspec.structs.replace(status, conditions=found))
 
         await self._commit.commit(cluster, decide)
@@ -232,24 +232,18 @@ def _enablement_condition(
 
 def _taken_over(status: ClusterStatus, collected: ClusterStatus) -> ClusterStatus:
     """A status with what was collected. The rest is others', and may have changed while the member was asked."""
-    complete = [c for c in collected.conditions if c.type == conditions.COMPLETE_API_ENABLEMENTS]
-    found = {c.type: c for c in (*status.conditions, *complete)}
+    found = status.conditions
+    for condition in collected.conditions:
+        if condition.type == conditions.COMPLETE_API_ENABLEMENTS:
+            found = set_condition(found, condition)
     return msgspec.structs.replace(
         status,
         kubernetes_version=collected.kubernetes_version,
         api_enablements=collected.api_enablements,
         node_summary=collected.node_summary,
         resource_summary=collected.resource_summary,
-        conditions=tuple(found.values()),
+        conditions=found,
     )
-
-
-def _merged(found: tuple[Condition, ...], ready: Condition) -> tuple[Condition, ...]:
-    previous = next((condition for condition in found if condition.type == ready.type), None)
-    if previous is not None and previous.status == ready.status:
-        ready = msgspec.structs.replace(ready, last_transition_time=previous.last_transition_time)
-    others = tuple(condition for condition in found if condition.type != ready.type)
-    return (ready, *others)
 
 
 def _changed(change: Change[Cluster]) -> list[str]:
