@@ -16,6 +16,7 @@ from karmada.apiserver.builtin.strategies import (
     rbac,
     service,
     volumes,
+    webhooks,
     workloads,
 )
 from karmada.apiserver.builtin.strategies.common import strategy
@@ -39,10 +40,10 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "ServiceAccount"): config.SERVICE_ACCOUNT,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): admission.MUTATING_POLICY,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): admission.MUTATING_BINDING,
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): admission.MUTATING_WEBHOOKS,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): webhooks.MUTATING_WEBHOOKS,
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): admission.VALIDATING_POLICY,
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): admission.VALIDATING_BINDING,
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): admission.VALIDATING_WEBHOOKS,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): webhooks.VALIDATING_WEBHOOKS,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): extensions.CUSTOM_RESOURCE_DEFINITION,
     ("apiregistration.k8s.io", "APIService"): extensions.API_SERVICE,
     ("apps", "ControllerRevision"): workloads.CONTROLLER_REVISION,

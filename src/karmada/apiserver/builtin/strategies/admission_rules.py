@@ -1,0 +1,68 @@
+"""Which requests admission webhooks and policies are about: rules of the rules they name them with."""
+
+from karmada.api.field_errors import FieldError, invalid, required
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, unsupported
+
+_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+
+
+def rule_errors(rule: JSONObject, path: str) -> Errors:
+    """What is wrong with one rule."""
+    operations = rule.get("operations") or []
+    errors = _one_wildcard(operations, f"{path}.operations", "operations")
+    for at, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            errors.append(unsupported(f"{path}.operations[{at}]", operation, _OPERATIONS))
+    errors += _one_wildcard(rule.get("apiGroups") or [], f"{path}.apiGroups", "API groups")
+    versions = rule.get("apiVersions") or []
+    errors += _one_wildcard(versions, f"{path}.apiVersions", "API versions")
+    errors += [required(f"{path}.apiVersions[{at}]") for at, version in enumerate(versions) if not version]
+    errors += _resources(rule.get("resources") or [], f"{path}.resources")
+    if rule.get("scope") is not None:
+        errors += one_of(f"{path}.scope", rule["scope"], ("*", "Cluster", "Namespaced"))
+    return errors
+
+
+def _one_wildcard(values: list[str], field: str, what: str) -> Errors:
+    if not values:
+        return [required(field)]
+    if len(values) > 1 and "*" in values:
+        return [invalid(field, values, f"if '*' is present, must not specify other {what}")]
+    return []
+
+
+def _resources(resources: list[str], field: str) -> Errors:
+    """Resources and subresources, none of which a wildcard before it covers already.
+
+    Beside `*` plain resources are refused only when one of them comes last, as in the reference.
+    """
+    errors: Errors = [] if resources else [required(field)]
+    whole: set[str] = set()
+    everywhere: set[str] = set()
+    plain_last = False
+    for at, name in enumerate(resources):
+        if not name:
+            errors.append(required(f"{field}[{at}]"))
+            continue
+        resource, slash, subresource = name.partition("/")
+        if not slash:
+            plain_last = name != "*"
+            continue
+        if resource in whole:
+            errors.append(_covered(f"{field}[{at}]", name, f"{resource}/*"))
+        if subresource in everywhere:
+            errors.append(_covered(f"{field}[{at}]", name, f"*/{subresource}"))
+        if subresource == "*":
+            whole.add(resource)
+        if resource == "*":
+            everywhere.add(subresource)
+    if len(resources) > 1 and "*/*" in resources:
+        errors.append(invalid(field, resources, "if '*/*' is present, must not specify other resources"))
+    if plain_last and "*" in resources:
+        text = "if '*' is present, must not specify other resources without subresources"
+        errors.append(invalid(field, resources, text))
+    return errors
+
+
+def _covered(field: str, name: str, wildcard: str) -> FieldError:
+    return invalid(field, name, f"if '{wildcard}' is present, must not specify {name}")

@@ -1,0 +1,67 @@
+"""CEL in admission webhooks and policies: expressions that compile, conditions that have a name and say yes or no.
+
+Variables have no types here, so that what only their types make wrong is found when an expression is evaluated.
+"""
+
+from collections.abc import Iterable
+
+from karmada.api.field_errors import FieldError, duplicate, invalid, required
+from karmada.apiserver import cel
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name
+from karmada.apiserver.cel.syntax import Name, Node, Select
+
+_MOST = 64
+_UNTYPED = ("object", "oldObject")
+"""What has no type in the reference either."""
+
+
+def match_conditions(conditions: list[JSONObject], path: str, variables: Iterable[str]) -> Errors:
+    """What is wrong with the conditions under which a webhook or policy is asked at all."""
+    errors: Errors = []
+    if len(conditions) > _MOST:
+        text = f"Too many: {len(conditions)}: must have at most {_MOST} items"
+        errors.append(FieldError("FieldValueTooMany", path, text))
+    names: set[str] = set()
+    for at, condition in enumerate(conditions):
+        errors += _condition(f"{path}[{at}].expression", condition.get("expression") or "", variables)
+        name = condition.get("name") or ""
+        if not name:
+            errors.append(required(f"{path}[{at}].name"))
+            continue
+        errors += qualified_name(f"{path}[{at}].name", name)
+        if name in names:
+            errors.append(duplicate(f"{path}[{at}].name", name))
+        names.add(name)
+    return errors
+
+
+def _condition(field: str, expression: str, variables: Iterable[str]) -> Errors:
+    if not expression.strip():
+        return [required(field)]
+    return expression_errors(field, expression, variables) or _no_answer(field, expression.strip(), variables)
+
+
+def expression_errors(field: str, expression: str, variables: Iterable[str]) -> Errors:
+    """An expression must be CEL, with these variables."""
+    expression = expression.strip()
+    try:
+        cel.compile(expression, dict.fromkeys(variables, cel.DYN))
+    except cel.CompileError as error:
+        return [invalid(field, expression, f"compilation failed: {error}")]
+    return []
+
+
+def _no_answer(field: str, expression: str, variables: Iterable[str]) -> Errors:
+    """The answer to a condition is yes or no; where its type is unknown here, it may be."""
+    program = cel.compile(expression, dict.fromkeys(variables, cel.DYN))
+    if program.returns == "bool" or (program.returns == cel.DYN and not _untyped(program.syntax())):
+        return []
+    kind = program.returns.replace("<", "(").replace(">", ")")
+    return [invalid(field, expression, f"must evaluate to bool but got {kind}")]
+
+
+def _untyped(node: Node) -> bool:
+    """Whether it is a variable without a type or a part of one."""
+    while isinstance(node, Select):
+        node = node.operand
+    return isinstance(node, Name) and node.name in _UNTYPED
