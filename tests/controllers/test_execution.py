@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import orjson
 import pytest
 from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_a_plane, server
 
@@ -47,6 +48,53 @@ def test_an_object_that_another_work_took_over_is_left_to_it(preserve):
             assert (await plane.client.resource(WORKS).list()).items == []
             kept = await members.client.resource(CONFIG_MAPS).get("settings", "default")
             assert kept["metadata"]["labels"] == OTHERS["labels"]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+class Unsure:
+    """A transport on which discovery does not know about a group."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    async def raw(self, method, path, body=None, accept=""):
+        answer = orjson.loads(await self._inner.raw(method, path, body, accept))
+        if path == "/apis":
+            version = {"version": "v1", "freshness": "Stale"}
+            answer["items"].append({"metadata": {"name": "nowhere.example"}, "versions": [version]})
+        return orjson.dumps(answer)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+class Through:
+    """A server whose transports are wrapped."""
+
+    def __init__(self, inner, wrap):
+        self._inner = inner
+        self._wrap = wrap
+
+    def direct(self, user):
+        return self._wrap(self._inner.direct(user))
+
+
+@pytest.mark.parametrize(("wrap", "left"), [(lambda t: t, 0), (Unsure, 1)], ids=["not served", "no answer"])
+def test_a_work_goes_when_its_member_serves_no_such_kind_any_more(wrap, left):
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(Through(one, wrap), plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            manifest = {"apiVersion": "nowhere.example/v1", "kind": "Thing", "metadata": {"name": "t"}}
+            tree = {"metadata": {"name": "t", "namespace": SPACE}, "spec": {"workload": {"manifests": [manifest]}}}
+            await plane.client.resource(WORKS).create(tree)
+            await plane.clock.sleep(5)
+            await plane.client.resource(WORKS).delete("t", SPACE)
+            await plane.clock.sleep(60)
+            assert len((await plane.client.resource(WORKS).list()).items) == left
             await members.connection.close()
 
     on_a_plane(scenario)

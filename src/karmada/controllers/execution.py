@@ -28,6 +28,7 @@ from karmada.machinery.client import type_of
 from karmada.machinery.codec import TREE, identity
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
@@ -229,9 +230,10 @@ class ExecutionController:
         return identity(present).uid == work.metadata.uid
 
     async def _delete(self, manifest: JSONObject, member: Member) -> None:
-        observed, collection = await self._observed(manifest, member)
-        if observed is None or not is_managed(observed) or of_another_work(manifest, observed):
+        found = await self._ours(manifest, member)
+        if found is None:
             return
+        observed, collection = found
         metadata = observed["metadata"]
         self._versions.forget(
             ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
@@ -245,15 +247,25 @@ class ExecutionController:
 
     async def _release(self, manifest: JSONObject, member: Member) -> None:
         """Leave the object to the member, without any trace of Karmada."""
-        observed, collection = await self._observed(manifest, member)
-        if observed is not None and is_managed(observed) and not of_another_work(manifest, observed):
+        found = await self._ours(manifest, member)
+        if found is not None:
+            observed, collection = found
             await collection.update(orjson.dumps(released(observed)))
 
-    async def _observed(self, manifest: JSONObject, member: Member) -> tuple[JSONObject | None, Resource[bytes]]:
-        collection, _ = await self._collection(member, manifest)
+    async def _ours(self, manifest: JSONObject, member: Member) -> tuple[JSONObject, Resource[bytes]] | None:
+        """The member's object that a manifest made, and its collection; None when there is none, or it is another's."""
+        try:
+            collection, _ = await self._collection(member, manifest)
+        except UnknownKind:
+            if manifest["apiVersion"] in member.client.mapper.stale:
+                raise
+            return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
         metadata = manifest["metadata"]
         body = await _read(collection, Key(metadata.get("namespace", ""), metadata["name"]))
-        return orjson.loads(body) if body is not None else None, collection
+        observed: JSONObject | None = orjson.loads(body) if body is not None else None
+        if observed is None or not is_managed(observed) or of_another_work(manifest, observed):
+            return None
+        return observed, collection
 
     async def _collection(self, member: Member, manifest: JSONObject) -> tuple[Resource[bytes], Informer[JSONObject]]:
         """The member's collection of the manifest's kind and the informer of what Karmada manages in it."""
