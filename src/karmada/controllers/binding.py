@@ -43,16 +43,12 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.errors import OverrideError
-from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, targets
+from karmada.works.build import Draft, Overrides, WorkBuilder, WorkTerminating, keep_set, targets
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
 PURGE_WAIT = 5.0
 """Seconds until a copy that must be gone before its replacement starts is looked for again."""
-
-
-class WorkTerminating(Exception):
-    """The Work is still being deleted; a new one can be written after that."""
 
 
 class BindingController:
@@ -190,7 +186,6 @@ class BindingController:
         def decide(current: Work | None) -> Work:
             if current is not None and current.metadata.deletion_timestamp is not None:
                 self._leaving.add(current.metadata.uid)
-                raise WorkTerminating(f"work {space}/{builder.name} is being deleted")
             return draft.merged(current)
 
         if isinstance(await self._commit.ensure(draft.metadata.name, space, decide, seen), Unchanged):

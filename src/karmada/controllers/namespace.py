@@ -23,7 +23,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
-from karmada.works.build import Draft, records
+from karmada.works.build import Draft, WorkTerminating, records
 
 COMPONENT = "namespace-sync-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
@@ -39,6 +39,8 @@ class NamespaceController:
         self._overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._works: Informer[Work] = context.informers.of(Work)
         self._commit = Committer(context.client.of(Work))
+        self._blocked: dict[Key, str] = {}
+        """Namespaces whose predecessors have not left a member yet, by the Works of those."""
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
@@ -49,6 +51,7 @@ class NamespaceController:
         self.controller.watch(self._namespaces, lambda change: [change.key.name])
         self.controller.watch(self._clusters, self._new_cluster)
         self.controller.watch(self._overrides, self._override_changed)
+        self.controller.watch(self._works, self._work_gone)
 
     async def reconcile(self, name: str) -> Result:
         """Write the Works of one namespace."""
@@ -92,12 +95,18 @@ class NamespaceController:
             draft = Draft(work, overridden.resource, suspend_dispatching=None, preserve_resources_on_deletion=None)
             seen = self._works.get(work.name, work.namespace)
             await self._commit.ensure(work.name, work.namespace, lambda w: _owned(draft.merged(w), owner), seen)
-        except (ApiError, OverrideError) as error:
+        except (ApiError, OverrideError, WorkTerminating) as error:
+            if isinstance(error, WorkTerminating):
+                self._blocked[Key(work.namespace, work.name)] = metadata["name"]
             return error
         return None
 
     def _new_cluster(self, change: Change[Cluster]) -> list[str]:
         return self._all() if change.old is None and change.new is not None else []
+
+    def _work_gone(self, change: Change[Work]) -> list[str]:
+        blocked = self._blocked.pop(change.key, "") if change.new is None else ""
+        return [blocked] if blocked else []
 
     def _all(self) -> list[str]:
         """Every namespace; none before the first load, which brings them all anyway."""

@@ -17,7 +17,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.membership import impersonation
 from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES
-from karmada.works.build import Draft
+from karmada.works.build import Draft, WorkTerminating
 
 COMPONENT = "unified-auth-controller"
 
@@ -60,7 +60,7 @@ class UnifiedAuthController:
                 await self._write(cluster, manifest)
                 for manifest in (impersonation.role(rules), impersonation.binding(reference.namespace))
             ]
-        except ApiError as error:
+        except (ApiError, WorkTerminating) as error:
             text = f"Sync impersonation config failed: {error}"
             self._recorder.event(about, events.WARNING, events.SYNC_IMPERSONATION_CONFIG.failed, text)
             return Retry(error)

@@ -170,10 +170,15 @@ class WorkBuilder:
             merge_labels(copy, task.preserved_label_state)
 
 
+class WorkTerminating(Exception):
+    """The Work is still being deleted; a new one can be written after that."""
+
+
 class Draft:
     """A Work to be written: decided once, merged into whatever is there.
 
-    In an existing Work labels, annotations and finalizers are merged, never removed; its spec is replaced.
+    In an existing Work labels, annotations and finalizers are merged, never removed; its spec is replaced. One that is
+    being deleted is left alone: what is written into it would go with it.
     """
 
     def __init__(
@@ -197,9 +202,11 @@ class Draft:
         self._preserve_resources_on_deletion = preserve_resources_on_deletion
 
     def merged(self, existing: Work | None) -> Work:
-        """The Work as it should be."""
+        """The Work as it should be; raises `WorkTerminating`."""
         if existing is None:
             return Work(metadata=self.metadata, spec=self._spec(self._manifest))
+        if existing.metadata.deletion_timestamp is not None:
+            raise WorkTerminating(f"work {self.metadata.namespace}/{self.metadata.name} is being deleted")
         manifest = self._manifest
         permanent_id = existing.metadata.labels.get(labels.WORK_PERMANENT_ID)
         if permanent_id:
