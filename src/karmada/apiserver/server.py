@@ -29,7 +29,7 @@ from karmada.apiserver.admission.defaults import (
     VolumePhase,
 )
 from karmada.apiserver.admission.escalation import EscalationCheck
-from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, TerminatingDefinitions
+from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, SystemPriorities, TerminatingDefinitions
 from karmada.apiserver.admission.limits import LimitRanger
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
 from karmada.apiserver.admission.mutating_policies import MutatingPolicies
@@ -282,6 +282,7 @@ class ApiServer:
         hooks = Webhooks(store, self.catalog, self._caller, self._uid, self._canonical)
         return [
             NamespaceLifecycle(store),
+            SystemPriorities(),
             TerminatingDefinitions(store),
             LimitRanger(store),
             PodSecurity(store),

@@ -40,7 +40,7 @@ CORE, APPS = "io.k8s.api.core.v1.", "io.k8s.api.apps.v1."
         ),
         pytest.param(
             "io.k8s.api.coordination.v1.LeaseSpec",
-            {"renewTime": "2020-01-02T03:04:05+01:00"},
+            {"renewTime": "2020-01-02T03:04:05.000000+01:00"},
             {"renewTime": "2020-01-02T02:04:05.000000Z"},
             id="times-are-utc",
         ),
@@ -55,6 +55,22 @@ CORE, APPS = "io.k8s.api.core.v1.", "io.k8s.api.apps.v1."
 def test_canonical_form(name: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
     assert decode(definition(name), given) == []
     assert given == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "rest", "part"),
+    [
+        pytest.param("2020-01-01T00:00:00Z", "Z", ".000000", id="whole seconds"),
+        pytest.param("2020-01-01T00:00:00.123Z", ".123Z", ".000000", id="milliseconds"),
+        pytest.param("2020-01-01T00:00:00.1234567Z", "7Z", "Z07:00", id="finer"),
+        pytest.param("yesterday", "yesterday", "2006", id="no time"),
+    ],
+)
+def test_times_of_leases_have_microseconds(given: str, rest: str, part: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        decode(definition("io.k8s.api.coordination.v1.LeaseSpec"), {"renewTime": given})
+    layout = "2006-01-02T15:04:05.000000Z07:00"
+    assert str(caught.value) == f'parsing time "{given}" as "{layout}": cannot parse "{rest}" as "{part}"'
 
 
 def test_unknown_fields_are_removed_and_reported_in_document_order() -> None:

@@ -1,10 +1,15 @@
-"""Namespaces and what may be in them: nothing is created where there is no namespace or where one is ending."""
+"""Namespaces and what may be in them: nothing is created where there is no namespace or where one is ending.
+
+What the server itself puts there is not deleted.
+"""
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.builtin.strategies.classes import SYSTEM_PRIORITIES
 from karmada.apiserver.failures import Failure, forbidden, not_found
 from karmada.apiserver.store import ObjectStore
 
 _NAMESPACES = ("", "namespaces")
+_PRIORITY_CLASSES = ("scheduling.k8s.io", "priorityclasses")
 PROTECTED = frozenset({"default", "kube-system", "kube-public"})
 _REVIEWS = frozenset({"localsubjectaccessreviews"})
 
@@ -46,6 +51,22 @@ class NamespaceLifecycle:
             }
         ]
         raise failure
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """All is said in `mutate`."""
+
+
+class SystemPriorities:
+    """Refuses the deletion of the priority classes that the system has."""
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """Deletions of priority classes."""
+        return request.operation is Operation.DELETE and request.type.stored_as == _PRIORITY_CLASSES
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Refuse before anything else is done."""
+        if request.name in SYSTEM_PRIORITIES:
+            raise refusal(request, "this is a system priority class and cannot be deleted")
 
     async def validate(self, request: AdmissionRequest) -> None:
         """All is said in `mutate`."""

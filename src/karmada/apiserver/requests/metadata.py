@@ -117,8 +117,14 @@ _COUNTED_METADATA = {
 """The parts of metadata whose changes count as a new generation, for the few kinds that have such."""
 
 
+_UNCOUNTED = frozenset({("scheduling.k8s.io", "priorityclasses")})
+"""Kinds that stay in their first generation."""
+
+
 def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bool:
     """Whether nothing that counts differs: anything but metadata and status does."""
+    if type_.stored_as in _UNCOUNTED:
+        return True
     if not same_but(new, old, ("metadata", "status")):
         return False
     counted = _COUNTED_METADATA.get(type_.stored_as, ())

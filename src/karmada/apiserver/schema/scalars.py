@@ -73,6 +73,9 @@ def _canonical_quantity(text: str) -> str:
 
 
 _WHOLE_SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
+_MICROS = re.compile(r"\.\d{6}", re.ASCII)
+_FINER = re.compile(_SECONDS.pattern + r"\.\d{6}(?=\d)", re.ASCII)
 _MICROSECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
@@ -85,9 +88,7 @@ def _instant(value: Any, layout: str) -> datetime:
             raise ValueError(value)
         return parsed.astimezone(UTC)
     except ValueError:
-        part = layout[:4]
-        why = f'cannot parse "{value}" as "{part}"'
-        raise Mismatch.because(f'parsing time "{value}" as "{layout}": {why}') from None
+        raise _unparsed(value, layout, value, layout[:4]) from None
 
 
 def time(value: Any) -> str | None:
@@ -101,10 +102,19 @@ def time(value: Any) -> str | None:
 
 
 def micro_time(value: Any) -> str | None:
-    """A timestamp in UTC with microseconds."""
-    if value.__class__ is str and _MICROSECONDS.fullmatch(value):
-        _instant(value, "2006-01-02T15:04:05.000000Z07:00")
-        return str(value)
+    """A timestamp in UTC with microseconds, which must be given."""
     if value is None:
         return None
-    return _instant(value, "2006-01-02T15:04:05.000000Z07:00").strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    layout = "2006-01-02T15:04:05.000000Z07:00"
+    if value.__class__ is str and (seconds := _SECONDS.match(value)) and not _MICROS.match(value, seconds.end()):
+        raise _unparsed(value, layout, value[seconds.end() :], ".000000")
+    instant = _instant(value, layout)
+    if _MICROSECONDS.fullmatch(value):
+        return str(value)
+    if rest := _FINER.match(value):
+        raise _unparsed(value, layout, value[rest.end() :], "Z07:00")
+    return instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _unparsed(value: str, layout: str, rest: str, part: str) -> Mismatch:
+    return Mismatch.because(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')

@@ -9,12 +9,12 @@ from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
-    container_resource,
     dns_label,
     positive,
     quantity_of,
     unsupported,
 )
+from karmada.apiserver.builtin.strategies.compute_resources import container_resource
 from karmada.apiserver.schema.metadata import path_segment
 
 _FIELDS = {

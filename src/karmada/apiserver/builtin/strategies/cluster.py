@@ -1,4 +1,4 @@
-"""Rules of Namespaces, Nodes, Events, Leases, priority and runtime classes."""
+"""Rules of Namespaces, Nodes, Events and Leases."""
 
 from karmada.api import name_rules
 from karmada.api.field_errors import forbidden, invalid, required
@@ -6,9 +6,6 @@ from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
     cidr,
-    dns_label,
-    immutable,
-    one_of,
     positive,
     qualified_name,
     strategy,
@@ -18,8 +15,6 @@ from karmada.apiserver.schema.metadata import path_segment
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_HIGHEST_USER_PRIORITY = 1_000_000_000
-_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
 def _default_namespace(obj: JSONObject) -> None:
@@ -127,46 +122,25 @@ def _validate_new_event(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
+_UNSERVED = ("strategy", "preferredHolder")
+"""Of coordinated leader election, which is no stable part of the API."""
+
+
+def _create_lease(obj: JSONObject) -> None:
+    for field in _UNSERVED:
+        obj["spec"].pop(field, None)
+
+
+def _update_lease(obj: JSONObject, old: JSONObject) -> None:
+    _create_lease(obj)
+
+
 def _validate_lease(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     errors = positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
     transitions = spec.get("leaseTransitions")
     if transitions is not None and transitions < 0:
         errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
-    return errors
-
-
-def _default_priority_class(obj: JSONObject) -> None:
-    obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
-def _validate_priority_class(obj: JSONObject, old: JSONObject | None) -> Errors:
-    name = obj["metadata"].get("name") or ""
-    value = obj.get("value") or 0
-    errors: Errors = []
-    if name.startswith("system-"):
-        if _SYSTEM_PRIORITIES.get(name) != value:
-            why = f"{name} is not a known system priority class"
-            if name in _SYSTEM_PRIORITIES:
-                why = f"value of {name} PriorityClass must be {_SYSTEM_PRIORITIES[name]}"
-            text = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
-            errors.append(forbidden("metadata.name", text))
-    elif value > _HIGHEST_USER_PRIORITY:
-        text = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
-        errors.append(forbidden("value", text))
-    errors += one_of("preemptionPolicy", obj["preemptionPolicy"], ("Never", "PreemptLowerPriority"))
-    if old is not None:
-        if value != old.get("value"):
-            errors.append(forbidden("Value", "may not be changed in an update."))
-        errors += immutable("preemptionPolicy", obj["preemptionPolicy"], old.get("preemptionPolicy"))
-    return errors
-
-
-def _validate_runtime_class(obj: JSONObject, old: JSONObject | None) -> Errors:
-    handler = obj.get("handler") or ""
-    errors = dns_label("handler", handler) if handler else [required("handler")]
-    if old is not None:
-        errors += immutable("handler", handler, old.get("handler"))
     return errors
 
 
@@ -196,6 +170,10 @@ NAMESPACE = strategy(
 NODE = strategy(_default_node, _validate_node, namespaced=False, selectable=("spec.unschedulable",))
 EVENT = strategy(validate=_validate_event, name=path_segment, create_on_update=True, selectable=_EVENT_FIELDS)
 NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True)
-LEASE = strategy(validate=_validate_lease, create_on_update=True, unconditional_update=False)
-PRIORITY_CLASS = strategy(_default_priority_class, _validate_priority_class, namespaced=False, generation=True)
-RUNTIME_CLASS = strategy(validate=_validate_runtime_class, namespaced=False)
+LEASE = strategy(
+    validate=_validate_lease,
+    prepare_create=_create_lease,
+    prepare_update=_update_lease,
+    create_on_update=True,
+    unconditional_update=False,
+)

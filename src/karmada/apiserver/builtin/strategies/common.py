@@ -193,23 +193,6 @@ def qualified_name(field: str, value: str) -> Errors:
     return [invalid(field, value, problem) for problem in key_problems(value)]
 
 
-_CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-
-
-def container_resource(field: str, name: str) -> Errors:
-    """What a container can ask for: a standard resource, or one that another domain has named."""
-    if name in _CONTAINER_RESOURCES:
-        return []
-    errors = qualified_name(field, name)
-    if "/" not in name and not name.startswith("hugepages-"):
-        if not errors:
-            errors.append(invalid(field, name, "must be a standard resource type or fully qualified"))
-        return [*errors, invalid(field, name, "must be a standard resource for containers")]
-    if "/" in name and (errors or name.startswith("requests.")):
-        errors.append(invalid(field, name, "doesn't follow extended resource name standard"))
-    return errors
-
-
 def dns_label(field: str, value: str) -> Errors:
     """One part of a DNS name."""
     return [invalid(field, value, problem) for problem in in_characters(name_rules.dns_label(value))]

@@ -73,6 +73,11 @@ def _container(container: JSONObject) -> JSONObject:
     return {**{name: _by_rule(value) for name, value in result.items()}, "Resources": resources}
 
 
+def toleration(given: JSONObject) -> JSONObject:
+    """A toleration."""
+    return _filled(given, _TOLERATION)
+
+
 def pod_spec(spec: JSONObject) -> JSONObject:
     """A pod's spec."""
     result = _filled(spec, _POD)
@@ -81,7 +86,7 @@ def pod_spec(spec: JSONObject) -> JSONObject:
     for name in ("Volumes", "Affinity", "HostAliases", "DNSConfig", "ReadinessGates", "TopologySpreadConstraints"):
         result[name] = _by_rule(result[name])
     if result["Tolerations"]:
-        result["Tolerations"] = [_filled(toleration, _TOLERATION) for toleration in result["Tolerations"]]
+        result["Tolerations"] = [toleration(item) for item in result["Tolerations"]]
     context = spec.get("securityContext")
     if context is not None:
         host: JSONObject = {key: spec[key] for key in _HOST if key in spec}

@@ -6,7 +6,6 @@ from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, 
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
-    container_resource,
     dns_label,
     dns_subdomain,
     ip_address,
@@ -17,10 +16,11 @@ from karmada.apiserver.builtin.strategies.common import (
     port_or_name,
     positive,
     qualified_name,
-    quantity_of,
     selector,
     unsupported,
 )
+from karmada.apiserver.builtin.strategies.compute_resources import resource_errors
+from karmada.apiserver.builtin.strategies.tolerations import toleration_errors
 from karmada.apiserver.schema.metadata import annotations, labels
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -66,7 +66,8 @@ def spec_errors(spec: JSONObject, path: str) -> Errors:
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= 2**31 - 1:
         errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))
-    errors += _tolerations(spec.get("tolerations") or [], f"{path}.tolerations")
+    for index, toleration in enumerate(spec.get("tolerations") or ()):
+        errors += toleration_errors(toleration, f"{path}.tolerations[{index}]")
     errors += _affinity(spec.get("affinity") or {}, f"{path}.affinity")
     errors += _spread(spec.get("topologySpreadConstraints") or [], f"{path}.topologySpreadConstraints")
     if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
@@ -202,26 +203,6 @@ def _mounts(mounts: list[JSONObject], path: str, volumes: set[str]) -> Errors:
     return errors
 
 
-def resource_errors(resources: JSONObject, path: str) -> Errors:
-    """Requests and limits: known resources, no negative amounts, requests within limits."""
-    limits = resources.get("limits") or {}
-    requests = resources.get("requests") or {}
-    errors: Errors = []
-    for word, amounts in (("limits", limits), ("requests", requests)):
-        for name, text in amounts.items():
-            place = f"{path}.{word}[{name}]"
-            errors += container_resource(f"{path}.{word}", name)
-            if quantity_of(text).unscaled < 0:
-                errors.append(invalid(place, text, "must be greater than or equal to 0"))
-    for name, text in requests.items():
-        limit = limits.get(name)
-        if limit is not None and quantity_of(text) > quantity_of(limit):
-            errors.append(invalid(f"{path}.requests", text, f"must be less than or equal to {name} limit of {limit}"))
-        elif limit is not None and "/" in name and quantity_of(text) != quantity_of(limit):
-            errors.append(invalid(f"{path}.requests", text, f"must be equal to {name} limit of {limit}"))
-    return errors
-
-
 def _probe(probe: JSONObject, path: str, word: str) -> Errors:
     errors = _handler(probe, path)
     for field in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
@@ -297,29 +278,6 @@ def nfs_errors(nfs: JSONObject, path: str) -> Errors:
     errors = [required(f"{path}.{field}") for field in ("server", "path") if not nfs.get(field)]
     if nfs.get("path") and not nfs["path"].startswith("/"):
         errors.append(invalid(f"{path}.path", nfs["path"], "must be an absolute path"))
-    return errors
-
-
-def _tolerations(tolerations: list[JSONObject], path: str) -> Errors:
-    errors: Errors = []
-    for index, toleration in enumerate(tolerations):
-        place = f"{path}[{index}]"
-        key, operator = toleration.get("key"), toleration.get("operator")
-        if key:
-            errors += qualified_name(f"{place}.key", key)
-        elif operator != "Exists":
-            text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            errors.append(invalid(f"{place}.operator", operator or "", text))
-        if toleration.get("tolerationSeconds") is not None and toleration.get("effect") != "NoExecute":
-            text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            errors.append(invalid(f"{place}.effect", toleration.get("effect") or "", text))
-        if operator == "Exists" and toleration.get("value"):
-            errors.append(invalid(f"{place}.operator", operator, "value must be empty when `operator` is 'Exists'"))
-        elif operator not in ("Exists", "Equal", "", None, "Lt", "Gt"):
-            errors.append(unsupported(f"{place}.operator", operator, ("Equal", "Exists")))
-        effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-        if toleration.get("effect") and toleration["effect"] not in effects:
-            errors.append(unsupported(f"{place}.effect", toleration["effect"], effects))
     return errors
 
 

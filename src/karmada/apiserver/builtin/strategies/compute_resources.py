@@ -1,0 +1,94 @@
+"""What containers ask for: names of resources, amounts of them, requests within limits.
+
+Resources of Kubernetes itself may be given to more than there is; those that other domains name, and huge pages, may
+not: who asks for them says a limit, and asks for all of it.
+"""
+
+from karmada.api.field_errors import forbidden, invalid, required
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name, quantity_of
+from karmada.apiserver.schema.metadata import key_problems
+
+_OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+_STANDARD = frozenset(
+    (
+        *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "storage"),
+        *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers", "requests.storage"),
+        *("requests.cpu", "requests.memory", "requests.ephemeral-storage"),
+        *("limits.cpu", "limits.memory", "limits.ephemeral-storage"),
+    )
+)
+_HUGE, _HUGE_REQUESTED = "hugepages-", "requests.hugepages-"
+
+
+def container_resource(field: str, name: str) -> Errors:
+    """The name of something that a container can ask for."""
+    if name in _OF_CONTAINERS:
+        return []
+    errors = qualified_name(field, name)
+    if "/" not in name and not name.startswith(_HUGE):
+        if not errors and name not in _STANDARD and not name.startswith(_HUGE_REQUESTED):
+            errors.append(invalid(field, name, "must be a standard resource type or fully qualified"))
+        return [*errors, invalid(field, name, "must be a standard resource for containers")]
+    if not _is_native(name) and not _is_extended(name):
+        errors.append(invalid(field, name, "doesn't follow extended resource name standard"))
+    return errors
+
+
+def resource_errors(resources: JSONObject, path: str) -> Errors:
+    """Requests and limits."""
+    limits = resources.get("limits") or {}
+    requests = resources.get("requests") or {}
+    errors: Errors = []
+    for name, amount in limits.items():
+        place = f"{path}.limits[{name}]"
+        errors += container_resource(place, name) + _amount(place, name, amount) + _pages(place, name, amount)
+    for name, amount in requests.items():
+        place = f"{path}.requests[{name}]"
+        errors += container_resource(place, name) + _amount(place, name, amount)
+        errors += _within(name, amount, limits.get(name), path) + _pages(place, name, amount)
+    asked = [*limits, *requests]
+    if any(name.startswith(_HUGE) for name in asked) and not {"cpu", "memory"} & set(asked):
+        errors.append(forbidden(path, "HugePages require cpu or memory"))
+    return errors
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _is_extended(name: str) -> bool:
+    return not _is_native(name) and not name.startswith("requests.") and not key_problems(name)
+
+
+def _amount(field: str, name: str, amount: str) -> Errors:
+    errors: Errors = []
+    if quantity_of(amount).sign() < 0:
+        errors.append(invalid(field, amount, "must be greater than or equal to 0"))
+    if _is_extended(name) and quantity_of(amount).milli_value() % 1000:
+        errors.append(invalid(field, amount, "must be an integer"))
+    return errors
+
+
+def _pages(field: str, name: str, amount: str) -> Errors:
+    """Huge pages are whole ones of the size in the name."""
+    if not name.startswith(_HUGE):
+        return []
+    try:
+        size = Quantity.parse(name.removeprefix(_HUGE)).milli_value()
+    except QuantityError:
+        size = 0
+    if size and quantity_of(amount).milli_value() % size == 0:
+        return []
+    return [invalid(field, amount, f"{amount} is not positive integer multiple of {name}")]
+
+
+def _within(name: str, amount: str, limit: str | None, path: str) -> Errors:
+    shared = _is_native(name) and not name.startswith(_HUGE)
+    if limit is None:
+        return [] if shared else [required(f"{path}.limits", "Limit must be set for non overcommitable resources")]
+    if quantity_of(amount) > quantity_of(limit):
+        return [invalid(f"{path}.requests", amount, f"must be less than or equal to {name} limit of {limit}")]
+    if not shared and quantity_of(amount) != quantity_of(limit):
+        return [invalid(f"{path}.requests", amount, f"must be equal to {name} limit of {limit}")]
+    return []
