@@ -1,5 +1,7 @@
 """A control plane in memory for one controller at a time, in virtual time; nothing else writes but the test."""
 
+import contextlib
+
 from karmada.aggregated.cluster_type import cluster_type
 from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS
@@ -24,17 +26,31 @@ CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
 
 class Interfering:
-    """A transport on which a test does something just before a request of the controller's."""
+    """A transport on which a test does something just before a request of the controller's, or keeps news from it."""
 
-    def __init__(self, inner):
+    def __init__(self, inner, clock):
         self._inner = inner
+        self._clock = clock
         self.before = None
         """Called with each request, and awaited; what it raises is the answer."""
+        self.held = frozenset()
+        """Collections of which no news come through."""
 
     async def send(self, request):
         if self.before is not None:
             await self.before(request)
         return await self._inner.send(request)
+
+    @contextlib.asynccontextmanager
+    async def watch(self, request):
+        async with self._inner.watch(request) as stream:
+            yield self._late(stream, request.resource)
+
+    async def _late(self, stream, type_):
+        async for batch in stream:
+            while type_ in self.held:
+                await self._clock.sleep(1)
+            yield batch
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
@@ -46,7 +62,7 @@ class Plane:
     def __init__(self, hub, supervisor, clock):
         self.client = Client(hub.direct(ADMIN))
         self.clock = clock
-        self.transport = Interfering(hub.direct(ADMIN))
+        self.transport = Interfering(hub.direct(ADMIN), clock)
         self.begin(supervisor)
 
     def begin(self, supervisor):

@@ -8,7 +8,9 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
+from karmada.machinery.transport import Verb
 
+BINDINGS = type_of(ResourceBinding)
 SELECTORS = [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default"}]
 POLICY = {
     "metadata": {
@@ -65,5 +67,58 @@ def test_a_template_is_bound_as_soon_as_the_binding_of_its_predecessor_is_gone()
         await plane.clock.sleep(1)
         found = await bindings.get("settings-configmap", "default")
         assert found["spec"]["resource"]["uid"] == made["metadata"]["uid"]
+
+    on_a_plane(scenario)
+
+
+CLAIM = "propagationpolicy.karmada.io/permanent-id"
+
+
+async def claimed(plane):
+    """Which of the template and its binding have a claim."""
+    template = await plane.client.resource(CONFIG_MAPS).get("settings", "default")
+    found = [template, *(await plane.client.resource(BINDINGS).list()).items]
+    return [tree["kind"] for tree in found if CLAIM in (tree["metadata"].get("labels") or {})]
+
+
+async def deleted(policies):
+    await policies.delete("p", "default")
+
+
+async def aimed_elsewhere(policies):
+    selectors = [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "another"}]
+    await policies.patch("p", {"spec": {"resourceSelectors": selectors}}, "default")
+
+
+@pytest.mark.parametrize(
+    "held", [{CONFIG_MAPS, BINDINGS}, {BINDINGS}, {CONFIG_MAPS}], ids=["both", "binding", "template"]
+)
+@pytest.mark.parametrize("moment", ["after the claim", "during the claim"])
+@pytest.mark.parametrize("change", [deleted, aimed_elsewhere])
+def test_a_policy_that_lets_go_before_a_cache_shows_its_claims_takes_them_along(change, moment, held):
+    async def scenario(plane):
+        policies = plane.client.resource(type_of(PropagationPolicy))
+        metadata = WITHOUT_OVERRIDE["metadata"] | {"finalizers": ["karmada.io/propagation-policy-controller"]}
+        await policies.create(WITHOUT_OVERRIDE | {"metadata": metadata})
+        start(plane)
+        await plane.clock.sleep(5)
+
+        async def before(request):
+            if request.verb is Verb.PATCH and request.resource == CONFIG_MAPS:
+                plane.transport.held = held
+                plane.transport.before = None
+                if moment == "during the claim":
+                    await change(policies)
+                    await plane.clock.sleep(5)
+
+        plane.transport.before = before
+        await plane.client.resource(CONFIG_MAPS).create(TEMPLATE)
+        await plane.clock.sleep(8)
+        if moment == "after the claim":
+            await change(policies)
+        await plane.clock.sleep(8)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(60)
+        assert await claimed(plane) == []
 
     on_a_plane(scenario)

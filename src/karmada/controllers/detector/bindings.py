@@ -39,6 +39,8 @@ class BindingWriter:
         self.wide_bindings: Informer[ClusterResourceBinding] = context.informers.of(ClusterResourceBinding)
         self._commit = Committer(context.client.of(ResourceBinding))
         self._commit_wide = Committer(context.client.of(ClusterResourceBinding))
+        self._of_templates: dict[GroupVersionResource, Committer[JSONObject]] = {}
+        """They know of claims that the caches do not show yet."""
 
     async def claim(
         self, key: TemplateKey, template: JSONObject, claim: Claim
@@ -48,8 +50,7 @@ class BindingWriter:
         def decide(current: JSONObject) -> JSONObject:
             return with_metadata(current, claimed(*_marks(current), claim))
 
-        committer = Committer(self._context.client.resource(key.type))
-        return await committer.commit(template, decide)
+        return await self._committer(key.type).commit(template, decide)
 
     async def release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
         """Take a claim off a template; what another policy has claimed meanwhile stays claimed."""
@@ -58,7 +59,13 @@ class BindingWriter:
             marks = _marks(current)
             return with_metadata(current, claimed(*marks, None)) if holds(marks[0], claim) else current
 
-        await Committer(self._context.client.resource(key.type)).commit(template, decide)
+        await self._committer(key.type).commit(template, decide)
+
+    def _committer(self, type_: GroupVersionResource) -> Committer[JSONObject]:
+        known = self._of_templates.get(type_)
+        if known is None:
+            known = self._of_templates[type_] = Committer(self._context.client.resource(type_))
+        return known
 
     async def write(self, template: JSONObject, policy: Policy) -> None:
         """Create or refresh the binding of a claimed template."""

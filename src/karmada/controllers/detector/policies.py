@@ -13,7 +13,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.detector.bindings import COMPONENT, Binding, BindingWriter
 from karmada.controllers.detector.fresh_claims import FreshClaims
 from karmada.controllers.detector.policy_index import TemplateKey, Waiting
-from karmada.controllers.detector.templates import Cause, TemplateReconciler
+from karmada.controllers.detector.templates import Cause, TemplateReconciler, is_lazy
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
 from karmada.machinery.committer import Committer
@@ -105,15 +105,16 @@ class PolicyReconciler:
         if self._reconciler.missing_override(policy) is None:
             for waiting in self._waiting.chosen_by(policy):
                 self._waiting.discard(waiting)
-                self._enqueue(waiting, Cause.KARMADA if _is_lazy(policy) else Cause.USER, priority)
+                self._enqueue(waiting, Cause.KARMADA if is_lazy(policy) else Cause.USER, priority)
         if policy.spec.preemption == "Always" and self._context.gates.enabled("PropagationPolicyPreemption"):
             await self._preempt(policy)
         return DONE
 
     async def _review_claimed(self, policy: Policy, priority: int) -> None:
         """Free what the policy no longer chooses; look again at what it does."""
-        cause = Cause.KARMADA if _is_lazy(policy) else Cause.USER
+        cause = Cause.KARMADA if is_lazy(policy) else Cause.USER
         for unbound in self._fresh.of_policy(claim_of(policy).permanent_id):
+            await self._review_unbound(unbound, policy)
             self._enqueue(unbound, cause, priority)
         for number, binding in enumerate(self._claimed(policy)):
             if number % REVIEWED == REVIEWED - 1:
@@ -127,9 +128,21 @@ class PolicyReconciler:
             else:
                 self._enqueue(key, cause, priority)
 
+    async def _review_unbound(self, key: TemplateKey, policy: Policy) -> None:
+        """Free a template that was claimed a moment ago, unless its policy stays and still chooses it."""
+        informer = self._templates.cached(key.type)
+        template = informer.get(key.name, key.namespace) if informer is not None else None
+        if template is None:
+            return
+        stays = policy.metadata.deletion_timestamp is None
+        if not stays or closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+            await self._reconciler.release(key, template, claim_of(policy))
+
     async def _clean_up(self, policy: Policy) -> None:
         """Take the claim off everything, then let the policy go. Bindings, Works and copies stay."""
         claim = claim_of(policy)
+        for unbound in self._fresh.of_policy(claim.permanent_id):
+            await self._review_unbound(unbound, policy)
         for binding in self._claimed(policy):
             found = await self._template_of(binding)
             if found is not None:

@@ -120,14 +120,14 @@ class TemplateReconciler:
     async def _under_claim(self, key: TemplateKey, template: JSONObject, claim: Claim, cause: Cause) -> Result:
         policy = self.holder(claim)
         if policy is None:
-            await self._release(key, template, claim)
+            await self.release(key, template, claim)
             return DONE
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
         if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
             if self._fresh.is_unbound(key, claim.permanent_id):
                 # The policy changed while the binding was on its way: its own review did not find the two linked.
-                await self._release(key, template, claim)
+                await self.release(key, template, claim)
             return DONE
         return await self._apply(key, template, policy, cause)
 
@@ -141,8 +141,11 @@ class TemplateReconciler:
                 outcome, again = await self._claim(key, template, claim_of(policy))
                 if isinstance(outcome, Absent):
                     return DONE
-                if policy.spec.activation_preference != "Lazy" or cause is Cause.USER:
+                if self._still_chooses(policy, template) and (not is_lazy(policy) or cause is Cause.USER):
                     await self._writer.write(outcome.value, policy)
+                if not self._still_chooses(policy, template):
+                    await self.release(key, outcome.value, claim_of(policy))
+                    return RequeueAfter(0.0)
         except (BindingOfAnother, BindingRefused, InterpretError) as error:
             if isinstance(error, BindingOfAnother):
                 self._blocked[Key(key.namespace, names.binding_name(key.kind, key.name))] = key
@@ -161,10 +164,23 @@ class TemplateReconciler:
             version = outcome.value["metadata"]["resourceVersion"] if isinstance(outcome, Written) else ""
             return outcome, self._fresh.claimed(key, version)
 
-    async def _release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
+    def _still_chooses(self, policy: Policy, template: JSONObject) -> bool:
+        """Whether a policy is as it was when it chose a template, or chooses it all the same. One that let go while the
+        template was being claimed and bound for it knew nothing of that."""
+        now = self.holder(claim_of(policy))
+        if now is None or now.metadata.deletion_timestamp is not None:
+            return False
+        return now is policy or closest(now.spec.resource_selectors, subject_of(template)) is not Match.NONE
+
+    async def release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
         """The policy let go: free the binding first, so that the scheduler lets go before another policy comes."""
         binding = await self._writer.binding_of(key)
         if binding is not None:
             await self._writer.release_binding(binding, claim)
         self._fresh.released(key)
         await self._writer.release(key, template, claim)
+
+
+def is_lazy(policy: Policy) -> bool:
+    """Whether a policy acts on a user's change of a template only."""
+    return policy.spec.activation_preference == "Lazy"
