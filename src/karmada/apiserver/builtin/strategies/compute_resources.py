@@ -30,7 +30,7 @@ def container_resource(field: str, name: str) -> Errors:
         if not errors and name not in _STANDARD and not name.startswith(_HUGE_REQUESTED):
             errors.append(invalid(field, name, "must be a standard resource type or fully qualified"))
         return [*errors, invalid(field, name, "must be a standard resource for containers")]
-    if not _is_native(name) and not _is_extended(name):
+    if not _is_native(name) and not is_extended(name):
         errors.append(invalid(field, name, "doesn't follow extended resource name standard"))
     return errors
 
@@ -57,7 +57,8 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _is_extended(name: str) -> bool:
+def is_extended(name: str) -> bool:
+    """Whether another domain has named it."""
     return not _is_native(name) and not name.startswith("requests.") and not key_problems(name)
 
 
@@ -65,7 +66,7 @@ def _amount(field: str, name: str, amount: str) -> Errors:
     errors: Errors = []
     if quantity_of(amount).sign() < 0:
         errors.append(invalid(field, amount, "must be greater than or equal to 0"))
-    if _is_extended(name) and quantity_of(amount).milli_value() % 1000:
+    if is_extended(name) and quantity_of(amount).milli_value() % 1000:
         errors.append(invalid(field, amount, "must be an integer"))
     return errors
 

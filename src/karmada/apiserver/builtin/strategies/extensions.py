@@ -1,4 +1,4 @@
-"""Rules of APIServices, CustomResourceDefinitions, CertificateSigningRequests, flow control and device claims."""
+"""Rules of APIServices, CustomResourceDefinitions, CertificateSigningRequests and flow control."""
 
 from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_subdomain, one_of, strategy, unsupported
@@ -147,16 +147,6 @@ def _validate_priority_level(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-def _default_claim_devices(spec: JSONObject) -> None:
-    """Requests for devices ask for one unless they say otherwise."""
-    for request in (spec.get("devices") or {}).get("requests") or ():
-        for wanted in (request.get("exactly"), *(request.get("firstAvailable") or ())):
-            if wanted is not None:
-                mode = wanted.setdefault("allocationMode", "ExactCount")
-                if mode == "ExactCount":
-                    wanted["count"] = wanted.get("count") or 1
-
-
 API_SERVICE = strategy(_default_api_service, _validate_api_service, name=path_segment, namespaced=False)
 CUSTOM_RESOURCE_DEFINITION = strategy(
     _default_crd,
@@ -176,7 +166,3 @@ CERTIFICATE_SIGNING_REQUEST = strategy(
 )
 FLOW_SCHEMA = strategy(_default_flow_schema, _validate_flow_schema, namespaced=False, generation=True)
 PRIORITY_LEVEL = strategy(_default_priority_level, _validate_priority_level, namespaced=False, generation=True)
-DEVICE_CLASS = strategy(namespaced=False, generation=True)
-RESOURCE_SLICE = strategy(namespaced=False, generation=True)
-RESOURCE_CLAIM = strategy(lambda obj: _default_claim_devices(obj["spec"]))
-RESOURCE_CLAIM_TEMPLATE = strategy(lambda obj: _default_claim_devices(obj["spec"]["spec"]))

@@ -44,6 +44,14 @@ _CLAIM: Fields = (
     *(("AccessModes", None), ("Selector", None), ("Resources", None), ("VolumeName", ""), ("StorageClassName", None)),
     *(("VolumeMode", None), ("DataSource", None), ("DataSourceRef", None), ("VolumeAttributesClassName", None)),
 )
+_DEVICES: Fields = (("Requests", None), ("Constraints", None), ("Config", None))
+_DEVICES_WANTED: Fields = (
+    *(("DeviceClassName", ""), ("Selectors", None), ("AllocationMode", ""), ("Count", 0), ("AdminAccess", None)),
+    *(("Tolerations", None), ("Capacity", None)),
+)
+_DEVICE_CONSTRAINT: Fields = (("Requests", None), ("MatchAttribute", None), ("DistinctAttribute", None))
+_DEVICE_CONFIG: Fields = (("Requests", None), ("Opaque", None))
+_OPAQUE: Fields = (("Driver", ""), ("Parameters", None))
 _TOLERATION: Fields = (("Key", ""), ("Operator", ""), ("Value", ""), ("Effect", ""), ("TolerationSeconds", None))
 
 
@@ -104,6 +112,33 @@ def claim_spec(spec: JSONObject) -> JSONObject:
     result = _filled(spec, _CLAIM)
     result["Resources"] = _filled(spec.get("resources") or {}, _RESOURCES[:2])
     return result
+
+
+def device_claim(spec: JSONObject) -> JSONObject:
+    """The spec of a ResourceClaim."""
+    devices = _filled(spec.get("devices") or {}, _DEVICES)
+    devices["Requests"] = [_device_request(request) for request in devices["Requests"] or ()] or None
+    devices["Constraints"] = [_filled(one, _DEVICE_CONSTRAINT) for one in devices["Constraints"] or ()] or None
+    configs = [_filled(one, _DEVICE_CONFIG) for one in devices["Config"] or ()]
+    devices["Config"] = [{**one, "Opaque": _filled(one["Opaque"] or {}, _OPAQUE)} for one in configs] or None
+    return {"Devices": devices}
+
+
+def _device_request(request: JSONObject) -> JSONObject:
+    result = _filled(request, (("Name", ""), ("Exactly", None), ("FirstAvailable", None)))
+    if result["Exactly"] is not None:
+        result["Exactly"] = _devices_wanted(result["Exactly"], _DEVICES_WANTED)
+    choices = result["FirstAvailable"] or ()
+    fields = (("Name", ""), *(field for field in _DEVICES_WANTED if field[0] != "AdminAccess"))
+    return {**result, "FirstAvailable": [_devices_wanted(choice, fields) for choice in choices] or None}
+
+
+def _devices_wanted(wanted: JSONObject, fields: Fields) -> JSONObject:
+    result = _filled(wanted, fields)
+    selectors = [{"CEL": {"Expression": one["cel"].get("expression") or ""}} for one in result["Selectors"] or ()]
+    tolerations = [toleration(one) for one in result["Tolerations"] or ()]
+    capacity = result["Capacity"] and {"Requests": result["Capacity"].get("requests")}
+    return {**result, "Selectors": selectors or None, "Tolerations": tolerations or None, "Capacity": capacity}
 
 
 def difference(old: JSONObject, new: JSONObject) -> str:

@@ -1,0 +1,163 @@
+"""Rules of ResourceClaims and of templates for them: which devices are asked for, and how they belong together."""
+
+from karmada.api import name_rules
+from karmada.api.field_errors import duplicate, invalid, required
+from karmada.apiserver.builtin.strategies import internal_form
+from karmada.apiserver.builtin.strategies.common import (
+    IMMUTABLE,
+    Errors,
+    JSONObject,
+    dns_label,
+    dns_subdomain,
+    one_of,
+    qualified_name,
+    strategy,
+)
+from karmada.apiserver.builtin.strategies.devices import MOST, fully_qualified, opaque, selectors, too_many
+from karmada.apiserver.schema.metadata import annotations, labels
+
+_MOST_CHOICES = 8
+_ONE = "exactly one of `exactly` or `firstAvailable` is required"
+_ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+_UNKNOWN = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+
+
+def _default_devices(spec: JSONObject) -> None:
+    """Requests for devices ask for one unless they say otherwise."""
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        for wanted in (request.get("exactly"), *(request.get("firstAvailable") or ())):
+            if wanted is not None:
+                mode = wanted.setdefault("allocationMode", "ExactCount")
+                if mode == "ExactCount":
+                    wanted["count"] = wanted.get("count") or 1
+                for toleration in wanted.get("tolerations") or ():
+                    toleration.setdefault("operator", "Equal")
+
+
+def _claim(spec: JSONObject, path: str) -> Errors:
+    devices = spec.get("devices") or {}
+    path = f"{path}.devices"
+    requests, names = devices.get("requests") or [], _names(devices.get("requests") or [])
+    errors = too_many(f"{path}.requests", requests)
+    seen: set[str] = set()
+    for index, request in enumerate(requests[:MOST]):
+        errors += _request(request, f"{path}.requests[{index}]")
+        errors += _again(request.get("name") or "", seen, f"{path}.requests[{index}]")
+    constraints = devices.get("constraints") or []
+    errors += too_many(f"{path}.constraints", constraints)
+    for index, constraint in enumerate(constraints[:MOST]):
+        errors += _constraint(constraint, f"{path}.constraints[{index}]", names)
+    configs = devices.get("config") or []
+    errors += too_many(f"{path}.config", configs)
+    for index, config in enumerate(configs[:MOST]):
+        errors += _references(config, f"{path}.config[{index}].requests", names)
+        errors += opaque(f"{path}.config[{index}]", config)
+    return errors
+
+
+def _names(requests: list[JSONObject]) -> set[str]:
+    """How requests, and the choices they leave, are referred to."""
+    names: set[str] = set()
+    for request in requests:
+        name = request.get("name") or ""
+        names.add(name)
+        names |= {f"{name}/{choice.get('name') or ''}" for choice in request.get("firstAvailable") or ()}
+    return names
+
+
+def _again(name: str, seen: set[str], field: str) -> Errors:
+    errors: Errors = [duplicate(field, name)] if name in seen else []
+    seen.add(name)
+    return errors
+
+
+def _request(request: JSONObject, path: str) -> Errors:
+    errors = dns_label(f"{path}.name", request.get("name") or "")
+    exact, choices = request.get("exactly"), request.get("firstAvailable") or []
+    if exact is not None and choices:
+        return [*errors, invalid(path, None, f"{_ONE}, but multiple fields are set")]
+    if exact is None and not choices:
+        return [*errors, required(path, _ONE)]
+    if exact is not None:
+        return errors + _wanted(exact, f"{path}.exactly")
+    errors += too_many(f"{path}.firstAvailable", choices, _MOST_CHOICES)
+    seen: set[str] = set()
+    for index, choice in enumerate(choices[:_MOST_CHOICES]):
+        place = f"{path}.firstAvailable[{index}]"
+        errors += dns_label(f"{place}.name", choice.get("name") or "") + _wanted(choice, place)
+        errors += _again(choice.get("name") or "", seen, place)
+    return errors
+
+
+def _wanted(wanted: JSONObject, path: str) -> Errors:
+    """Which devices, and how many."""
+    name = wanted.get("deviceClassName") or ""
+    errors = dns_subdomain(f"{path}.deviceClassName", name) if name else [required(f"{path}.deviceClassName")]
+    errors += selectors(f"{path}.selectors", wanted.get("selectors") or [])
+    mode, count = wanted.get("allocationMode") or "", wanted.get("count") or 0
+    if mode == "All" and count:
+        errors.append(invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'"))
+    elif mode == "ExactCount" and count <= 0:
+        errors.append(invalid(f"{path}.count", count, "must be greater than zero"))
+    else:
+        errors += one_of(f"{path}.allocationMode", mode, ("All", "ExactCount"))
+    for index, toleration in enumerate(wanted.get("tolerations") or ()):
+        errors += _toleration(toleration, f"{path}.tolerations[{index}]")
+    return errors
+
+
+def _toleration(toleration: JSONObject, path: str) -> Errors:
+    key, effect, value = (toleration.get(field) or "" for field in ("key", "effect", "value"))
+    operator = toleration["operator"]
+    errors = qualified_name(f"{path}.key", key) if key else []
+    errors += one_of(f"{path}.operator", operator, ("Equal", "Exists"))
+    if operator == "Equal":
+        errors += [invalid(f"{path}.value", value, problem) for problem in name_rules.label_value(value)]
+    elif operator == "Exists" and value:
+        errors.append(invalid(f"{path}.value", value, "must be empty for operator `Exists`"))
+    return errors + (one_of(f"{path}.effect", effect, ("NoExecute", "NoSchedule", "None")) if effect else [])
+
+
+def _constraint(constraint: JSONObject, path: str, names: set[str]) -> Errors:
+    errors = _references(constraint, f"{path}.requests", names)
+    fields = [field for field in ("matchAttribute", "distinctAttribute") if constraint.get(field) is not None]
+    if not fields:
+        errors.append(required(path, _ONE_ATTRIBUTE))
+    for field in fields:
+        errors += fully_qualified(f"{path}.{field}", constraint[field])
+    return errors
+
+
+def _references(holder: JSONObject, field: str, names: set[str]) -> Errors:
+    requests = holder.get("requests") or []
+    errors = too_many(field, requests)
+    seen: set[str] = set()
+    for index, name in enumerate(requests[:MOST]):
+        for part in name.split("/"):
+            errors += dns_label(f"{field}[{index}]", part)
+        if name not in names:
+            errors.append(invalid(f"{field}[{index}]", name, _UNKNOWN))
+        errors += _again(name, seen, f"{field}[{index}]")
+    return errors
+
+
+def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
+    if old is not None:
+        same = obj["spec"] == old["spec"]
+        return [] if same else [invalid("spec", internal_form.device_claim(obj["spec"]), IMMUTABLE)]
+    return _claim(obj["spec"], "spec")
+
+
+def _validate_template(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    if old is not None:
+        shown = {**(spec.get("metadata") or {}), "Spec": internal_form.device_claim(spec["spec"])}
+        return [] if spec == old["spec"] else [invalid("spec", shown, IMMUTABLE)]
+    metadata = spec.get("metadata") or {}
+    errors = labels(metadata.get("labels"), "spec.metadata.labels")
+    errors += annotations(metadata.get("annotations"), "spec.metadata.annotations")
+    return errors + _claim(spec["spec"], "spec.spec")
+
+
+RESOURCE_CLAIM = strategy(lambda obj: _default_devices(obj["spec"]), _validate)
+RESOURCE_CLAIM_TEMPLATE = strategy(lambda obj: _default_devices(obj["spec"]["spec"]), _validate_template)
