@@ -21,6 +21,16 @@ def binding(kind, name, metadata, **spec):
     return {"metadata": named | metadata, "spec": {"resource": resource} | spec}
 
 
+async def make_pod(plane, needed):
+    """A bound Pod that needs a ConfigMap."""
+    volume = {"name": "v", "configMap": {"name": needed}}
+    spec = {"containers": [{"name": "c", "image": "nginx"}], "volumes": [volume]}
+    await plane.client.resource(PODS).create({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
+    marks = {"labels": {IDENTITY: "one"}}
+    tree = binding("Pod", "web", marks, propagateDeps=True, clusters=[{"name": "m1"}])
+    await plane.client.resource(BINDINGS).create(tree)
+
+
 async def exists(collection, name):
     try:
         await collection.get(name, "default")
@@ -57,11 +67,7 @@ def test_a_dependency_follows_as_soon_as_the_binding_of_its_predecessor_is_gone(
         made = await plane.client.resource(CONFIG_MAPS).create(
             {"metadata": {"name": "settings", "namespace": "default"}}
         )
-        volume = {"name": "v", "configMap": {"name": "settings"}}
-        spec = {"containers": [{"name": "c", "image": "nginx"}], "volumes": [volume]}
-        await plane.client.resource(PODS).create({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
-        marks = {"labels": {IDENTITY: "one"}}
-        await collection.create(binding("Pod", "web", marks, propagateDeps=True, clusters=[{"name": "m1"}]))
+        await make_pod(plane, "settings")
         templates = Templates(plane.context)
         plane.supervisor.start("templates", templates.run)
         plane.start(DependenciesDistributor(plane.context, templates).controller)
@@ -71,5 +77,19 @@ def test_a_dependency_follows_as_soon_as_the_binding_of_its_predecessor_is_gone(
         await plane.clock.sleep(1)
         found = await collection.get("settings-configmap", "default")
         assert found["spec"]["resource"]["uid"] == made["metadata"]["uid"]
+
+    on_a_plane(scenario)
+
+
+def test_a_dependency_that_is_there_when_its_kind_is_first_followed_goes_along():
+    async def scenario(plane):
+        await make_pod(plane, "settings")
+        templates = Templates(plane.context)
+        plane.start(DependenciesDistributor(plane.context, templates).controller)
+        await plane.clock.sleep(5)
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
+        plane.supervisor.start("templates", templates.run)
+        await plane.clock.sleep(30)
+        assert await exists(plane.client.resource(BINDINGS), "settings-configmap")
 
     on_a_plane(scenario)

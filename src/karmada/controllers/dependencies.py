@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from karmada.api import annotations, events, finalizers, labels
+from karmada.api import annotations, events, finalizers, labels, names
 from karmada.api.codec import DecodeError, decode, encode
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.label_selector import matches
@@ -227,17 +227,23 @@ class DependenciesDistributor:
         return found
 
     def _templates_changed(self, resource: ApiResource, changes: list[Change[JSONObject]]) -> None:
-        """Wake the bindings that depend on an object which appeared, changed or went."""
+        """Wake the bindings that depend on an object which appeared, changed or went. What is there when its kind is
+        first followed may have come since they were looked at."""
         if not self._bindings.has_synced:
             return
         for change in changes:
-            if change.initial:
-                continue
             head = (resource.api_version, resource.kind, change.key.namespace)
             for slot in (_slot(*head, change.key.name), _slot(*head, _ANY)):
                 for binding in self._bindings.indexed(NEEDS, slot):
+                    if change.initial and self._is_attached(resource.kind, change.key, binding):
+                        continue
                     metadata = binding.metadata
                     self.controller.enqueue(BindingKey(metadata.namespace, metadata.name), Priority.NORMAL)
+
+    def _is_attached(self, kind: str, dependency: Key, binding: ResourceBinding) -> bool:
+        attached = self._bindings.get(names.binding_name(kind, dependency.name), dependency.namespace)
+        key, value = dependency_label(binding)
+        return attached is not None and attached.metadata.labels.get(key) == value
 
     def _concerned(self, change: Change[ResourceBinding]) -> list[BindingKey]:
         """A binding with dependencies that moves, one that has not let go of them yet, perhaps for a crash ago, one
