@@ -44,6 +44,24 @@ def test_a_template_that_the_cache_shows_late_is_sent_if_it_is_the_bindings_own(
     on_a_plane(scenario)
 
 
+@pytest.mark.parametrize("required", [False, True], ids=["chosen", "required by another"])
+def test_a_cluster_that_the_cache_shows_late_gets_its_work(required):
+    async def scenario(plane):
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
+        await bind(plane)
+        if required:
+            requirer = {"namespace": "default", "name": "web-pod", "clusters": [{"name": "m1"}]}
+            spec = {"clusters": None, "requiredBy": [requirer]}
+            bindings = plane.client.resource(type_of(ResourceBinding))
+            await bindings.patch("settings-configmap", {"spec": spec}, "default")
+        await plane.clock.sleep(5)
+        await plane.cluster("m1")
+        await plane.clock.sleep(5)
+        assert [tree["metadata"]["namespace"] for tree in (await plane.client.resource(WORKS).list()).items] == [SPACE]
+
+    on_a_plane(scenario)
+
+
 def without_news(transport, type_):
     """Have a transport tell nothing of a collection after it was loaded."""
     watch = transport.watch

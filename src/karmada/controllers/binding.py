@@ -66,6 +66,8 @@ class BindingController:
         self._commit = Committer(context.client.of(Work))
         self._leaving: set[str] = set()
         """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
+        self._without: dict[str, set[BindingKey]] = {}
+        """Bindings that were looked at while the cache did not show a cluster that was chosen for them, by its name."""
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
         self.controller: Controller[BindingKey] = Controller(
@@ -80,6 +82,7 @@ class BindingController:
         self.controller.watch(self._bindings.namespaced, _changed)
         self.controller.watch(self._bindings.wide, _changed)
         self._works.add_handler(self._works_changed)
+        self.controller.watch(self._clusters, self._cluster_appeared)
         self._overrides.add_handler(self._overrides_changed)
         self._wide_overrides.add_handler(self._overrides_changed)
 
@@ -145,8 +148,12 @@ class BindingController:
         builder = WorkBuilder(binding, template, overrides, self._context.gates)
         existing = {work.metadata.namespace: work for work in works}
         started = perf_counter()
+        wanted = targets(binding.spec)
+        for target in wanted:
+            if self._clusters.get(target.name) is None:
+                self._without.setdefault(target.name, set()).add(key_of(binding))
         outcomes = await asyncio.gather(
-            *(self._sync_cluster(builder, item.body, target, existing) for target in targets(binding.spec))
+            *(self._sync_cluster(builder, item.body, target, existing) for target in wanted)
         )
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
@@ -232,6 +239,9 @@ class BindingController:
             kept = keep_set(binding.spec) if binding is not None else ()
             if binding is not None and work.metadata.namespace not in map(names.execution_space, kept):
                 self.controller.enqueue(key)
+
+    def _cluster_appeared(self, change: Change[Cluster]) -> list[BindingKey]:
+        return sorted(self._without.pop(change.key.name, ())) if change.new is not None else []
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """Look again at the bindings whose templates an override policy selects or selected."""
