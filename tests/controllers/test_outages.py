@@ -1,5 +1,8 @@
 """What is made up for once a member is back, or is reached by another way."""
 
+import asyncio
+import contextlib
+
 from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_a_plane, server
 
 from karmada.api.work.v1alpha1 import Work
@@ -9,7 +12,8 @@ from karmada.controllers.execution import ExecutionController
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.transport import GroupVersionResource, Verb
+from karmada.membership.connections import connection_of
 
 SPACE = "karmada-es-m1"
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
@@ -34,20 +38,55 @@ class Restorable:
         return getattr(self.current, name)
 
 
-async def make_work(plane):
+class Hanging:
+    """A transport on which Deployments can be read one by one only: loading them never ends."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    @contextlib.asynccontextmanager
+    async def watch(self, request):
+        if request.resource == DEPLOYMENTS:
+            await asyncio.Event().wait()
+        async with self._inner.watch(request) as stream:
+            yield stream
+
+    async def send(self, request):
+        if request.resource == DEPLOYMENTS and request.verb is Verb.LIST:
+            await asyncio.Event().wait()
+        return await self._inner.send(request)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+class Several:
+    """`Members` by name."""
+
+    def __init__(self, connections):
+        self._connections = connections
+
+    def concerns(self, cluster):
+        return True
+
+    async def connect(self, cluster):
+        return self._connections[cluster.metadata.name]
+
+
+async def make_work(plane, name="web", space=SPACE):
     labels = {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "mine"}
-    notes = {"work.karmada.io/namespace": SPACE, "work.karmada.io/name": "web"}
+    notes = {"work.karmada.io/namespace": space, "work.karmada.io/name": name}
     notes["resourcetemplate.karmada.io/generation"] = "1"
     pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     manifest = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "labels": labels, "annotations": notes},
+        "metadata": {"name": name, "namespace": "default", "labels": labels, "annotations": notes},
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": pod},
     }
-    tree = {"metadata": {"name": "web", "namespace": SPACE}, "spec": {"workload": {"manifests": [manifest]}}}
+    tree = {"metadata": {"name": name, "namespace": space}, "spec": {"workload": {"manifests": [manifest]}}}
     await plane.client.resource(WORKS).create(tree)
-    await plane.clock.sleep(5)
+    await plane.clock.sleep(5 if name == "web" else 0)
 
 
 async def report(members, ready):
@@ -190,5 +229,28 @@ def test_a_member_that_was_restored_in_its_place_is_believed_and_corrected():
             assert await reported(plane) == [2]
             assert (await members.client.resource(DEPLOYMENTS).get("web", "default"))["spec"]["replicas"] == 5
             await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_members_that_hang_delay_no_report_of_another():
+    async def scenario(plane):
+        async with server(plane.clock) as one, server(plane.clock) as two, server(plane.clock) as three:
+            hanging = {"m2": Hanging(two.direct(ADMIN)), "m3": Hanging(three.direct(ADMIN))}
+            ways = hanging | {"m1": one.direct(ADMIN)}
+            connections = {name: connection_of(name, way, plane.clock) for name, way in ways.items()}
+            for name in connections:
+                await plane.cluster(name)
+            start(plane, Several(connections))
+            for name in hanging:
+                for number in range(40):
+                    await make_work(plane, f"web-{number}", f"karmada-es-{name}")
+            await plane.clock.sleep(1)
+            await make_work(plane)
+            await report(connections["m1"], 2)
+            await plane.clock.sleep(5)
+            assert await reported(plane) == [2]
+            for connection in connections.values():
+                await connection.close()
 
     on_a_plane(scenario)

@@ -11,7 +11,7 @@ from karmada.controllers.following import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.reflection import COMPONENT, Reflection
 from karmada.machinery.committer import Absent, Committer
-from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.informers.cache import Change, Item, Key, is_back_in_time
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -22,6 +22,8 @@ from karmada.works.status import is_applied
 LANE_LIMIT = 32
 GATHERING = 0.05
 """Seconds in which several changes of a member's object are gathered: a rollout reports itself many times."""
+LOADING = 5.0
+"""Seconds until it is looked whether the rest of a Work's objects is loaded."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +72,16 @@ class WorkStatusController:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
             return Retry(str(error))
-        observed = [await self._observed(work, ordinal, member) for ordinal in range(len(work.spec.workload.manifests))]
+        manifests = [manifest_of(work, ordinal) for ordinal in range(len(work.spec.workload.manifests))]
+        informers = [await self._informer(manifest, member) for manifest in manifests]
+        loaded = [informer.has_synced for informer in informers]
+        if not all(loaded):
+            # A member that hangs must not hold up others. Objects bring their Work here when they are loaded.
+            return RequeueAfter(LOADING) if any(loaded) else DONE
+        observed = [
+            informer.item(Key(manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]))
+            for informer, manifest in zip(informers, manifests, strict=True)
+        ]
         versions = [item.resource_version if item is not None else "" for item in observed]
         if self._reflection.is_reported(work, versions):
             return DONE
@@ -97,14 +108,12 @@ class WorkStatusController:
             ]
         )
 
-    async def _observed(self, work: Work, ordinal: int, member: Member) -> Item[JSONObject] | None:
-        manifest = manifest_of(work, ordinal)
+    async def _informer(self, manifest: JSONObject, member: Member) -> Informer[JSONObject]:
+        """The followed objects of a manifest's kind."""
         served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
         informer = member.managed(served.type)
         self._following.follow(member.name, served.type, informer)
-        await informer.synced()
-        metadata = manifest["metadata"]
-        return informer.item(Key(metadata.get("namespace", ""), metadata["name"]))
+        return informer
 
     def _works_changed(self, change: Change[Work]) -> list[Key]:
         """A Work became applied: from now on its objects are reported."""
