@@ -100,6 +100,31 @@ def test_a_work_goes_when_its_member_serves_no_such_kind_any_more(wrap, left):
     on_a_plane(scenario)
 
 
+@pytest.mark.parametrize(("held", "left"), [(False, 0), (True, 1)], ids=["gone", "not in the cache yet"])
+def test_a_work_that_outlived_its_cluster_can_be_deleted(held, left):
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m0")
+            start(plane, members)
+            await plane.clock.sleep(5)
+            plane.transport.held = {CLUSTERS} if held else frozenset()
+            await plane.cluster("m1")
+            await work(plane, preserve=False)
+            await plane.client.resource(WORKS).patch(
+                "settings", {"metadata": {"finalizers": ["karmada.io/execution-controller"]}}, SPACE
+            )
+            if not held:
+                await plane.client.resource(CLUSTERS).patch("m1", {"metadata": {"finalizers": None}})
+                await plane.client.resource(CLUSTERS).delete("m1")
+            await plane.client.resource(WORKS).delete("settings", SPACE)
+            await plane.clock.sleep(60)
+            assert len((await plane.client.resource(WORKS).list()).items) == left
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
 def test_nothing_of_a_cluster_that_left_is_kept():
     async def scenario(plane):
         async with server(plane.clock) as one:

@@ -95,7 +95,7 @@ class ExecutionController:
             return DONE
         cluster = self._clusters.get(names.cluster_of_execution_space(key.namespace))
         if cluster is None:
-            return Retry(f"cluster {names.cluster_of_execution_space(key.namespace)} does not exist")
+            return await self._without_cluster(work)
         if not self._members.concerns(cluster):
             return DONE
         if work.metadata.deletion_timestamp is not None:
@@ -215,6 +215,19 @@ class ExecutionController:
                 await (self._release(manifest, member) if release else self._delete(manifest, member))
         elif cluster.metadata.deletion_timestamp is None:
             return DONE  # it comes again when the cluster is ready
+        return await self._let_go(work)
+
+    async def _without_cluster(self, work: Work) -> Result:
+        """A Work that is being deleted goes if the server has no such cluster either: nobody else would see it off."""
+        name = names.cluster_of_execution_space(work.metadata.namespace)
+        if work.metadata.deletion_timestamp is not None:
+            try:
+                await self._context.client.of(Cluster).get(name)
+            except NotFound:
+                return await self._let_go(work)
+        return Retry(f"cluster {name} does not exist")
+
+    async def _let_go(self, work: Work) -> Result:
         await self._commit.commit(
             work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
         )
