@@ -21,30 +21,22 @@ from karmada.controllers.following import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
 from karmada.controllers.reflection import Reflection
+from karmada.controllers.removal import Removal
 from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.client import type_of
-from karmada.machinery.codec import TREE, identity
+from karmada.machinery.codec import identity
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
-from karmada.machinery.resource import Propagation, Resource
+from karmada.machinery.resource import Resource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.works.build import manifest_of
-from karmada.works.member import (
-    NotOurs,
-    is_managed,
-    is_unchanged,
-    merge_observed,
-    of_another_work,
-    released,
-    require_ours,
-)
+from karmada.works.member import NotOurs, is_unchanged, merge_observed, require_ours
 from karmada.works.status import is_applied
 
 COMPONENT = "execution-controller"
@@ -74,6 +66,7 @@ class ExecutionController:
         self._recorder = context.recorder(COMPONENT)
         self._reports = WorkReports(context, self._recorder, self._commit, reflection)
         self._versions = AppliedVersions()
+        self._removal = Removal(context.metrics, self._versions)
         self._following = Following(self._clusters, self._member_changed)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
@@ -209,10 +202,9 @@ class ExecutionController:
                 member = await self._members.connect(cluster)
             except MemberUnavailable as error:
                 return Retry(str(error))
-            release = work.spec.preserve_resources_on_deletion
+            remove = self._removal.release if work.spec.preserve_resources_on_deletion else self._removal.delete
             for ordinal in range(len(work.spec.workload.manifests)):
-                manifest = manifest_of(work, ordinal)
-                await (self._release(manifest, member) if release else self._delete(manifest, member))
+                await remove(manifest_of(work, ordinal), member)
         elif cluster.metadata.deletion_timestamp is None:
             return DONE  # it comes again when the cluster is ready
         return await self._let_go(work)
@@ -241,44 +233,6 @@ class ExecutionController:
         except NotFound:
             return False
         return identity(present).uid == work.metadata.uid
-
-    async def _delete(self, manifest: JSONObject, member: Member) -> None:
-        found = await self._ours(manifest, member)
-        if found is None:
-            return
-        observed, collection = found
-        metadata = observed["metadata"]
-        self._versions.forget(
-            ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
-        )
-        state = TREE.identity(observed)
-        try:
-            await collection.delete(state.name, state.namespace, only_if=state, propagation=Propagation.BACKGROUND)
-        except NotFound:
-            return
-        self._context.metrics.deleted[labels_of(SUCCESS, observed, member.name)] += 1
-
-    async def _release(self, manifest: JSONObject, member: Member) -> None:
-        """Leave the object to the member, without any trace of Karmada."""
-        found = await self._ours(manifest, member)
-        if found is not None:
-            observed, collection = found
-            await collection.update(orjson.dumps(released(observed)))
-
-    async def _ours(self, manifest: JSONObject, member: Member) -> tuple[JSONObject, Resource[bytes]] | None:
-        """The member's object that a manifest made, and its collection; None when there is none, or it is another's."""
-        try:
-            collection, _ = await self._collection(member, manifest)
-        except UnknownKind:
-            if manifest["apiVersion"] in member.client.mapper.stale:
-                raise
-            return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
-        metadata = manifest["metadata"]
-        body = await _read(collection, Key(metadata.get("namespace", ""), metadata["name"]))
-        observed: JSONObject | None = orjson.loads(body) if body is not None else None
-        if observed is None or not is_managed(observed) or of_another_work(manifest, observed):
-            return None
-        return observed, collection
 
     async def _collection(self, member: Member, manifest: JSONObject) -> tuple[Resource[bytes], Informer[JSONObject]]:
         """The member's collection of the manifest's kind and the informer of what Karmada manages in it."""

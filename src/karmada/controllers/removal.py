@@ -1,0 +1,64 @@
+"""Takes the objects of Works out of a member, or leaves them to it without any trace of Karmada.
+
+Only what Karmada manages is touched, and only in the state it was seen in. An object that another Work has taken over
+is that one's.
+"""
+
+import orjson
+
+from karmada.controllers.drift import AppliedVersions, ObjectKey
+from karmada.controllers.members import Member
+from karmada.controllers.metrics import SUCCESS, PipelineMetrics, labels_of
+from karmada.machinery.codec import TREE
+from karmada.machinery.discovery import UnknownKind
+from karmada.machinery.errors import NotFound
+from karmada.machinery.informers.cache import Key
+from karmada.machinery.resource import Propagation, Resource
+from karmada.machinery.transport import JSONObject
+from karmada.works.member import is_managed, of_another_work, released
+
+
+class Removal:
+    """See the module."""
+
+    def __init__(self, metrics: PipelineMetrics, versions: AppliedVersions) -> None:
+        self._metrics = metrics
+        self._versions = versions
+
+    async def delete(self, manifest: JSONObject, member: Member) -> None:
+        """Have the object that a manifest made deleted."""
+        found = await _ours(manifest, member)
+        if found is None:
+            return
+        observed, collection = found
+        state = TREE.identity(observed)
+        self._versions.forget(ObjectKey(member.name, collection.type, Key(state.namespace, state.name)))
+        try:
+            await collection.delete(state.name, state.namespace, only_if=state, propagation=Propagation.BACKGROUND)
+        except NotFound:
+            return
+        self._metrics.deleted[labels_of(SUCCESS, observed, member.name)] += 1
+
+    async def release(self, manifest: JSONObject, member: Member) -> None:
+        """Leave the object that a manifest made to the member."""
+        found = await _ours(manifest, member)
+        if found is not None:
+            observed, collection = found
+            await collection.update(orjson.dumps(released(observed)))
+
+
+async def _ours(manifest: JSONObject, member: Member) -> tuple[JSONObject, Resource[bytes]] | None:
+    """The member's object that a manifest made, and its collection."""
+    mapper, metadata = member.client.mapper, manifest["metadata"]
+    try:
+        served = await mapper.of_kind(manifest["apiVersion"], manifest["kind"])
+    except UnknownKind:
+        if manifest["apiVersion"] in mapper.stale:
+            raise
+        return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
+    collection = member.client.encoded(served.type)
+    try:
+        observed: JSONObject = orjson.loads(await collection.get(metadata["name"], metadata.get("namespace", "")))
+    except NotFound:
+        return None
+    return (observed, collection) if is_managed(observed) and not of_another_work(manifest, observed) else None
