@@ -78,8 +78,10 @@ def _loop(node: Loop, variables: Mapping[str, Shape]) -> Estimate:
     inside = {**variables, **dict(zip(node.variables, (each, element), strict=False)), node.result: first.shape}
     step = estimate(node.step, inside)
     per_round = estimate(node.condition, inside).cost + step.cost
-    # A list that grows has at most one element per round.
-    grown = Shape("list", rounds, element=step.shape.element) if first.shape.kind == "list" else first.shape
+    grown = first.shape
+    if grown.kind in ("list", "map"):
+        # What grows has at most one element per round.
+        grown = Shape(grown.kind, rounds, element=step.shape.element)
     last = estimate(node.last, {**inside, node.result: grown})
     return Estimate(range_cost + first.cost + product(rounds, per_round) + last.cost, last.shape)
 

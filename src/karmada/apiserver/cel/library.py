@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from karmada.apiserver.cel import named_formats, text, values
+from karmada.apiserver.cel import named_formats, text, two_variables, values
 
 _SCALARS = ("string", "int", "double", "bool")
 
@@ -93,6 +93,10 @@ _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     (".getPort(map) string", partial(values.url_part, "port")),
     (".getEscapedPath(map) string", partial(values.url_part, "path")),
     (".getQuery(map) dyn", values.url_query),
+    (f"{two_variables.KEYS}(list) ints", two_variables.keys),
+    (f"{two_variables.KEYS}(map) list", two_variables.keys),
+    (f"{two_variables.ENTRIES}(list) map", two_variables.entries),
+    (f"{two_variables.MERGED}(list) map", two_variables.merged),
     (f"{named_formats.FUNCTION}(string, string) list", named_formats.problems),
 ]
 
@@ -106,6 +110,7 @@ def declarations(cel: Any) -> list[Any]:
         "double": cel.Type.DOUBLE,
         "dyn": cel.Type.DYN,
         "int": cel.Type.INT,
+        "ints": cel.Type.List(cel.Type.INT),
         "list": cel.Type.List(cel.Type.DYN),
         "map": cel.Type.Map(cel.Type.DYN, cel.Type.DYN),
         "string": cel.Type.STRING,

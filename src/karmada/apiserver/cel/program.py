@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from karmada.apiserver.cel import cost
-from karmada.apiserver.cel.named_formats import rewritten
+from karmada.apiserver.cel import cost, named_formats, two_variables
+from karmada.apiserver.cel.restoring import restored
 from karmada.apiserver.cel.syntax import Node, read
 
 DYN = "dyn"
@@ -39,8 +39,8 @@ class Program:
         """Name of the type of the result."""
 
     def syntax(self) -> Node:
-        """The syntax tree."""
-        return read(self._expression.serialize())
+        """The syntax tree, macros expanded."""
+        return restored(read(self._expression.serialize()))
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """The value as plain Python; raises `EvaluationError`, also for what would take too long."""
@@ -61,7 +61,12 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
 
     if cost.bindings(expression) > cost.BINDINGS:
         raise CompileError(f"at most {cost.BINDINGS} bindings may stand inside each other")
-    source = rewritten(expression) if "format." in expression else expression
+    try:
+        rewritten = two_variables.rewritten(expression)
+    except two_variables.MacroError as error:
+        raise CompileError(str(error)) from None
+    source = rewritten.text if rewritten is not None else expression
+    source = named_formats.rewritten(source) if "format." in source else source
     try:
         return Program(_environment(variables).compile(source), cel.Type.ERROR, expression)
     except RuntimeError as error:
@@ -71,7 +76,13 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
             r"type '\1' does not support field selection",
             text,
         )
-        raise CompileError(text) from None
+        raise CompileError(_in_order(text if rewritten is None else rewritten.reported(text))) from None
+
+
+def _in_order(errors: str) -> str:
+    """Several errors in the order of their places."""
+    parts = re.split(r"\n(?=ERROR: <input>:\d+:\d+: )", errors)
+    return "\n".join(sorted(parts, key=lambda part: [int(number) for number in re.findall(r":(\d+)", part)[:2]]))
 
 
 def compile(expression: str, variables: Mapping[str, str]) -> Program:
@@ -121,6 +132,7 @@ _REWORDING = (
     (re.compile(r'Key not found in map : "?([^"]*)"?'), r"no such key: \1"),
     (re.compile(r"No matching overloads found : ?(.*)"), r"no such overload: \1"),
     (re.compile(r"divide by zero"), "division by zero"),
+    (re.compile(r"cannot convert (\w+) to (\w+)"), r"type conversion error from '\1' to '\2'"),
     (re.compile(r"Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
     (re.compile(r'No value with name "(\w+)" found in Activation'), r"no such attribute(s): \1"),
 )
