@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from karmada.api.go_text import escape_html
+
 
 class FieldError(NamedTuple):
     """One complaint about one field."""
@@ -54,7 +56,8 @@ def aggregate(errors: Iterable[FieldError]) -> str:
 
 def quoted(value: Any) -> str:
     """A value inside a message: strings in quotes, numbers and booleans bare, the rest as JSON."""
-    return orjson.dumps(value).decode()
+    text = orjson.dumps(value).decode()
+    return escape_html(text) if isinstance(value, dict | list) else text
 
 
 def _joined(message: str, detail: str) -> str:

@@ -166,7 +166,7 @@ RULES = {
         pytest.param(
             {"min": 3, "max": 2},
             None,
-            [("spec.min", 'Invalid value: "object": min over max')],
+            [("spec.min", "Invalid value: min over max")],
             id="message-and-path",
         ),
         pytest.param(
@@ -175,7 +175,7 @@ RULES = {
             [
                 (
                     "spec",
-                    "Invalid value: \"object\": failed rule: !has(self.__namespace__) || self.__namespace__ != 'bad'",
+                    "Invalid value: failed rule: !has(self.__namespace__) || self.__namespace__ != 'bad'",
                 )
             ],
             id="escaped-name-and-default-message",
@@ -188,12 +188,12 @@ RULES = {
         ),
         pytest.param({"name": "x"}, {}, [], id="transition-rule-needs-an-old-value"),
         pytest.param(
-            {"name": "y"}, {"name": "x"}, [("spec.name", 'Invalid value: "string": name is immutable')], id="transition"
+            {"name": "y"}, {"name": "x"}, [("spec.name", 'Invalid value: "y": name is immutable')], id="transition"
         ),
         pytest.param(
             {"word": "oldSelf"},
             None,
-            [("spec.word", "Invalid value: \"string\": failed rule: self != 'oldSelf'")],
+            [("spec.word", "Invalid value: \"oldSelf\": failed rule: self != 'oldSelf'")],
             id="text-that-looks-like-an-old-value",
         ),
         pytest.param({"first": "x"}, None, [], id="optional-old-value-absent"),
@@ -203,7 +203,7 @@ RULES = {
             [
                 (
                     "spec.first",
-                    'Invalid value: "string": failed rule: !oldSelf.hasValue() || oldSelf.value() == self',
+                    'Invalid value: "y": failed rule: !oldSelf.hasValue() || oldSelf.value() == self',
                 )
             ],
             id="optional-old-value-present",
@@ -220,6 +220,27 @@ def test_rules(spec: dict[str, Any], old: dict[str, Any] | None, expected: list[
     (type_,) = resource_types_of(definition(version("v1", RULES)))
     errors = type_.strategy.validate(thing(spec), None if old is None else thing(old))
     assert [(error.field, error.message) for error in errors] == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        pytest.param({"type": "integer"}, 5, "Invalid value: 5: no", id="a number"),
+        pytest.param({"x-kubernetes-int-or-string": True}, "5%", 'Invalid value: "5%": no', id="a text"),
+        pytest.param({"type": "array", "items": {"type": "string"}}, ["q"], "Invalid value: no", id="a list"),
+        pytest.param(
+            {"type": "string"},
+            "kind: Secret\ndata: {a: aHVudGVyMg==}",
+            'Invalid value: "<secret contents redacted>": no',
+            id="a secret",
+        ),
+    ],
+)
+def test_a_broken_rule_quotes_scalars_that_are_no_secrets(schema: Any, value: Any, message: str) -> None:
+    rule = {"x-kubernetes-validations": [{"rule": "false", "message": "no"}]}
+    spec = {"type": "object", "properties": {"a": {**schema, **rule}}}
+    (type_,) = resource_types_of(definition(version("v1", {"spec": spec})))
+    assert [error.message for error in type_.strategy.validate(thing({"a": value}), None)] == [message]
 
 
 def test_rules_wait_for_a_valid_object() -> None:
@@ -253,8 +274,20 @@ def test_status_is_judged_alone() -> None:
         pytest.param(
             {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self"}]}},
             "properties[a].x-kubernetes-validations[0].rule",
-            "must evaluate to a bool",
+            "cel expression must evaluate to a bool",
             id="rule-result",
+        ),
+        pytest.param(
+            {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self < 1"}]}},
+            "properties[a].x-kubernetes-validations[0].rule",
+            'Invalid value: {"Rule":"self \\u003c 1","Message":"",',
+            id="rules-are-quoted-for-html",
+        ),
+        pytest.param(
+            {"a": {"type": "string", "x-kubernetes-validations": [{"rule": "self ==\n nothing"}]}},
+            "properties[a].x-kubernetes-validations[0].message",
+            "Required value: message must be specified if rule contains line breaks",
+            id="rules-of-many-lines-have-a-message",
         ),
         pytest.param(
             {"a": {"type": "object", "properties": {"b": {"type": "integer"}}, "default": {"b": 1, "c": 2}}},

@@ -8,12 +8,13 @@ stricter without locking the objects that exist.
 from functools import cache, lru_cache
 from typing import Any
 
-from karmada.api.field_errors import FieldError, forbidden, invalid, required
+from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.apiserver import cel
 from karmada.apiserver.cel.syntax import Loop, Node, mentions
 from karmada.apiserver.crds.names import escaped
 from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.validation import join
+from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 JSONObject = dict[str, Any]
 OLD = "oldSelf"
@@ -138,7 +139,7 @@ def _evaluate(schema: Schema, rules: list[JSONObject], value: Any, old: Any, pat
             errors.append(invalid(path or "<nil>", shown, f"{error} evaluating rule: {_plain_message(rule)}"))
             continue
         if holds is not True:
-            errors.append(_broken(schema, rule, place.lstrip(".") or "<nil>", _message(rule, kind, optional, bound)))
+            errors.append(_broken(value, rule, place.lstrip(".") or "<nil>", _message(rule, kind, optional, bound)))
     return errors
 
 
@@ -168,15 +169,17 @@ def _message(rule: JSONObject, kind: str, optional: bool, bound: JSONObject) -> 
     return message or f"failed rule: {rule['rule'].strip()}"
 
 
-def _broken(schema: Schema, rule: JSONObject, path: str, message: str) -> FieldError:
+def _broken(value: Any, rule: JSONObject, path: str, message: str) -> FieldError:
+    """A rule that does not hold; of the value, scalars are quoted."""
+    shown = "" if isinstance(value, dict | list) else f": {quoted(REDACTED if holds_secret(value) else value)}"
     match rule.get("reason"):
         case "FieldValueForbidden":
             return forbidden(path, message)
         case "FieldValueRequired":
             return required(path, message)
         case "FieldValueDuplicate":
-            return FieldError("FieldValueDuplicate", path, f'Duplicate value: "{schema.type or "object"}"')
-    return invalid(path, schema.type or "object", message)
+            return FieldError("FieldValueDuplicate", path, f"Duplicate value{shown}")
+    return FieldError("FieldValueInvalid", path, f"Invalid value{shown}: {message}")
 
 
 @cache

@@ -48,7 +48,7 @@ def _rule(
     elif "\n" in message.strip():
         errors.append(invalid(f"{path}.message", message, "message must not contain line breaks"))
     elif "\n" in expression.strip() and not message:
-        errors.append(required(f"{path}.message", "message must be specified if rule contains line breaks"))
+        return [required(f"{path}.message", "message must be specified if rule contains line breaks")]
     reason = rule.get("reason")
     if reason and reason not in _REASONS:
         errors.append(not_supported(f"{path}.reason", reason, _REASONS))
@@ -56,7 +56,7 @@ def _rule(
     try:
         compiled = program(expression, kind, optional)
         if compiled.returns not in ("bool", "dyn"):
-            errors.append(invalid(f"{path}.rule", dump_rule(rule), "must evaluate to a bool"))
+            errors.append(invalid(f"{path}.rule", dump_rule(rule), "cel expression must evaluate to a bool"))
         else:
             node = written(compiled, optional)
             errors += budget.rule(node, place, f"{path}.rule")
