@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from karmada.api.field_errors import FieldError
+from karmada.apiserver.crds.embedded import validate_embedded
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.defaulting import filler
 from karmada.apiserver.schema.metadata import validate_metadata
@@ -49,14 +50,15 @@ def drop_status(obj: JSONObject) -> None:
 
 def validate(schema: Schema, namespaced: bool, obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
     """What is wrong with a new object or an update."""
-    errors = validate_metadata(obj, old, namespaced=namespaced)
+    errors = validate_metadata(obj, old, namespaced=namespaced, custom=True)
     errors += validate_schema(schema, obj, MISSING if old is None else old)
+    errors += validate_embedded(schema, obj, MISSING if old is None else old)
     return errors + _expressions(schema, obj, old, errors)
 
 
 def validate_status(schema: Schema, namespaced: bool, obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
     """What is wrong with an update through the status subresource."""
-    errors = validate_metadata(obj, old, namespaced=namespaced)
+    errors = validate_metadata(obj, old, namespaced=namespaced, custom=True)
     status = (schema.properties or {}).get("status")
     if status is not None and "status" in obj:
         before = MISSING if old is None else old.get("status", MISSING)

@@ -28,11 +28,15 @@ def in_characters(problems: list[str]) -> list[str]:
 
 
 def validate_metadata(
-    obj: JSONObject, old: JSONObject | None, rule: NameRule = name_rules.dns_subdomain, namespaced: bool = True
+    obj: JSONObject,
+    old: JSONObject | None,
+    rule: NameRule = name_rules.dns_subdomain,
+    namespaced: bool = True,
+    custom: bool = False,
 ) -> list[FieldError]:
     """What is wrong with the metadata of a new object, or of an update; `rule` says what names are allowed.
 
-    What an update leaves alone was judged when it came.
+    What an update leaves alone was judged when it came. Finalizers of custom objects may have any name.
     """
     metadata = obj.get("metadata") or {}
     before = (old.get("metadata") or {}) if old is not None else {}
@@ -43,13 +47,16 @@ def validate_metadata(
     if (found := metadata.get("annotations")) and found != before.get("annotations"):
         marks += annotations(found, "metadata.annotations")
     if (found := metadata.get("ownerReferences")) and found != before.get("ownerReferences"):
-        marks += _owners(found)
+        marks += owners(
+            [owner for at, owner in enumerate(found) if owner not in found[:at]], "metadata.ownerReferences"
+        )
     if marks:
         errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
     if (found := metadata.get("finalizers")) and found != before.get("finalizers"):
-        errors += _finalizers(found)
+        errors += finalizers(found, "metadata.finalizers")
+        errors += [] if custom else _unqualified(found)
     if found := metadata.get("managedFields"):
-        errors += _managed_fields(found)
+        errors += managed_fields(found, "metadata.managedFields")
     return errors
 
 
@@ -110,50 +117,55 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
-def _owners(owners: list[JSONObject]) -> list[FieldError]:
+def owners(found: list[JSONObject], path: str) -> list[FieldError]:
+    """What is wrong with references to owners."""
     errors: list[FieldError] = []
     controller = ""
-    path = "metadata.ownerReferences"
-    for owner in owners:
-        api_version = owner.get("apiVersion") or ""
-        if not api_version or ("/" in api_version and not all(api_version.partition("/")[::2])):
-            errors.append(invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
+    for owner in found:
+        group, _, version = (owner.get("apiVersion") or "").rpartition("/")
+        if not version or "/" in group:
+            errors.append(invalid(f"{path}.apiVersion", owner.get("apiVersion") or "", "version must not be empty"))
         errors += [
-            invalid(f"{path}.{field}", "", f"{field} must not be empty")
+            invalid(f"{path}.{field}", "", "must not be empty")
             for field in ("kind", "name", "uid")
             if not owner.get(field)
         ]
+        if (group, version, owner.get("kind")) == ("", "v1", "Event"):
+            errors.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
+            name = f"{owner.get('kind') or ''}/{owner.get('name') or ''}"
             if controller:
-                where = f"{controller} and {owner.get('name')}"
+                where = f"{controller} and {name}"
                 text = f'Only one reference can have Controller set to true. Found "true" in references for {where}'
-                errors.append(invalid(path, owners, text))
-            controller = owner.get("name") or "?"
+                errors.append(invalid(path, found, text))
+            controller = name
     return errors
 
 
-def _finalizers(finalizers: list[str]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    path = "metadata.finalizers"
-    for finalizer in finalizers:
-        problems = name_rules.label_key(finalizer)
-        errors += [invalid(path, finalizer, problem) for problem in problems]
-        if not problems and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
-            errors.append(
-                invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
-            )
-    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
-        text = "finalizer orphan and foregroundDeletion cannot be both set"
-        errors.append(invalid(path, finalizers, text))
+def finalizers(found: list[str], path: str) -> list[FieldError]:
+    """What is wrong with finalizers of any object."""
+    errors = [invalid(path, finalizer, why) for finalizer in found for why in name_rules.label_key(finalizer)]
+    if "orphan" in found and "foregroundDeletion" in found:
+        errors.append(invalid(path, found, "finalizer orphan and foregroundDeletion cannot be both set"))
     return errors
 
 
-def _managed_fields(entries: list[JSONObject]) -> list[FieldError]:
+def _unqualified(found: list[str]) -> list[FieldError]:
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"metadata.finalizers[{index}]", finalizer, text)
+        for index, finalizer in enumerate(found)
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+    ]
+
+
+def managed_fields(entries: list[JSONObject], path: str) -> list[FieldError]:
+    """What is wrong with entries about who owns which fields."""
     errors: list[FieldError] = []
     for index, entry in enumerate(entries):
-        path = f"metadata.managedFields[{index}]"
+        place = f"{path}[{index}]"
         if entry.get("operation") not in ("Apply", "Update"):
-            errors.append(invalid(f"{path}.operation", entry.get("operation") or "", "must be `Apply` or `Update`"))
+            errors.append(invalid(f"{place}.operation", entry.get("operation") or "", "must be `Apply` or `Update`"))
         if entry.get("fieldsType") not in ("FieldsV1", None, ""):
-            errors.append(invalid(f"{path}.fieldsType", entry["fieldsType"], "must be `FieldsV1`"))
+            errors.append(invalid(f"{place}.fieldsType", entry["fieldsType"], "must be `FieldsV1`"))
     return errors

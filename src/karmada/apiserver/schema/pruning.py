@@ -12,6 +12,7 @@ from typing import Any
 
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.scalars import Mismatch, described
 
 Prune = Callable[[Any], list[str] | None]
 Fits = Callable[[Any], bool]
@@ -21,7 +22,7 @@ Fits = Callable[[Any], bool]
 def pruner(schema: Schema) -> Prune:
     """The pruner of a schema."""
     if schema.name:
-        return lambda value: (decode(schema, value) or None) if isinstance(value, dict) else None
+        return lambda value: _decoded(schema, value)
     if schema.items is not None:
         return _list(schema.items)
     if schema.additional is not None:
@@ -29,6 +30,12 @@ def pruner(schema: Schema) -> Prune:
     if schema.type == "object" or schema.properties is not None:
         return _object(schema)
     return _nothing
+
+
+def _decoded(schema: Schema, value: Any) -> list[str] | None:
+    if value is not None and not isinstance(value, dict):
+        raise Mismatch(described(value), f"v1.{schema.name.rpartition('.')[2]}")
+    return (decode(schema, value) or None) if value else None
 
 
 def _nothing(value: Any) -> list[str] | None:

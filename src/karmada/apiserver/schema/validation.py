@@ -15,6 +15,7 @@ from karmada.apiserver.schema.formats import format_check
 from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
 from karmada.apiserver.schema.regexes import searcher
+from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 Path = str
 
@@ -188,10 +189,14 @@ def _simple(wrong: Callable[[Any], bool], *kinds: type, detail: str) -> Check:
 
     def run(value: Any, old: Any) -> list[Finding] | None:
         if type(value) in kinds and wrong(value):
-            return [Finding("", "FieldValueInvalid", quoted(value), f"{{}} in body {detail}")]
+            return [Finding("", "FieldValueInvalid", _quoted(value), f"{{}} in body {detail}")]
         return None
 
     return run
+
+
+def _quoted(value: Any) -> str:
+    return quoted(REDACTED if holds_secret(value) else value)
 
 
 def _too_many(kind: type[list[Any]] | type[dict[str, Any]], limit: int) -> Check:
@@ -263,12 +268,12 @@ def _bounds(rules: dict[str, Any]) -> list[Check]:
 
 
 def _enum(allowed: list[Any]) -> Check:
-    shown = ", ".join(quoted(choice) for choice in allowed)
+    shown = ", ".join(quoted(choice) if isinstance(choice, str) else f'"{quoted(choice)}"' for choice in allowed)
 
     def run(value: Any, old: Any) -> list[Finding] | None:
         if any(value == choice and (value.__class__ is bool) == (choice.__class__ is bool) for choice in allowed):
             return None
-        return [Finding("", "FieldValueNotSupported", quoted(value), f"supported values: {shown}")]
+        return [Finding("", "FieldValueNotSupported", _quoted(value), f"supported values: {shown}")]
 
     return run
 
