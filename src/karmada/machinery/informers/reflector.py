@@ -179,9 +179,20 @@ class Reflector(Generic[T]):
 
     async def _follow(self) -> None:
         params = {"resourceVersion": self._cache.resource_version}
+        heard = False
         async with self._watching(params, 2 * WATCH_SECONDS + SILENCE) as (batches, _):
             async for batch in batches:
+                heard = True
                 self._apply(batch)
+        if not heard:
+            await self._ask_how_far()
+
+    async def _ask_how_far(self) -> None:
+        """A watch ended without as much as a bookmark. Servers accept one from a revision that they have not reached,
+        and stay silent until they have: one that was restored from a backup, perhaps for weeks."""
+        page = await self._resource.page(self._scope, limit=1)
+        if number(page.resource_version) < self._cache.revision:
+            self._cache.resource_version = ""
 
     def _apply(self, batch: list[WatchEvent]) -> None:
         changes = self._cache.apply(batch)
