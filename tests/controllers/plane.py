@@ -12,9 +12,10 @@ from karmada.controllers.composition import Recorders
 from karmada.controllers.context import Context
 from karmada.interpreter.customizable import CustomizableInterpreter
 from karmada.machinery.client import Client
+from karmada.machinery.errors import ServerError
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.transport import GroupVersionResource, Verb
 from karmada.membership.connections import connection_of
 from karmada.testing.loop import VirtualClock, run_virtual
 
@@ -118,6 +119,24 @@ class OneMember:
 
     async def forget(self, name):
         await self.connection.close()
+
+
+def unloadable(transport, type_):
+    """Have a collection fail whenever it is loaded; its objects can be read."""
+    watch = transport.watch
+
+    @contextlib.asynccontextmanager
+    async def failing(request):
+        if request.resource == type_:
+            raise ServerError("conversion webhook failed")
+        async with watch(request) as stream:
+            yield stream
+
+    async def before(request):
+        if request.resource == type_ and request.verb is Verb.LIST:
+            raise ServerError("conversion webhook failed")
+
+    transport.watch, transport.before = failing, before
 
 
 async def _nobody(endpoint, body):

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
-from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
+from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane, unloadable
 
 from karmada.api import names
 from karmada.api.work.v1alpha2 import ResourceBinding
@@ -12,7 +12,9 @@ from karmada.controllers.binding import BindingController
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.errors import Invalid
+from karmada.machinery.transport import GroupVersionResource
 
+SECRETS = GroupVersionResource("", "v1", "secrets")
 SPACE = "karmada-es-m1"
 MARKS = {"labels": {"resourcebinding.karmada.io/permanent-id": "one"}}
 NOTED = {
@@ -115,5 +117,27 @@ def test_a_work_is_written_as_soon_as_the_one_that_was_being_deleted_is_gone():
         await works.patch(name, {"metadata": {"finalizers": None}}, SPACE)
         await plane.clock.sleep(1)
         assert (await works.get(name, SPACE))["metadata"]["uid"] != first["metadata"]["uid"]
+
+    on_a_plane(scenario)
+
+
+def test_a_kind_that_cannot_be_loaded_holds_up_no_other():
+    async def scenario(plane):
+        await plane.cluster("m1")
+        made = [("ConfigMap", CONFIG_MAPS, f"a{number}") for number in range(10)] + [("Secret", SECRETS, "z")]
+        for kind, type_, name in made:
+            await plane.client.resource(type_).create({"metadata": {"name": name, "namespace": "default"}})
+            resource = {"apiVersion": "v1", "kind": kind, "namespace": "default", "name": name}
+            marks = {"name": f"{name}-x", "namespace": "default"}
+            marks["labels"] = {"resourcebinding.karmada.io/permanent-id": name}
+            spec = {"resource": resource, "clusters": [{"name": "m1"}]}
+            await plane.client.resource(type_of(ResourceBinding)).create({"metadata": marks, "spec": spec})
+        unloadable(plane.transport, CONFIG_MAPS)
+        templates = Templates(plane.context)
+        plane.supervisor.start("templates", templates.run)
+        await plane.clock.sleep(1)
+        plane.start(BindingController(plane.context, templates).controller)
+        await plane.clock.sleep(20)
+        assert len((await plane.client.resource(WORKS).list()).items) == len(made)
 
     on_a_plane(scenario)

@@ -1,7 +1,7 @@
 """What a template waits for wakes it when it comes: nobody waits for the end of a growing pause."""
 
 import pytest
-from tests.controllers.plane import CONFIG_MAPS, on_a_plane
+from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
 
 from karmada.api.policy.v1alpha1 import OverridePolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
@@ -120,5 +120,25 @@ def test_a_policy_that_lets_go_before_a_cache_shows_its_claims_takes_them_along(
         plane.transport.held = frozenset()
         await plane.clock.sleep(60)
         assert await claimed(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_a_policy_whose_kind_cannot_be_loaded_keeps_no_other_from_going():
+    async def scenario(plane):
+        policies = plane.client.resource(type_of(PropagationPolicy))
+        unloadable(plane.transport, CONFIG_MAPS)
+        for name, kind in (("first", "ConfigMap"), ("second", "Secret")):
+            metadata = {"name": name, "namespace": "default", "labels": {CLAIM: name}}
+            metadata["finalizers"] = ["karmada.io/propagation-policy-controller"]
+            spec = {"resourceSelectors": [{"apiVersion": "v1", "kind": kind, "namespace": "default"}], "placement": {}}
+            await policies.create({"metadata": metadata, "spec": spec})
+        start(plane)
+        await plane.clock.sleep(5)
+        for name in ("first", "second"):
+            await policies.delete(name, "default")
+            await plane.clock.sleep(1)
+        await plane.clock.sleep(10)
+        assert [tree["metadata"]["name"] for tree in (await policies.list()).items] == ["first"]
 
     on_a_plane(scenario)

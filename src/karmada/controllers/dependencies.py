@@ -23,7 +23,7 @@ from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.discovery import ApiResource, UnknownKind
-from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.errors import ApiError, NotFound, Unavailable
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -163,7 +163,8 @@ class DependenciesDistributor:
         informer = self._templates.cached(served.type)
         if informer is None or dependency.label_selector is None:
             return []
-        await informer.synced()
+        if not await informer.is_loaded():
+            raise Unavailable(f"{served.type.resource} cannot be listed yet")
         trees = informer.values(dependency.namespace)
         selector = dependency.label_selector
         return [tree for tree in trees if matches(selector, tree["metadata"].get("labels") or {})]

@@ -151,12 +151,12 @@ class ExecutionController:
         if not informer.has_synced and self.controller.queue.is_background(
             Key(work.metadata.namespace, work.metadata.name)
         ):
-            await informer.synced()
+            await informer.is_loaded()
         if informer.has_synced:
             item = informer.item(key)
             body = item.body if item is not None else None
         else:
-            # A user waits: one question is answered sooner than the member's whole collection is loaded.
+            # A user waits, or others do: one question is answered sooner than the member's whole collection is loaded.
             body = await _read(collection, key)
         for _ in range(ATTEMPTS):
             try:

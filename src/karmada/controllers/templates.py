@@ -79,10 +79,9 @@ class Templates:
         return item if item is None or reference.uid in ("", item.uid) else None
 
     async def item(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
-        """A resource of a served kind, from the cache where the kind is followed."""
+        """A resource of a served kind, from the cache where the kind is followed and can be loaded."""
         informer = self.cached(served.type)
-        if informer is not None:
-            await informer.synced()
+        if informer is not None and await informer.is_loaded():
             return informer.item(key)
         return await self._present(served, key)
 

@@ -19,7 +19,7 @@ from karmada.controllers.templates import Templates
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Result
 from karmada.machinery.discovery import UnknownKind
-from karmada.machinery.errors import ApiError
+from karmada.machinery.errors import ApiError, Unavailable
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
@@ -165,7 +165,8 @@ class PolicyReconciler:
         informer = self._templates.cached(served.type)
         if informer is None:
             return
-        await informer.synced()
+        if not await informer.is_loaded():
+            raise Unavailable(f"{served.type.resource} cannot be listed yet")
         for item in _claimed_items(informer, claim):
             key = TemplateKey(served.type, api_version, kind, item.key.namespace, item.key.name)
             await self._writer.release(key, item.value, claim)

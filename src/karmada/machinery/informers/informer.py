@@ -6,6 +6,7 @@ A handler that fails is logged and does not disturb the others. A handler added 
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from random import Random
@@ -22,6 +23,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 Handler = Callable[[list[Change[T]]], None]
+PATIENCE = 5.0
+"""Seconds that a first load is waited for."""
 
 
 class NotSynced(RuntimeError):
@@ -66,6 +69,15 @@ class Informer(Generic[T]):
     async def synced(self) -> None:
         """Wait for the first load."""
         await self._synced.wait()
+
+    async def is_loaded(self, patience: float = PATIENCE) -> bool:
+        """Whether the first load is complete; waits a while for it, unless it is known to fail. For those who have
+        others to look after and another way to know."""
+        if not self.has_synced and self.reflector.failure is None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self.synced()
+        return self.has_synced
 
     def add_index(self, name: str, function: IndexFunction[T]) -> None:
         """Keep an index for `indexed`."""
