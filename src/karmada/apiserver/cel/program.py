@@ -79,10 +79,28 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
         raise CompileError(_in_order(text if rewritten is None else rewritten.reported(text))) from None
 
 
+_UNDECLARED = re.compile(
+    r"ERROR: <input>:(\d+):(\d+): undeclared reference to '(\w+)((?:\.\w+)+)'(.*)\n( \| .*)\n \| (\.*)\^", re.DOTALL
+)
+
+
 def _in_order(errors: str) -> str:
     """Several errors in the order of their places."""
-    parts = re.split(r"\n(?=ERROR: <input>:\d+:\d+: )", errors)
+    parts = [_rooted(part) for part in re.split(r"\n(?=ERROR: <input>:\d+:\d+: )", errors)]
     return "\n".join(sorted(parts, key=lambda part: [int(number) for number in re.findall(r":(\d+)", part)[:2]]))
+
+
+def _rooted(error: str) -> str:
+    """Of an unknown variable with fields, the variable is unknown."""
+    found = _UNDECLARED.fullmatch(error)
+    if found is None:
+        return error
+    line, column, name, fields, rest, source, dots = found.groups()
+    back = len(name) + fields.rindex(".")
+    if back > len(dots):
+        return error
+    place = int(column) - back
+    return f"ERROR: <input>:{line}:{place}: undeclared reference to '{name}'{rest}\n{source}\n | {dots[back:]}^"
 
 
 def compile(expression: str, variables: Mapping[str, str]) -> Program:

@@ -64,10 +64,7 @@ def _object(obj: JSONObject, path: str) -> list[FieldError]:
     if isinstance(version, str) and version.count("/") > 1:
         errors.append(invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}"))
     if isinstance(kind, str) and kind:
-        problems = metadata.in_characters(name_rules.dns_1035_label(kind.lower()))
-        if problems:
-            text = f"may have mixed case, but should otherwise match: {', '.join(problems)}"
-            errors.append(invalid(f"{path}.kind", kind, text))
+        errors += metadata.kind_errors(f"{path}.kind", kind)
     return errors + _metadata(obj.get("metadata") or {}, f"{path}.metadata")
 
 

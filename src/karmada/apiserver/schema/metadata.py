@@ -27,6 +27,13 @@ def in_characters(problems: list[str]) -> list[str]:
     return [problem.replace(" bytes", " characters") for problem in problems]
 
 
+def kind_errors(field: str, kind: str) -> list[FieldError]:
+    """What is wrong with the name of a kind."""
+    problems = in_characters(name_rules.dns_1035_label(kind.lower()))
+    text = f"may have mixed case, but should otherwise match: {', '.join(problems)}"
+    return [invalid(field, kind, text)] if problems else []
+
+
 def validate_metadata(
     obj: JSONObject,
     old: JSONObject | None,

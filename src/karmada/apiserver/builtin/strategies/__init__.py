@@ -2,6 +2,7 @@
 
 from karmada.apiserver.builtin.strategies import (
     admission,
+    admission_bindings,
     autoscaling,
     classes,
     cluster,
@@ -43,10 +44,10 @@ _STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Service"): service.STRATEGY,
     ("", "ServiceAccount"): config.SERVICE_ACCOUNT,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): admission.MUTATING_POLICY,
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): admission.MUTATING_BINDING,
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): admission_bindings.MUTATING_BINDING,
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): webhooks.MUTATING_WEBHOOKS,
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): admission.VALIDATING_POLICY,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): admission.VALIDATING_BINDING,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): admission_bindings.VALIDATING_BINDING,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): webhooks.VALIDATING_WEBHOOKS,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): extensions.CUSTOM_RESOURCE_DEFINITION,
     ("apiregistration.k8s.io", "APIService"): extensions.API_SERVICE,

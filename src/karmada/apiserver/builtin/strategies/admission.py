@@ -1,120 +1,130 @@
-"""Rules of admission policies and their bindings."""
+"""Rules of admission policies."""
+
+import re
 
 from karmada.api.field_errors import duplicate, invalid, required
-from karmada.apiserver.builtin.strategies.admission_rules import rule_errors
-from karmada.apiserver.builtin.strategies.common import (
-    Errors,
-    JSONObject,
-    one_of,
-    selector,
-    strategy,
-    unsupported,
+from karmada.apiserver.builtin.strategies.admission_rules import default_match, match_errors
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, qualified_name, strategy
+from karmada.apiserver.builtin.strategies.match_conditions import (
+    condition_errors,
+    expression_errors,
+    match_conditions,
 )
-from karmada.apiserver.builtin.strategies.match_conditions import expression_errors
+from karmada.apiserver.schema.metadata import kind_errors
 
-_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables", "authorizer")
-
-
-def _default_policy(obj: JSONObject) -> None:
-    spec = obj["spec"]
-    spec.setdefault("failurePolicy", "Fail")
-    _default_match(spec.get("matchConstraints"))
+_VARIABLES = ("object", "oldObject", "request", "namespaceObject", "authorizer")
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
-def _default_match(match: JSONObject | None) -> None:
-    if match is None:
-        return
-    match.setdefault("matchPolicy", "Equivalent")
-    match.setdefault("namespaceSelector", {})
-    match.setdefault("objectSelector", {})
-    for field in ("resourceRules", "excludeResourceRules"):
-        for rule in match.get(field) or ():
-            rule.setdefault("scope", "*")
+def _default(obj: JSONObject) -> None:
+    obj["spec"].setdefault("failurePolicy", "Fail")
+    default_match(obj["spec"].get("matchConstraints"))
 
 
-def _expression(field: str, expression: str) -> Errors:
-    if not expression.strip():
-        return [required(field, "expression is not specified")]
-    return expression_errors(field, expression, _VARIABLES)
+def _default_mutating(obj: JSONObject) -> None:
+    _default(obj)
+    obj["spec"].setdefault("reinvocationPolicy", "Never")
 
 
-def _match(match: JSONObject | None, path: str) -> Errors:
-    if match is None:
-        return [required(path)]
-    errors: Errors = []
-    rules = match.get("resourceRules") or []
-    if not rules:
-        errors.append(required(f"{path}.resourceRules"))
-    for index, rule in enumerate(rules):
-        errors += rule_errors(rule, f"{path}.resourceRules[{index}]")
-    errors += selector(f"{path}.namespaceSelector", match.get("namespaceSelector"))
-    return errors + selector(f"{path}.objectSelector", match.get("objectSelector"))
+def _known(spec: JSONObject) -> tuple[str, ...]:
+    """The variables of conditions: parameters only where there are some."""
+    return (*_VARIABLES, "params") if spec.get("paramKind") is not None else _VARIABLES
 
 
-def _validate_policy(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
+def _common(spec: JSONObject) -> Errors:
+    """What both kinds of policies have."""
     errors = one_of("spec.failurePolicy", spec["failurePolicy"], ("Fail", "Ignore"))
-    errors += _match(spec.get("matchConstraints"), "spec.matchConstraints")
-    for index, condition in enumerate(spec.get("matchConditions") or ()):
-        errors += _expression(f"spec.matchConditions[{index}].expression", condition.get("expression") or "")
+    if spec.get("paramKind") is not None:
+        errors += _parameters(spec["paramKind"], "spec.paramKind")
+    match = spec.get("matchConstraints")
+    if match is None:
+        errors.append(required("spec.matchConstraints"))
+    else:
+        if not match.get("resourceRules"):
+            errors.append(required("spec.matchConstraints.resourceRules"))
+        errors += match_errors(match, "spec.matchConstraints")
+    errors += match_conditions(spec.get("matchConditions") or [], "spec.matchConditions", _known(spec))
     for index, variable in enumerate(spec.get("variables") or ()):
-        errors += _expression(f"spec.variables[{index}].expression", variable.get("expression") or "")
+        before = ("variables",) if index else ()
+        errors += _variable(variable, f"spec.variables[{index}]", (*_known(spec), *before))
+    return errors
+
+
+def _parameters(kind: JSONObject, path: str) -> Errors:
+    version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
+    errors: Errors = [] if version else [required(f"{path}.apiVersion")]
+    if version.count("/") > 1:
+        errors.append(invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}"))
+    return errors + (kind_errors(f"{path}.kind", name) if name else [required(f"{path}.kind")])
+
+
+def _variable(variable: JSONObject, path: str, known: tuple[str, ...]) -> Errors:
+    name, expression = variable.get("name") or "", variable.get("expression") or ""
+    errors: Errors = [] if name else [required(f"{path}.name", "name is not specified")]
+    if name and not _IDENTIFIER.fullmatch(name):
+        errors.append(invalid(f"{path}.name", name, "must be a valid CEL identifier"))
+    if not expression.strip():
+        return [*errors, required(f"{path}.expression", "expression is not specified")]
+    return errors + expression_errors(f"{path}.expression", expression, known)
+
+
+def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
+    spec = obj["spec"]
+    errors = _common(spec)
+    known = (*_known(spec), "variables") if spec.get("variables") else _known(spec)
     validations, audits = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not audits:
         text = "validations or auditAnnotations must contain at least one item"
         errors.append(required("spec.validations", text))
         errors.append(required("spec.auditAnnotations", text))
     for index, validation in enumerate(validations):
-        path = f"spec.validations[{index}]"
-        errors += _expression(f"{path}.expression", validation.get("expression") or "")
-        if validation.get("messageExpression"):
-            errors += _expression(f"{path}.messageExpression", validation["messageExpression"])
-        if "\n" in (validation.get("message") or "").strip():
-            errors.append(invalid(f"{path}.message", validation["message"], "message must not contain line breaks"))
+        errors += _validation(validation, f"spec.validations[{index}]", known)
+    keys: set[str] = set()
+    for index, audit in enumerate(audits):
+        path = f"spec.auditAnnotations[{index}]"
+        errors += _audit(audit, path, known, obj["metadata"].get("name") or "")
+        key = audit.get("key") or ""
+        if key in keys:
+            errors.append(duplicate(f"{path}.key", key))
+        keys.add(key)
     return errors
 
 
-def _default_binding(obj: JSONObject) -> None:
-    _default_match(obj["spec"].get("matchResources"))
-
-
-def _validate_binding(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
-    errors: Errors = []
-    if not spec.get("policyName"):
-        errors.append(required("spec.policyName"))
-    actions = spec.get("validationActions") or []
-    if not actions:
-        errors.append(required("spec.validationActions", "at least one validation action is required"))
-    for index, action in enumerate(actions):
-        if action not in ("Audit", "Deny", "Warn"):
-            errors.append(unsupported(f"spec.validationActions[{index}]", action, ("Audit", "Deny", "Warn")))
-        elif action in actions[:index]:
-            errors.append(duplicate(f"spec.validationActions[{index}]", action))
-    if {"Deny", "Warn"} <= set(actions):
-        text = "must not contain both Deny and Warn (repeating the same validation failure information in the API "
-        errors.append(invalid("spec.validationActions", actions, text + "response and headers serves no purpose)"))
+def _validation(validation: JSONObject, path: str, known: tuple[str, ...]) -> Errors:
+    expression, message = validation.get("expression") or "", validation.get("message") or ""
+    if expression.strip():
+        errors = condition_errors(f"{path}.expression", expression, known)
+    else:
+        errors = [required(f"{path}.expression", "expression is not specified")]
+    told = validation.get("messageExpression") or ""
+    if told and not told.strip():
+        errors.append(invalid(f"{path}.messageExpression", told, "must be non-empty if specified"))
+    elif told:
+        errors += expression_errors(f"{path}.messageExpression", told, known, "string")
+    if message and not message.strip():
+        errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
+    elif "\n" in message.strip():
+        errors.append(invalid(f"{path}.message", message, "must not contain line breaks"))
+    if validation.get("reason") is not None:
+        errors += one_of(f"{path}.reason", validation["reason"], _REASONS)
     return errors
 
 
-def _validate_mutating_binding(obj: JSONObject, old: JSONObject | None) -> Errors:
-    return [] if obj["spec"].get("policyName") else [required("spec.policyName")]
+def _audit(audit: JSONObject, path: str, known: tuple[str, ...], policy: str) -> Errors:
+    errors = qualified_name(f"{path}.key", f"{policy}/{audit.get('key') or ''}")
+    expression = audit.get("valueExpression") or ""
+    if not expression.strip():
+        return [*errors, required(f"{path}.valueExpression", "valueExpression is not specified")]
+    return errors + expression_errors(f"{path}.valueExpression", expression, known, "string", "null_type")
 
 
-def _validate_mutating_policy(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
-    errors = _match(spec.get("matchConstraints"), "spec.matchConstraints")
-    if not spec.get("mutations"):
+def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
+    errors = _common(obj["spec"])
+    if not obj["spec"].get("mutations"):
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
     return errors
 
 
-def _default_mutating_policy(obj: JSONObject) -> None:
-    _default_policy(obj)
-    obj["spec"].setdefault("reinvocationPolicy", "Never")
-
-
-VALIDATING_POLICY = strategy(_default_policy, _validate_policy, namespaced=False, generation=True)
-VALIDATING_BINDING = strategy(_default_binding, _validate_binding, namespaced=False, generation=True)
-MUTATING_POLICY = strategy(_default_mutating_policy, _validate_mutating_policy, namespaced=False, generation=True)
-MUTATING_BINDING = strategy(_default_binding, _validate_mutating_binding, namespaced=False, generation=True)
+VALIDATING_POLICY = strategy(_default, _validate, namespaced=False, generation=True)
+MUTATING_POLICY = strategy(_default_mutating, _validate_mutating, namespaced=False, generation=True)

@@ -1,9 +1,37 @@
 """Which requests admission webhooks and policies are about: rules of the rules they name them with."""
 
-from karmada.api.field_errors import FieldError, invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, unsupported
+from karmada.api.field_errors import FieldError, duplicate, invalid, required
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, selector, unsupported
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+
+
+def default_match(match: JSONObject | None) -> None:
+    """Fill in what a description of requests leaves open."""
+    if match is None:
+        return
+    match.setdefault("matchPolicy", "Equivalent")
+    match.setdefault("namespaceSelector", {})
+    match.setdefault("objectSelector", {})
+    for field in ("resourceRules", "excludeResourceRules"):
+        for rule in match.get(field) or ():
+            rule.setdefault("scope", "*")
+
+
+def match_errors(match: JSONObject, path: str) -> Errors:
+    """What is wrong with a description of requests."""
+    errors = one_of(f"{path}.matchPolicy", match["matchPolicy"], ("Equivalent", "Exact"))
+    errors += selector(f"{path}.namespaceSelector", match.get("namespaceSelector"))
+    errors += selector(f"{path}.objectSelector", match.get("objectSelector"))
+    for field in ("resourceRules", "excludeResourceRules"):
+        for index, rule in enumerate(match.get(field) or ()):
+            place = f"{path}.{field}[{index}]"
+            names = rule.get("resourceNames") or []
+            errors += rule_errors(rule, place)
+            errors += [
+                duplicate(f"{place}.resourceNames[{at}]", name) for at, name in enumerate(names) if name in names[:at]
+            ]
+    return errors
 
 
 def rule_errors(rule: JSONObject, path: str) -> Errors:

@@ -38,26 +38,26 @@ def match_conditions(conditions: list[JSONObject], path: str, variables: Iterabl
 def _condition(field: str, expression: str, variables: Iterable[str]) -> Errors:
     if not expression.strip():
         return [required(field)]
-    return expression_errors(field, expression, variables) or _no_answer(field, expression.strip(), variables)
+    return condition_errors(field, expression, variables)
 
 
-def expression_errors(field: str, expression: str, variables: Iterable[str]) -> Errors:
-    """An expression must be CEL, with these variables."""
+def condition_errors(field: str, expression: str, variables: Iterable[str]) -> Errors:
+    """An expression must be CEL that says yes or no, with these variables."""
+    return expression_errors(field, expression, variables, "bool")
+
+
+def expression_errors(field: str, expression: str, variables: Iterable[str], *wanted: str) -> Errors:
+    """An expression must be CEL, with these variables, and of a wanted type; where its type is unknown, it may be."""
     expression = expression.strip()
     try:
-        cel.compile(expression, dict.fromkeys(variables, cel.DYN))
+        program = cel.compile(expression, dict.fromkeys(variables, cel.DYN))
     except cel.CompileError as error:
         return [invalid(field, expression, f"compilation failed: {error}")]
-    return []
-
-
-def _no_answer(field: str, expression: str, variables: Iterable[str]) -> Errors:
-    """The answer to a condition is yes or no; where its type is unknown here, it may be."""
-    program = cel.compile(expression, dict.fromkeys(variables, cel.DYN))
-    if program.returns == "bool" or (program.returns == cel.DYN and not _untyped(program.syntax())):
+    kind = "null_type" if program.returns == "null" else program.returns.replace("<", "(").replace(">", ")")
+    if not wanted or kind in wanted or (kind == cel.DYN and not _untyped(program.syntax())):
         return []
-    kind = program.returns.replace("<", "(").replace(">", ")")
-    return [invalid(field, expression, f"must evaluate to bool but got {kind}")]
+    choice = wanted[0] if len(wanted) == 1 else f"one of [{' '.join(wanted)}]"
+    return [invalid(field, expression, f"must evaluate to {choice} but got {kind}")]
 
 
 def _untyped(node: Node) -> bool:
