@@ -22,6 +22,8 @@ SPEC = {
         "typed": TYPED,
         "choice": {"type": "integer", "enum": [1, 2]},
         "text": {"type": "string", "pattern": "^a$"},
+        "day": {"type": "string", "format": "date"},
+        "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
     },
 }
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -113,9 +115,18 @@ def test_numbers_to_choose_from_are_listed_as_texts():
     assert wrong({"choice": 3}) == ['spec.choice: Unsupported value: 3: supported values: "1", "2"']
 
 
-def test_texts_that_may_hold_a_secret_are_not_quoted():
-    [said] = wrong({"text": "kind: Secret\ndata: {a: aHVudGVyMg==}"})
-    assert said == "spec.text: Invalid value: \"<secret contents redacted>\": spec.text in body should match '^a$'"
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("text", "spec.text: Invalid value: \"{}\": spec.text in body should match '^a$'"),
+        ("day", 'spec.day: Invalid value: "{}": spec.day in body must be of type date: "{}"'),
+        ("set", 'spec.set[1]: Duplicate value: "{}"'),
+    ],
+)
+def test_texts_that_may_hold_a_secret_are_not_quoted(field, said):
+    secret, other = "kind: Secret\\ndata: {a: aHVudGVyMg==}", "other"
+    for text, shown in ((secret, "<secret contents redacted>"), (other, other)):
+        assert wrong({field: [text, text] if field == "set" else text}) == [said.replace("{}", shown)]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
+import orjson
+
 from karmada.api.field_errors import FieldError, quoted
 from karmada.apiserver.schema.formats import format_check
 from karmada.apiserver.schema.model import MISSING, Schema
@@ -159,7 +161,7 @@ def _typed(schema: Schema) -> Check:
                 return None
             return _wrong_type(value, wanted)
         if check_format is not None and not check_format(value):
-            shown = quoted(value)
+            shown = _quoted(value)
             return [
                 Finding("", "FieldValueTypeInvalid", shown, f"{{}} in body must be of type {schema.format}: {shown}")
             ]
@@ -336,26 +338,26 @@ def _list(schema: Schema) -> Check:
         key: child.default for key, child in (schema.items.properties or {}).items() if child.default is not MISSING
     }
 
-    def identity(item: Any) -> str:
+    def identity(item: Any) -> bytes:
         if keys and item.__class__ is dict:
-            return quoted({key: item.get(key, defaults.get(key)) for key in keys if key in item or key in defaults})
-        return quoted(item)
+            item = {key: item.get(key, defaults.get(key)) for key in keys if key in item or key in defaults}
+        return orjson.dumps(item)
 
     def run(value: Any, old: Any) -> list[Finding] | None:
         if value.__class__ is not list:
             return None
         before = {identity(item): item for item in old} if keys and old.__class__ is list else {}
         found: list[Finding] = []
-        seen: set[str] = set()
+        seen: set[bytes] = set()
         check = checker(item_schema)
         for index, item in enumerate(value):
-            known = identity(item) if unique else ""
+            known = identity(item) if unique else b""
             more = check(item, before.get(known, MISSING))
             if more:
                 found += [f._replace(path=join(f"[{index}]", f.path)) for f in more]
             if unique:
                 if known in seen:
-                    found.append(Finding(f"[{index}]", "FieldValueDuplicate", known, ""))
+                    found.append(Finding(f"[{index}]", "FieldValueDuplicate", _quoted(orjson.loads(known)), ""))
                 seen.add(known)
         return found
 
