@@ -103,6 +103,17 @@ async def test_a_malformed_body_is_not_quoted_at_length(http):
     assert len(answer.body) < 10_000
 
 
+async def test_an_owner_is_named_once(http):
+    owners = [{"apiVersion": "v1", "kind": "K", "name": name, "uid": uid} for name, uid in (("n", "u"), ("m", "w"))]
+    metadata = {"name": "a", "ownerReferences": [*owners, dict(reversed(owners[0].items()))]}
+    answer = await http("POST", MAPS, json.dumps({"metadata": metadata}).encode())
+    assert decoded(answer)["metadata"]["ownerReferences"] == owners
+    assert answer.headers["Warning"] == [
+        '299 - ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and '
+        'may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"'
+    ]
+
+
 async def test_unknown_and_duplicate_fields_warn_by_default_and_fail_when_strict(http):
     body = b'{"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"bogus":1}'
     warned = await http("POST", f"{MAPS}?dryRun=All", body)

@@ -51,7 +51,25 @@ def conform(
     unknown = _decode(served, obj, known)
     if unknown or duplicates:
         _report(call, obj, field_validation, unknown, duplicates or [])
+    meta = obj.get("metadata")
+    if meta and len(meta.get("ownerReferences") or ()) > 1:
+        _name_owners_once(call, meta)
     served.type.strategy.default(obj)
+
+
+def _name_owners_once(call: Call, meta: JSONObject) -> None:
+    different: dict[bytes, JSONObject] = {}
+    again: dict[str, None] = {}
+    for owner in meta["ownerReferences"]:
+        known = orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
+        if known in different:
+            again[owner.get("uid") or ""] = None
+        different.setdefault(known, owner)
+    if again:
+        meta["ownerReferences"] = list(different.values())
+        text = ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and "
+        text += "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+        call.warnings.append(text + ", ".join(again))
 
 
 def is_known(served: Served, patch: JSONObject) -> bool:

@@ -54,9 +54,7 @@ def validate_metadata(
     if (found := metadata.get("annotations")) and found != before.get("annotations"):
         marks += annotations(found, "metadata.annotations")
     if (found := metadata.get("ownerReferences")) and found != before.get("ownerReferences"):
-        marks += owners(
-            [owner for at, owner in enumerate(found) if owner not in found[:at]], "metadata.ownerReferences"
-        )
+        marks += owners(found, "metadata.ownerReferences")
     if marks:
         errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
     if (found := metadata.get("finalizers")) and found != before.get("finalizers"):

@@ -6,6 +6,7 @@ from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
     dns_subdomain,
+    repeated,
     selector,
     strategy,
     unsupported,
@@ -50,10 +51,11 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 def _actions(actions: list[str], path: str) -> Errors:
     errors: Errors = [] if actions else [required(path, "at least one validation action is required")]
+    again = set(repeated(actions))
     for index, action in enumerate(actions):
         if action not in ("Audit", "Deny", "Warn"):
             errors.append(unsupported(f"{path}[{index}]", action, ("Audit", "Deny", "Warn")))
-        elif action in actions[:index]:
+        elif index in again:
             errors.append(duplicate(f"{path}[{index}]", action))
     if {"Deny", "Warn"} <= set(actions):
         text = "must not contain both Deny and Warn (repeating the same validation failure information in the API "

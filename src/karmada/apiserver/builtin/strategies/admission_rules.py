@@ -1,7 +1,7 @@
 """Which requests admission webhooks and policies are about: rules of the rules they name them with."""
 
 from karmada.api.field_errors import FieldError, duplicate, invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, selector, unsupported
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, repeated, selector, unsupported
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 
@@ -28,9 +28,7 @@ def match_errors(match: JSONObject, path: str) -> Errors:
             place = f"{path}.{field}[{index}]"
             names = rule.get("resourceNames") or []
             errors += rule_errors(rule, place)
-            errors += [
-                duplicate(f"{place}.resourceNames[{at}]", name) for at, name in enumerate(names) if name in names[:at]
-            ]
+            errors += [duplicate(f"{place}.resourceNames[{at}]", names[at]) for at in repeated(names)]
     return errors
 
 

@@ -1,9 +1,15 @@
 """Rules of PriorityClasses and RuntimeClasses."""
 
-from typing import Any
-
 from karmada.api.field_errors import duplicate, forbidden, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_label, immutable, strategy, unsupported
+from karmada.apiserver.builtin.strategies.common import (
+    Errors,
+    JSONObject,
+    dns_label,
+    immutable,
+    repeated,
+    strategy,
+    unsupported,
+)
 from karmada.apiserver.builtin.strategies.compute_resources import resource_errors
 from karmada.apiserver.builtin.strategies.internal_form import toleration as internal
 from karmada.apiserver.builtin.strategies.tolerations import toleration_errors
@@ -60,14 +66,12 @@ def _validate_runtime_class(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 
 def _tolerations(tolerations: list[JSONObject], path: str) -> Errors:
+    forms = [internal(toleration) for toleration in tolerations]
+    again = set(repeated(tuple(form.values()) for form in forms))
     errors: Errors = []
-    seen: list[Any] = []
     for index, toleration in enumerate(tolerations):
         errors += toleration_errors(toleration, f"{path}[{index}]")
-        form = internal(toleration)
-        if form in seen:
-            errors.append(duplicate(f"{path}[{index}]", form))
-        seen.append(form)
+        errors += [duplicate(f"{path}[{index}]", forms[index])] if index in again else []
     return errors
 
 

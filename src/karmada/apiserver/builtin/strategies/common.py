@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -160,6 +160,17 @@ def at_most_all(field: str, value: Any) -> Errors:
 def is_zero(value: Any) -> bool:
     """Whether a count or percentage is nothing."""
     return value in (0, "0%", None)
+
+
+def repeated(values: Iterable[Hashable]) -> list[int]:
+    """The positions of values that came before."""
+    seen: set[Hashable] = set()
+    found: list[int] = []
+    for position, value in enumerate(values):
+        if value in seen:
+            found.append(position)
+        seen.add(value)
+    return found
 
 
 def selector(field: str, value: Any) -> Errors:

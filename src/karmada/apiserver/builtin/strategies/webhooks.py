@@ -10,6 +10,7 @@ from karmada.apiserver.builtin.strategies.common import (
     JSONObject,
     dns_subdomain,
     one_of,
+    repeated,
     selector,
     strategy,
     unsupported,
@@ -92,8 +93,9 @@ def _reviews(versions: list[str], field: str) -> Errors:
     if not versions:
         return [required(field, f"must specify one of {', '.join(_REVIEWS)}")]
     errors: Errors = []
+    again = set(repeated(versions))
     for at, version in enumerate(versions):
-        if version in versions[:at]:
+        if at in again:
             errors.append(invalid(f"{field}[{at}]", version, "duplicate version"))
             continue
         problems = in_characters(name_rules.dns_1035_label(version))
