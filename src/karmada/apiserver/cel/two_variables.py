@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 KEYS, ENTRIES, MERGED = "_keys", "_entries", "_merged"
 """Functions that rewritten expressions use."""
 MOST = 128
-"""Such macros in one expression: each is looked for in the whole of it."""
+"""Such macros in one expression."""
 RANGE = "_range"
 """How names of ranges begin."""
 _TOKEN = re.compile(
@@ -64,13 +64,14 @@ def _shown(expression: str, place: int, message: str) -> str:
 
 def rewritten(expression: str) -> Rewritten | None:
     """The expression without macros of two variables; None when it has none. Raises `MacroError`."""
-    current = Rewritten(expression, list(range(len(expression))), expression)
-    for number in range(MOST + 1):
-        call = _find(current)
-        if call is None:
-            return current if number else None
-        current = _replaced(current, call, number)
-    raise MacroError(f"at most {MOST} macros with two variables may stand in an expression")
+    calls = _calls(expression)
+    if not calls:
+        return None
+    if len(calls) > MOST:
+        raise MacroError(f"at most {MOST} macros with two variables may stand in an expression")
+    writer = _Writer(expression, calls)
+    writer.copy(0, len(expression), calls)
+    return Rewritten("".join(writer.texts), writer.origins, expression)
 
 
 class _Call(NamedTuple):
@@ -83,9 +84,11 @@ class _Call(NamedTuple):
     end: int
 
 
-def _find(current: Rewritten) -> _Call | None:
-    tokens = [found for found in _TOKEN.finditer(current.text) if not found[0].startswith("//")]
+def _calls(text: str) -> list[_Call]:
+    """The macros in a text; one that is inside of another comes after it."""
+    tokens = [found for found in _TOKEN.finditer(text) if not found[0].startswith("//")]
     closes = _matching(tokens)
+    found: list[_Call] = []
     for at, token in enumerate(tokens[:-1]):
         wanted = _ARGUMENTS.get(token[0])
         if wanted is None or not at or tokens[at - 1][0] != "." or tokens[at + 1][0] != "(" or at + 1 not in closes:
@@ -93,8 +96,10 @@ def _find(current: Rewritten) -> _Call | None:
         arguments = _split(tokens, at + 1, closes[at + 1])
         if len(arguments) in wanted:
             start = tokens[_receiver(tokens, at - 1, closes)].start()
-            return _Call(token[0], start, tokens[at - 1].start(), arguments, tokens[closes[at + 1]].end())
-    return None
+            found.append(_Call(token[0], start, tokens[at - 1].start(), arguments, tokens[closes[at + 1]].end()))
+        if len(found) > MOST:
+            break
+    return sorted(found, key=lambda call: (call.start, -call.end))
 
 
 def _matching(tokens: list[re.Match[str]]) -> dict[int, int]:
@@ -142,35 +147,55 @@ def _receiver(tokens: list[re.Match[str]], dot: int, closes: dict[int, int]) -> 
     return max(at, 0)
 
 
-def _replaced(current: Rewritten, call: _Call, number: int) -> Rewritten:
-    text, origins = current.text, current.origins
-    pieces: list[tuple[str, list[int]]] = []
-    head = _place(text, call.start, call.dot)
+class _Writer:
+    """Writes an expression anew, piece by piece."""
 
-    def add(new: str) -> None:
-        pieces.append((new, [origins[head]] * len(new)))
+    def __init__(self, expression: str, calls: list[_Call]) -> None:
+        self._expression = expression
+        self._numbers = {call: number for number, call in enumerate(map(_where, calls))}
+        self.texts: list[str] = []
+        self.origins: list[int] = []
 
-    def keep(start: int, end: int) -> None:
-        pieces.append((text[start:end], origins[start:end]))
+    def copy(self, start: int, end: int, calls: list[_Call]) -> None:
+        """Take over a part, but for the macros in it."""
+        inside = [call for call in calls if start <= call.start and call.end <= end]
+        while inside:
+            call = inside[0]
+            self._keep(start, call.start)
+            self._macro(call, inside[1:])
+            start = call.end
+            inside = [other for other in inside[1:] if other.start >= start]
+        self._keep(start, end)
 
-    key, value = (_variable(current, extent) for extent in call.arguments[:2])
-    if key == value:
-        place = call.arguments[1][0] + text[slice(*call.arguments[1])].index(value)
-        raise MacroError(_shown(current.original, origins[place], f"duplicate variable name: {value}"))
-    bound, around = f"{RANGE}{number}", _AROUND.get(call.name)
-    keep(0, call.start)
-    add(f"cel.bind({bound}, ")
-    keep(call.start, call.dot)
-    add(f", {around}(" if around else ", ")
-    add(f"{KEYS}({bound}).{_ONE_VARIABLE.get(call.name, call.name)}({key}")
-    for at, (start, end) in enumerate(call.arguments[2:], 3):
-        paired = call.name == "transformMap" and at == len(call.arguments)
-        add(f", {f'[{key}, ' if paired else ''}cel.bind({value}, {bound}[{key}], ")
-        keep(start, end)
-        add(")]" if paired else ")")
-    add("))" + (")" if around else ""))
-    keep(call.end, len(text))
-    return Rewritten("".join(new for new, _ in pieces), [at for _, place in pieces for at in place], current.original)
+    def _macro(self, call: _Call, inner: list[_Call]) -> None:
+        key, value = (_variable(self._expression, extent) for extent in call.arguments[:2])
+        if key == value:
+            place = call.arguments[1][0] + self._expression[slice(*call.arguments[1])].index(value)
+            raise MacroError(_shown(self._expression, place, f"duplicate variable name: {value}"))
+        head = _place(self._expression, call.start, call.dot)
+        bound, around = f"{RANGE}{self._numbers[_where(call)]}", _AROUND.get(call.name)
+        self._add(f"cel.bind({bound}, ", head)
+        self.copy(call.start, call.dot, inner)
+        self._add(f", {around}(" if around else ", ", head)
+        self._add(f"{KEYS}({bound}).{_ONE_VARIABLE.get(call.name, call.name)}({key}", head)
+        for at, (start, end) in enumerate(call.arguments[2:], 3):
+            paired = call.name == "transformMap" and at == len(call.arguments)
+            self._add(f", {f'[{key}, ' if paired else ''}cel.bind({value}, {bound}[{key}], ", head)
+            self.copy(start, end, inner)
+            self._add(")]" if paired else ")", head)
+        self._add("))" + (")" if around else ""), head)
+
+    def _keep(self, start: int, end: int) -> None:
+        self.texts.append(self._expression[start:end])
+        self.origins.extend(range(start, end))
+
+    def _add(self, text: str, origin: int) -> None:
+        self.texts.append(text)
+        self.origins.extend([origin] * len(text))
+
+
+def _where(call: _Call) -> tuple[int, int]:
+    return call.dot, call.end
 
 
 def _place(text: str, start: int, end: int) -> int:
@@ -179,13 +204,13 @@ def _place(text: str, start: int, end: int) -> int:
     return start if dot < 0 or _CLOSING[0] in text[dot:end] else dot
 
 
-def _variable(current: Rewritten, extent: tuple[int, int]) -> str:
-    text = current.text[slice(*extent)]
+def _variable(expression: str, extent: tuple[int, int]) -> str:
+    text = expression[slice(*extent)]
     name = text.strip()
     if not _NAME.fullmatch(name):
         start = extent[0] + len(text) - len(text.lstrip())
-        place = current.origins[_place(current.text, start, extent[1])]
-        raise MacroError(_shown(current.original, place, "argument must be a simple name"))
+        place = _place(expression, start, extent[1])
+        raise MacroError(_shown(expression, place, "argument must be a simple name"))
     return name
 
 
