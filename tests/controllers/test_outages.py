@@ -11,8 +11,9 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.errors import Gone
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource, Verb
+from karmada.machinery.transport import EventType, GroupVersionResource, Verb
 from karmada.membership.connections import connection_of
 
 SPACE = "karmada-es-m1"
@@ -55,6 +56,35 @@ class Hanging:
         if request.resource == DEPLOYMENTS and request.verb is Verb.LIST:
             await asyncio.Event().wait()
         return await self._inner.send(request)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+class Forgetful:
+    """A transport whose watches tell nothing for a while, and then have to start anew. Also a server."""
+
+    def __init__(self, server):
+        self._inner = server.direct(ADMIN)
+        self.forgotten = asyncio.Event()
+
+    def direct(self, user):
+        return self
+
+    @contextlib.asynccontextmanager
+    async def watch(self, request):
+        async with self._inner.watch(request) as stream:
+            yield (
+                stream if self.forgotten.is_set() or "sendInitialEvents" not in request.params else self._until(stream)
+            )
+
+    async def _until(self, stream):
+        async for batch in stream:
+            yield batch
+            if any(event.type is EventType.BOOKMARK for event in batch):
+                break
+        await self.forgotten.wait()
+        raise Gone("too old resource version")
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
@@ -252,5 +282,25 @@ def test_members_that_hang_delay_no_report_of_another():
             assert await reported(plane) == [2]
             for connection in connections.values():
                 await connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_an_object_that_came_and_went_unseen_comes_back():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            member = Forgetful(one)
+            members = OneMember(member, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            await make_work(plane, "first")
+            await plane.clock.sleep(5)
+            await make_work(plane)
+            await members.client.resource(DEPLOYMENTS).delete("web", "default")
+            await plane.clock.sleep(5)
+            member.forgotten.set()
+            await plane.clock.sleep(30)
+            assert await members.client.resource(DEPLOYMENTS).get("web", "default")
+            await members.connection.close()
 
     on_a_plane(scenario)

@@ -9,6 +9,7 @@ from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import GroupVersionResource
 
 KEY = Key("default", "a")
+WORK = Key("karmada-es-m1", "a")
 WHICH = ObjectKey("m1", GroupVersionResource("", "v1", "configmaps"), KEY)
 
 
@@ -44,13 +45,13 @@ def test_what_counts_as_drift(
     known: int, old: Item[dict[str, object]] | None, new: Item[dict[str, object]] | None, expected: bool
 ) -> None:
     versions = AppliedVersions()
-    versions.note(WHICH, str(known))
+    versions.note(WHICH, str(known), WORK)
     assert versions.drifted(WHICH, Change(old, new)) is expected
 
 
 def test_changes_of_status_are_followed_one_after_the_other() -> None:
     versions = AppliedVersions()
-    versions.note(WHICH, "5")
+    versions.note(WHICH, "5", WORK)
     for version in range(5, 9):
         change = Change(item(version, "ours", str(version)), item(version + 1, "ours", str(version + 1)))
         assert not versions.drifted(WHICH, change)
@@ -60,7 +61,7 @@ def test_changes_of_status_are_followed_one_after_the_other() -> None:
 def test_what_was_written_into_a_cluster_that_is_gone_is_forgotten() -> None:
     versions, other = AppliedVersions(), WHICH._replace(cluster="m2")
     for which in (WHICH, other):
-        versions.note(which, "5")
+        versions.note(which, "5", WORK)
     versions.forget_cluster("m1")
     change = Change(item(5, "ours"), item(6, "theirs"))
     assert (versions.drifted(WHICH, change), versions.drifted(other, change)) == (False, True)

@@ -1,5 +1,6 @@
 """Tells a member's own changes from ours: what was written last, and whether an event shows something else."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -19,27 +20,42 @@ class ObjectKey(NamedTuple):
     key: Key
 
 
+class _Applied(NamedTuple):
+    version: str
+    work: Key
+
+
 class AppliedVersions:
-    """The resourceVersion each object had after our last write."""
+    """The resourceVersion each object had after our last write, and the Work that it was written for."""
 
     def __init__(self) -> None:
-        self._versions: dict[ObjectKey, str] = {}
+        self._applied: dict[str, dict[GroupVersionResource, dict[Key, _Applied]]] = {}
+        """By cluster, kind and object."""
 
-    def record(self, which: ObjectKey, answer: bytes) -> None:
+    def record(self, which: ObjectKey, answer: bytes, work: Key) -> None:
         """Remember a write by the server's answer."""
-        self._versions[which] = identity(answer).resource_version
+        self.note(which, identity(answer).resource_version, work)
 
-    def note(self, which: ObjectKey, version: str) -> None:
+    def note(self, which: ObjectKey, version: str, work: Key) -> None:
         """Remember a state that needs no write."""
-        self._versions[which] = version
+        self._applied.setdefault(which.cluster, {}).setdefault(which.type, {})[which.key] = _Applied(version, work)
 
     def forget(self, which: ObjectKey) -> None:
         """The object is being deleted by us: its disappearance is no drift."""
-        self._versions.pop(which, None)
+        self._of(which).pop(which.key, None)
 
     def forget_cluster(self, name: str) -> None:
         """The cluster is gone, and all that was written there."""
-        self._versions = {which: version for which, version in self._versions.items() if which.cluster != name}
+        self._applied.pop(name, None)
+
+    def unseen(self, cluster: str, type_: GroupVersionResource, shown: Callable[[Key], object]) -> list[Key]:
+        """The Works of objects that a complete load does not show: gone again, perhaps, before anybody heard that they
+        were there, and then nobody hears of that either."""
+        known = self._applied.get(cluster, {}).get(type_, {})
+        return [applied.work for key, applied in known.items() if shown(key) is None]
+
+    def _of(self, which: ObjectKey) -> dict[Key, _Applied]:
+        return self._applied.get(which.cluster, {}).get(which.type, {})
 
     def drifted(self, which: ObjectKey, change: Change[JSONObject]) -> bool:
         """Whether an event shows a state that may differ from ours in more than status.
@@ -47,11 +63,12 @@ class AppliedVersions:
         Compared are two neighbouring states of which the older is known to be ours. Where a watch missed what lies
         between them, nothing can be said by looking at both: a member may have undone our write meanwhile.
         """
-        known = self._versions.get(which)
-        if known is None:
+        applied = self._of(which).get(which.key)
+        if applied is None:
             return False
+        known = applied.version
         if change.new is None:
-            del self._versions[which]
+            self.forget(which)
             return True
         version = change.new.resource_version
         if is_back_in_time(change):
@@ -63,7 +80,7 @@ class AppliedVersions:
         before, after = change.old.body, change.new.body
         if not _is_same_generation(before, after) and _content(before) != _content(after):
             return True
-        self._versions[which] = version
+        self.note(which, version, applied.work)
         return False
 
 

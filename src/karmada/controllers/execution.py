@@ -67,7 +67,7 @@ class ExecutionController:
         self._reports = WorkReports(context, self._recorder, self._commit, reflection)
         self._versions = AppliedVersions()
         self._removal = Removal(context.metrics, self._versions)
-        self._following = Following(self._clusters, self._member_changed)
+        self._following = Following(self._clusters, self._member_changed, self._member_loaded)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -148,9 +148,8 @@ class ExecutionController:
         collection, informer = await self._collection(member, desired)
         metadata = desired["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
-        if not informer.has_synced and self.controller.queue.is_background(
-            Key(work.metadata.namespace, work.metadata.name)
-        ):
+        owner = Key(work.metadata.namespace, work.metadata.name)
+        if not informer.has_synced and self.controller.queue.is_background(owner):
             await informer.is_loaded()
         if informer.has_synced:
             item = informer.item(key)
@@ -161,11 +160,11 @@ class ExecutionController:
         for _ in range(ATTEMPTS):
             try:
                 if body is not None:
-                    return await self._update(desired, body, collection, member)
+                    return await self._update(desired, body, collection, member, owner)
                 if not await self._is_present(work):
                     raise WorkGone
                 answer = await collection.create(orjson.dumps(desired), key.namespace)
-                self._versions.record(ObjectKey(member.name, collection.type, key), answer)
+                self._versions.record(ObjectKey(member.name, collection.type, key), answer, owner)
                 self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
                 return Applied(answer, written=True)
             except (AlreadyExists, Conflict, NotFound) as error:
@@ -176,7 +175,9 @@ class ExecutionController:
             desired = manifest_of(work, ordinal)
         raise conflict
 
-    async def _update(self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member) -> Applied:
+    async def _update(
+        self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member, owner: Key
+    ) -> Applied:
         observed: JSONObject = orjson.loads(body)
         require_ours(desired, observed, member.name)
         merge_observed(desired, observed)
@@ -187,10 +188,10 @@ class ExecutionController:
         which = ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
         version = observed["metadata"].get("resourceVersion", "")
         if is_unchanged(desired, observed):
-            self._versions.note(which, version)
+            self._versions.note(which, version, owner)
             return Applied(body, written=False)
         answer = await collection.update(orjson.dumps(desired))
-        self._versions.record(which, answer)
+        self._versions.record(which, answer, owner)
         self._context.metrics.updated[labels_of(SUCCESS, desired, member.name)] += 1
         return Applied(answer, written=True)
 
@@ -249,6 +250,11 @@ class ExecutionController:
                 work = work_of(change.item.body)
                 if work is not None:
                     self.controller.enqueue(work)
+
+    def _member_loaded(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
+        """An object that was written is not in the member: have its Work applied again."""
+        for work in self._versions.unseen(cluster, type_, informer.item):
+            self.controller.enqueue(work)
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """A cluster that is back takes what waited for it; one that goes lets go of its Works."""

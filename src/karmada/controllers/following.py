@@ -12,13 +12,16 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 Handle = Callable[[str, GroupVersionResource, list[Change[JSONObject]]], None]
 """Takes a cluster's name, a kind and changes of its objects there."""
+Loaded = Callable[[str, GroupVersionResource, Informer[JSONObject]], None]
+"""Takes a cluster's name, a kind and the informer that has loaded its objects there, for the first time or again."""
 
 
 class Following:
     """See the module. What was followed in a cluster is let go when the cluster is gone."""
 
-    def __init__(self, clusters: Informer[Cluster], handle: Handle) -> None:
+    def __init__(self, clusters: Informer[Cluster], handle: Handle, loaded: Loaded | None = None) -> None:
         self._handle = handle
+        self._loaded = loaded
         self._followed: dict[str, dict[GroupVersionResource, Informer[JSONObject]]] = {}
         clusters.add_handler(self._clusters_changed)
 
@@ -28,6 +31,8 @@ class Following:
         if followed.get(type_) is not informer:
             followed[type_] = informer
             informer.add_handler(lambda changes: self._handle(cluster, type_, changes))
+            if (loaded := self._loaded) is not None:
+                informer.add_load_handler(lambda: loaded(cluster, type_, informer))
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         for change in changes:

@@ -51,10 +51,11 @@ class Informer(Generic[T]):
         self.codec = codec
         self._cache = Cache(codec, project)
         self._handlers: list[Handler[T]] = []
+        self._load_handlers: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         encoded = Resource(transport, type_, BYTES, timeout=timeout)
         self.reflector = Reflector(
-            encoded, scope, self._cache, self._deliver, self._synced.set, clock, random or clock.random()
+            encoded, scope, self._cache, self._deliver, self._loaded, clock, random or clock.random()
         )
 
     async def run(self) -> None:
@@ -88,6 +89,10 @@ class Informer(Generic[T]):
         self._handlers.append(handler)
         if self._cache.items:
             self._call(handler, [Change(None, item, True) for item in self._cache.items.values()])
+
+    def add_load_handler(self, handler: Callable[[], None]) -> None:
+        """Hear of every complete load from now on: what came and went since the one before shows as no change."""
+        self._load_handlers.append(handler)
 
     def remove_handler(self, handler: Handler[T]) -> None:
         """Hear no more."""
@@ -130,6 +135,14 @@ class Informer(Generic[T]):
         if not self._synced.is_set():
             raise NotSynced(f"{self.type.resource} has not synced yet")
         return self._cache
+
+    def _loaded(self) -> None:
+        self._synced.set()
+        for handler in tuple(self._load_handlers):
+            try:
+                handler()
+            except Exception:
+                log.exception("a handler of loads of %s failed", self.type.resource)
 
     def _deliver(self, changes: list[Change[T]]) -> None:
         for handler in tuple(self._handlers):
