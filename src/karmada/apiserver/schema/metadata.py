@@ -149,7 +149,7 @@ def owners(found: list[JSONObject], path: str) -> list[FieldError]:
 
 def finalizers(found: list[str], path: str) -> list[FieldError]:
     """What is wrong with finalizers of any object."""
-    errors = [invalid(path, finalizer, why) for finalizer in found for why in name_rules.label_key(finalizer)]
+    errors = [invalid(path, finalizer, why) for finalizer in found for why in key_problems(finalizer)]
     if "orphan" in found and "foregroundDeletion" in found:
         errors.append(invalid(path, found, "finalizer orphan and foregroundDeletion cannot be both set"))
     return errors

@@ -70,16 +70,9 @@ def _object(source: JSONObject, path: str) -> Errors:
 
 
 def _external(source: JSONObject, path: str) -> Errors:
-    errors = _identifier(source, path) + _target(source, path)
-    target = source.get("target") or {}
-    value, average = target.get("value"), target.get("averageValue")
-    if value is None and average is None:
-        text = "must set either a target value for metric or a per-pod target"
-        errors.append(required(f"{path}.target.averageValue", text))
-    if value is not None and average is not None:
-        text = "may not set both a target value for metric and a per-pod target"
-        errors.append(forbidden(f"{path}.target.value", text))
-    return errors
+    neither = "must set either a target value for metric or a per-pod target"
+    both = "may not set both a target value for metric and a per-pod target"
+    return _identifier(source, path) + _either(source, path, "averageValue", neither, "value", both)
 
 
 def _pods(source: JSONObject, path: str) -> Errors:
@@ -108,15 +101,20 @@ def _container_resource(source: JSONObject, path: str) -> Errors:
 
 def _share_or_amount(source: JSONObject, path: str) -> Errors:
     """A resource is wanted at a share of what is requested or as an amount, not as both."""
+    neither = "must set either a target raw value or a target utilization"
+    both = "may not set both a target raw value and a target utilization"
+    return _either(source, path, "averageUtilization", neither, "averageValue", both)
+
+
+def _either(source: JSONObject, path: str, wanted: str, neither: str, other: str, both: str) -> Errors:
+    """A target that has one of two fields."""
     errors = _target(source, path)
     target = source.get("target") or {}
-    share, amount = target.get("averageUtilization"), target.get("averageValue")
-    if share is None and amount is None:
-        text = "must set either a target raw value or a target utilization"
-        errors.append(required(f"{path}.target.averageUtilization", text))
-    if share is not None and amount is not None:
-        text = "may not set both a target raw value and a target utilization"
-        errors.append(forbidden(f"{path}.target.averageValue", text))
+    missing = [target.get(wanted), target.get(other)].count(None)
+    if missing == 2:
+        errors.append(required(f"{path}.target.{wanted}", neither))
+    elif missing == 0:
+        errors.append(forbidden(f"{path}.target.{other}", both))
     return errors
 
 
