@@ -86,3 +86,24 @@ def test_rules_never_crash(type_: ResourceType) -> None:
         type_.strategy.validate_status(other, new)
 
     check()
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        pytest.param("Node", {"podCIDRs": [""]}, id="an empty network"),
+        pytest.param(
+            "ResourceClaim", {"devices": {"requests": [{"exactly": {"selectors": [{}]}}]}}, id="a selector of nothing"
+        ),
+    ],
+)
+def test_half_given_parts_are_judged(kind: str, spec: dict[str, Any]) -> None:
+    type_ = next(one for one in TYPES if one.kind == kind)
+    obj: dict[str, Any] = {"metadata": {"name": "n", "namespace": "ns"}, "spec": spec}
+    old = deepcopy({**obj, "spec": {}})
+    accept(type_, obj)
+    accept(type_, old)
+    again = deepcopy(obj)
+    assert decode(type_.schema, again) == []
+    assert again == obj
+    assert type_.strategy.validate(obj, old)

@@ -54,8 +54,8 @@ def _default_node(obj: JSONObject) -> None:
     spec = obj["spec"]
     if spec.get("podCIDR") and not spec.get("podCIDRs"):
         spec["podCIDRs"] = [spec["podCIDR"]]
-    elif spec.get("podCIDRs") and not spec.get("podCIDR"):
-        spec["podCIDR"] = spec["podCIDRs"][0]
+    elif not spec.get("podCIDR") and (first := next(iter(spec.get("podCIDRs") or ()), "")):
+        spec["podCIDR"] = first
     status = obj["status"]
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = {**status["capacity"]}

@@ -135,7 +135,8 @@ def _device_request(request: JSONObject) -> JSONObject:
 
 def _devices_wanted(wanted: JSONObject, fields: Fields) -> JSONObject:
     result = _filled(wanted, fields)
-    selectors = [{"CEL": {"Expression": one["cel"].get("expression") or ""}} for one in result["Selectors"] or ()]
+    expressions = [one.get("cel") for one in result["Selectors"] or ()]
+    selectors = [{"CEL": cel and {"Expression": cel.get("expression") or ""}} for cel in expressions]
     tolerations = [toleration(one) for one in result["Tolerations"] or ()]
     capacity = result["Capacity"] and {"Requests": result["Capacity"].get("requests")}
     return {**result, "Selectors": selectors or None, "Tolerations": tolerations or None, "Capacity": capacity}
