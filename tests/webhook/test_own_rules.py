@@ -115,8 +115,7 @@ def test_a_script_is_parsed_and_never_run() -> None:
         validate("resourceinterpretercustomizations", customization("broken", retention="function ("))
 
 
-@pytest.mark.parametrize("url", ["https://host:no/", "https://host:99999/", "https://[host/"])
-def test_an_interpreter_webhook_whose_address_is_no_url_is_refused(url: str) -> None:
+def interpreter_webhook(url: str) -> dict[str, Any]:
     rule = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "kinds": ["*"]}
     webhook = {
         "name": "a.b.c",
@@ -124,8 +123,18 @@ def test_an_interpreter_webhook_whose_address_is_no_url_is_refused(url: str) -> 
         "clientConfig": {"url": url},
         "interpreterContextVersions": ["v1alpha1"],
     }
+    return {"metadata": {"name": "w"}, "webhooks": [webhook]}
+
+
+def test_an_interpreter_webhook_whose_address_is_no_url_is_refused() -> None:
     with pytest.raises(Denied, match=r"webhooks\[0\]\.clientConfig\.url: .*must be a valid URL"):
-        validate("resourceinterpreterwebhookconfigurations", {"metadata": {"name": "w"}, "webhooks": [webhook]})
+        validate("resourceinterpreterwebhookconfigurations", interpreter_webhook("https://host:no/"))
+
+
+def test_a_password_in_the_address_of_an_interpreter_webhook_is_not_quoted() -> None:
+    with pytest.raises(Denied) as denied:
+        validate("resourceinterpreterwebhookconfigurations", interpreter_webhook("https://user:hunter2@host/"))
+    assert '"user:xxxxx": user information is not permitted in the URL' in denied.value.message
 
 
 @pytest.mark.parametrize("zone", ["America", "x" * 300, "Nowhere/Land"], ids=["a continent", "too long", "unknown"])

@@ -1,7 +1,5 @@
 """Judges ResourceInterpreterWebhookConfigurations: names, rules, addresses and versions that can work."""
 
-from urllib.parse import urlsplit
-
 from karmada.api.config.v1alpha1 import (
     InterpreterOperation,
     ResourceInterpreterWebhook,
@@ -11,10 +9,10 @@ from karmada.api.config.v1alpha1 import (
 )
 from karmada.api.field_errors import FieldError, duplicate, invalid, not_supported, required
 from karmada.api.name_rules import dns_1035_label, dns_subdomain
+from karmada.api.webhook_urls import url_errors
 from karmada.webhook.model import Review, decoded, refuse_if_any
 
 ACCEPTED_VERSIONS = ("v1alpha1",)
-_FORMAT = "desired format: https://host[/path]"
 
 
 async def validate_interpreter_webhooks(review: Review) -> None:
@@ -84,28 +82,7 @@ _SPOKEN = {
 def _client_errors(client: WebhookClientConfig, path: str) -> list[FieldError]:
     if (client.url is None) == (client.service is None):
         return [required(path, "exactly one of url or service is required")]
-    return _url_errors(client.url, f"{path}.url") if client.url is not None else []
-
-
-def _url_errors(url: str, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as error:
-        return [invalid(path, url, f"must be a valid URL: {error}; {_FORMAT}")]
-    if parts.scheme != "https":
-        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme; {_FORMAT}"))
-    if not parts.hostname:
-        errors.append(invalid(path, parts.netloc, f"host must be specified; {_FORMAT}"))
-    user, at, _ = parts.netloc.rpartition("@")
-    if at:
-        errors.append(invalid(path, user, "user information is not permitted in the URL"))
-    if parts.fragment:
-        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
-    return errors
+    return url_errors(client.url, f"{path}.url") if client.url is not None else []
 
 
 def _version_errors(versions: tuple[str, ...], path: str) -> list[FieldError]:

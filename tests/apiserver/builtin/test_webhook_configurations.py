@@ -13,9 +13,7 @@ HOOK = {
     "admissionReviewVersions": ["v1"],
     "rules": [RULE],
 }
-NO_URL = "Required value: url must be a valid URL: parse"
-FORM = "desired format: https://host[/path]"
-SCHEME = f"'https' is the only allowed URL scheme; {FORM}"
+SCHEME = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
 LABEL = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
@@ -84,54 +82,8 @@ def test_rules(rule, said):
     assert wrong(rules=[{**RULE, **rule}]) == [f"rules[0].{text}" for text in said]
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        pytest.param("HTTPS://h", [], id="right"),
-        pytest.param("https://h/x y", [], id="a path with a space"),
-        pytest.param("https://[::1]:5/", [], id="an address"),
-        pytest.param(
-            "", [f'Invalid value: "": {SCHEME}', f'Invalid value: "": host must be specified; {FORM}'], id="empty"
-        ),
-        pytest.param("http://h", [f'Invalid value: "http": {SCHEME}'], id="no TLS"),
-        pytest.param(
-            "http://u@h?x#f",
-            [
-                f'Invalid value: "http": {SCHEME}',
-                'Invalid value: "u": user information is not permitted in the URL',
-                'Invalid value: "f": fragments are not permitted in the URL',
-                'Invalid value: "x": query parameters are not permitted in the URL',
-            ],
-            id="too much",
-        ),
-        *(
-            pytest.param(url, [f'{NO_URL} "{url}": {problem}; {FORM}'], id=problem)
-            for url, problem in (
-                (":", "missing protocol scheme"),
-                ("1https://h", "first path segment in URL cannot contain colon"),
-                ("https://[::1/", "missing ']' in host"),
-            )
-        ),
-        pytest.param(
-            "https://h:1:2/",
-            [f'{NO_URL} "https://h:1:2/": invalid port ":1:2" after host; {FORM}'],
-            id="two ports",
-        ),
-        pytest.param(
-            "https://h/%zz",
-            [f'{NO_URL} "https://h/%zz": invalid URL escape "%zz"; {FORM}'],
-            id="a bad escape",
-        ),
-    ],
-)
-def test_urls(url, said):
-    assert wrong(clientConfig={"url": url}) == [f"clientConfig.url: {text}" for text in said]
-
-
-def test_a_password_in_a_url_is_not_quoted():
-    [said] = wrong(clientConfig={"url": "https://user:hunter2@h/"})
-    assert "hunter2" not in said
-    assert "user information is not permitted in the URL" in said
+def test_a_url_is_judged():
+    assert wrong(clientConfig={"url": "http://h"}) == [f'clientConfig.url: Invalid value: "http": {SCHEME}']
 
 
 @pytest.mark.parametrize(
