@@ -61,6 +61,24 @@ class Hanging:
         return getattr(self._inner, name)
 
 
+class Deaf:
+    """A transport that never answers."""
+
+    @contextlib.asynccontextmanager
+    async def watch(self, request):
+        await asyncio.Event().wait()
+        yield
+
+    async def send(self, request):
+        await asyncio.Event().wait()
+
+    async def raw(self, method, path, body=None, accept=""):
+        await asyncio.Event().wait()
+
+    async def close(self):
+        pass
+
+
 class Forgetful:
     """A transport whose watches tell nothing for a while, and then have to start anew. Also a server."""
 
@@ -302,5 +320,26 @@ def test_an_object_that_came_and_went_unseen_comes_back():
             await plane.clock.sleep(30)
             assert await members.client.resource(DEPLOYMENTS).get("web", "default")
             await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_members_that_never_answer_delay_no_work_of_another():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            ways = {"m1": one.direct(ADMIN), "m2": Deaf(), "m3": Deaf()}
+            connections = {name: connection_of(name, way, plane.clock) for name, way in ways.items()}
+            for name in connections:
+                await plane.cluster(name)
+            start(plane, Several(connections))
+            for name in ("m2", "m3"):
+                for number in range(60):
+                    await make_work(plane, f"web-{number}", f"karmada-es-{name}")
+            await plane.clock.sleep(0.1)
+            await make_work(plane, "other")
+            await plane.clock.sleep(2)
+            assert await connections["m1"].client.resource(DEPLOYMENTS).get("other", "default")
+            for connection in connections.values():
+                await connection.close()
 
     on_a_plane(scenario)

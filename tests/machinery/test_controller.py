@@ -1,6 +1,7 @@
 import asyncio
 import itertools
 import logging
+from collections import Counter
 from random import Random
 
 import pytest
@@ -10,6 +11,7 @@ from karmada.machinery.controller import DONE, Controller, GiveUp, RequeueAfter,
 from karmada.machinery.errors import Conflict
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.workqueue.queue import Priority
 from karmada.testing.loop import VirtualClock, run_virtual
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
@@ -98,6 +100,64 @@ def test_a_slow_cluster_keeps_only_its_share_of_the_workers():
             controller.enqueue(("fast", number))
         await asyncio.sleep(1)
         assert [key for key in finished if key[0] == "fast"] == [("fast", number) for number in range(10)]
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize("priority", [Priority.NORMAL, Priority.INITIAL], ids=["fresh", "first load"])
+def test_slow_clusters_delay_no_other_however_many_there_are(priority):
+    async def main():
+        finished, most = [], Counter()
+
+        async def reconcile(key):
+            cluster, number = key
+            if cluster == "fast":
+                finished.append(number)
+                return DONE
+            most[cluster] += 1
+            await asyncio.sleep(1000)
+            return DONE
+
+        controller, _ = start(reconcile, workers=4, lane=lambda key: key[0], lane_limit=3, deadline=5000)
+        for number in range(20):
+            for cluster in range(10):
+                controller.enqueue((cluster, number), priority)
+        await asyncio.sleep(0.1)
+        for number in range(10):
+            controller.enqueue(("fast", number), priority)
+        await asyncio.sleep(15)
+        assert finished == list(range(10))
+        await asyncio.sleep(100)
+        assert most == dict.fromkeys(range(10), 3)
+
+    run_virtual(main)
+
+
+def test_there_are_no_more_workers_than_usual_once_slow_keys_are_done():
+    async def main():
+        running, most = 0, 0
+
+        async def reconcile(key):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(10 if key[0] == "slow" else 0.5)
+            running -= 1
+            return DONE
+
+        controller, _ = start(reconcile, workers=2, lane=lambda key: key[0], lane_limit=2)
+        for number in range(2):
+            controller.enqueue(("slow", number))
+        await asyncio.sleep(5)
+        controller.enqueue(("other", 0))
+        await asyncio.sleep(0.1)
+        assert running == 3
+        await asyncio.sleep(30)
+        most = 0
+        for number in range(20):
+            controller.enqueue((number, 0))
+        await asyncio.sleep(30)
+        assert most == 2
 
     run_virtual(main)
 

@@ -2,7 +2,8 @@
 
 A reconcile function is level-triggered: it gets a key, not an event, and looks at the present state. It says how it
 went with one of four results; an exception counts as `Retry`. Failures stay with their key: no exception, hang or
-slowness of one key stops the controller or delays keys of other lanes.
+slowness of one key stops the controller. Where lanes are limited, none delays keys of other lanes either: a worker
+whose key takes long is relieved by another one, however many there are.
 """
 
 import asyncio
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 SLICE = 0.005
 """Seconds of uninterrupted work after which a worker lets others run."""
+PATIENCE = 1.0
+"""Seconds that a key of a limited lane may take before another worker takes the place of the one that waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class Controller(Generic[K]):
         self._reconcile = reconcile
         self._needs = needs
         self._deadline = deadline
+        self._lanes_are_limited = lane_limit is not None
         self._slow_after = slow_after
         self._clock = clock
         self.queue: WorkQueue[K] = WorkQueue(
@@ -93,7 +97,9 @@ class Controller(Generic[K]):
         )
         self.results = {"success": 0, "requeue_after": 0, "error": 0, "given_up": 0}
         self._crew: list[asyncio.Task[None]] = []
-        """Workers so far: while there are fewer than `workers`, one of them waits for a key."""
+        """Workers so far: while fewer than `workers` have a place, one of them waits for a key."""
+        self._relieved: set[asyncio.Task[None]] = set()
+        """Those without a place: they leave once they are done with their key."""
         self._idle = 0
         self._ended: asyncio.Future[None]
 
@@ -121,7 +127,7 @@ class Controller(Generic[K]):
         """Wait for the informers the function reads, then work until cancelled."""
         for informer in self._needs:
             await informer.synced()
-        self._crew, self._idle = [], 0
+        self._crew, self._relieved, self._idle = [], set(), 0
         self._ended = asyncio.get_running_loop().create_future()
         self._hire()
         try:
@@ -133,17 +139,29 @@ class Controller(Generic[K]):
             await asyncio.gather(*self._crew, return_exceptions=True)
 
     def _hire(self) -> None:
-        """Another worker; most controllers never need all they may have, and there are hundreds."""
+        """Another worker if none waits and there is a place; most controllers never need all they may have, and there
+        are hundreds."""
+        if self._idle or len(self._crew) - len(self._relieved) >= self.workers:
+            return
         name = f"{self.name} worker {len(self._crew)}"
         worker = asyncio.get_running_loop().create_task(self._work(), name=name)
         self._crew.append(worker)
         self._idle += 1
         worker.add_done_callback(self._left)
 
+    def _relieve(self, worker: asyncio.Task[None], key: K) -> None:
+        """A key takes long: from now on it occupies its own lane alone."""
+        self._relieved.add(worker)
+        self.queue.overtime(key)
+        self._hire()
+
     def _left(self, worker: asyncio.Task[None]) -> None:
-        """The queue was closed, `run` was cancelled, or a worker failed, which must not happen."""
+        """It was relieved, the queue was closed, `run` was cancelled, or it failed, which must not happen."""
         if self._ended.done():
             return
+        if worker in self._relieved:
+            self._relieved.remove(worker)
+            self._crew.remove(worker)
         if not worker.cancelled() and (error := worker.exception()) is not None:
             self._ended.set_exception(error)
         elif all(each.done() for each in self._crew):
@@ -152,33 +170,42 @@ class Controller(Generic[K]):
     async def _work(self) -> None:
         queue = self.queue
         yielded = self._clock.monotonic()
+        worker = asyncio.current_task()
+        assert worker is not None
         try:
             while True:
                 key = await queue.get()
                 self._idle -= 1
-                if not self._idle and len(self._crew) < self.workers:
-                    self._hire()
+                self._hire()
                 started = self._clock.monotonic()
                 try:
-                    self._settle(key, await self._attempt(key))
+                    self._settle(key, await self._attempt(key, worker))
                 finally:
                     queue.done(key)
-                    self._idle += 1
                 now = self._clock.monotonic()
                 if now - started > self._slow_after:
                     log.warning("%s took %.1f s for %s", self.name, now - started, key)
+                if worker in self._relieved:
+                    return
+                self._idle += 1
                 if now - yielded > SLICE:
                     await asyncio.sleep(0)
                     yielded = self._clock.monotonic()
         except QueueClosed:
             return
 
-    async def _attempt(self, key: K) -> Result:
+    async def _attempt(self, key: K, worker: asyncio.Task[None]) -> Result:
+        relief: asyncio.TimerHandle | None = None
+        if self._lanes_are_limited:
+            relief = self._clock.call_later(PATIENCE, lambda: self._relieve(worker, key))
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._reconcile(key)
         except Exception as error:
             return Retry(error)
+        finally:
+            if relief is not None:
+                relief.cancel()
 
     def _settle(self, key: K, result: Result) -> None:
         match result:

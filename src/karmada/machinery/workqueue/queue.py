@@ -42,6 +42,8 @@ class _Work(NamedTuple):
     lane: Hashable
     priority: int
     since: float
+    in_background: bool
+    """Whether it counts towards the limit of work in the background."""
 
 
 class WorkQueue(Generic[K]):
@@ -133,10 +135,11 @@ class WorkQueue(Generic[K]):
             taken = self._lanes.pop(fair=not full)
             if taken is not None:
                 key, lane, priority = taken
-                self._background += priority <= Priority.INITIAL
+                in_background = priority <= Priority.INITIAL
+                self._background += in_background
                 now = self._clock.monotonic()
                 self.queue_seconds.observe(now - self._added_at.pop(key))
-                self._processing[key] = _Work(lane, priority, now)
+                self._processing[key] = _Work(lane, priority, now, in_background)
                 return key
             if self._closed:
                 raise QueueClosed(self.name)
@@ -146,14 +149,21 @@ class WorkQueue(Generic[K]):
         """The work on a key has ended, however it went."""
         work = self._processing.pop(key)
         self.work_seconds.observe(self._clock.monotonic() - work.since)
-        is_background = work.priority <= Priority.INITIAL
-        self._background -= is_background
-        if self._lanes.free(work.lane) or is_background:
+        self._background -= work.in_background
+        if self._lanes.free(work.lane) or work.in_background:
             self._wake()
         again = self._again.pop(key, None)
         if again is not None:
             self.adds -= 1
             self.add(key, again)
+
+    def overtime(self, key: K) -> None:
+        """The work on a key takes long: it goes on, occupies its lane, and no longer keeps other background work."""
+        work = self._processing[key]
+        if work.in_background:
+            self._processing[key] = work._replace(in_background=False)
+            self._background -= 1
+            self._wake()
 
     def is_background(self, key: K) -> bool:
         """Whether a key in process was only found by the first load."""
