@@ -22,3 +22,7 @@ def test_every_flag_for_workers_counts():
         for kind in kinds:
             asked = options_of(parser().parse([f"--concurrent-{kind}-syncs=9"])).concurrency
             assert asked == Concurrency(**{name: 9}), kind
+
+
+def test_the_period_of_quotas_counts():
+    assert options_of(parser().parse(["--federated-resource-quota-sync-period=7s"])).quota_period == 7

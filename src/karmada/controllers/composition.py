@@ -17,6 +17,7 @@ from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.manager import ControllerManager, Selection
 from karmada.controllers.members import Members
 from karmada.controllers.metrics import PipelineMetrics
+from karmada.controllers.quota_enforcement import PERIOD
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import Controller
@@ -33,6 +34,7 @@ class ControllerOptions:
     selection: Selection = field(default_factory=Selection)
     status: StatusOptions = field(default_factory=StatusOptions)
     monitor: MonitorOptions = field(default_factory=MonitorOptions)
+    quota_period: float = PERIOD
     skipped_apis: str = ""
     skipped_namespaces: Sequence[str] = ("kube-.*",)
     concurrency: Concurrency = field(default_factory=Concurrency)
@@ -81,7 +83,9 @@ async def controllers(
         context = Context(
             client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency, metrics
         )
-        manager = ControllerManager(context, members, options.selection, options.status, options.monitor)
+        manager = ControllerManager(
+            context, members, options.selection, options.status, options.monitor, options.quota_period
+        )
         started = manager.start(supervisor)
         try:
             yield started

@@ -17,7 +17,7 @@ PROGRAM = "karmada-controller-manager"
 OWNERS = {
     "cluster_api_kubeconfig": "clusterApi",
     "enable_no_execute_taint_eviction": "taintManager",
-    "federated_resource_quota_sync_period": "federatedResourceQuotaStatus",
+    "federated_resource_quota_sync_period": "federatedResourceQuotaEnforcement",
     "graceful_eviction_timeout": "gracefulEviction",
     "horizontal_pod_autoscaler_cpu_initialization_period": "federatedHorizontalPodAutoscaler",
     "horizontal_pod_autoscaler_downscale_stabilization": "federatedHorizontalPodAutoscaler",
@@ -124,6 +124,7 @@ def options_of(flags: Namespace) -> ControllerOptions:
         monitor=MonitorOptions(
             flags.cluster_monitor_period, flags.cluster_monitor_grace_period, flags.cluster_startup_grace_period
         ),
+        quota_period=flags.federated_resource_quota_sync_period,
         skipped_apis=flags.skipped_propagating_apis,
         skipped_namespaces=flags.skipped_propagating_namespaces,
         concurrency=Concurrency(

@@ -18,6 +18,7 @@ from karmada.controllers.detector.detector import Detector
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.members import Members
 from karmada.controllers.namespace import NamespaceController
+from karmada.controllers.quota_enforcement import PERIOD, QuotaEnforcementController
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.templates import Templates
 from karmada.controllers.unified_auth import UnifiedAuthController
@@ -54,6 +55,7 @@ class ControllerManager:
     selection: Selection = field(default_factory=Selection)
     status: StatusOptions = field(default_factory=StatusOptions)
     monitor: MonitorOptions = field(default_factory=MonitorOptions)
+    quota_period: float = PERIOD
 
     def start(self, supervisor: Supervisor) -> list[Controller[Any]]:
         """Start every selected controller, each restarted on its own when it dies; those with queues to look at."""
@@ -98,3 +100,8 @@ class ControllerManager:
             yield "agentcsrapproving", AgentRequestController(self.context).controller
         if self.selection.enabled("clustertaintpolicy") and self.context.gates.enabled("Failover"):
             yield "clustertaintpolicy", ClusterTaintPolicyController(self.context).controller
+        if self.selection.enabled("federatedResourceQuotaEnforcement") and self.context.gates.enabled(
+            "FederatedQuotaEnforcement"
+        ):
+            enforcement = QuotaEnforcementController(self.context, self.quota_period)
+            yield "federatedResourceQuotaEnforcement", enforcement.controller

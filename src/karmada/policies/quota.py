@@ -4,7 +4,7 @@ Each chosen cluster counts its replicas times what one replica asks for; with se
 share. Only amounts a quota names count against it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from karmada.api.quantity import Quantity
 from karmada.api.work.v1alpha2 import ResourceBindingSpec
@@ -26,6 +26,15 @@ def usage(spec: ResourceBindingSpec) -> Amounts:
         replicas = sum(target.replicas for target in spec.clusters)
         _add(total, spec.replica_requirements.resource_request, replicas)
     return total
+
+
+def overall_used(specs: Iterable[ResourceBindingSpec], overall: Mapping[str, int | str]) -> Amounts:
+    """What bindings use together of a quota, for the amounts it names; nothing is said of what nobody uses."""
+    total: Amounts = {}
+    for spec in specs:
+        for name, amount in usage(spec).items():
+            total[name] = total[name] + amount if name in total else amount
+    return {name: amount for name, amount in total.items() if name in overall and amount}
 
 
 def difference(after: Amounts, before: Amounts) -> Amounts:

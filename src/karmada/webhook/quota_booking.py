@@ -1,7 +1,8 @@
 """Books what a binding uses in the FederatedResourceQuotas of its namespace: in all that name it, or in none.
 
 All of them are asked for room before anything is written. One that others change meanwhile is asked again, without
-booking twice in those that are done; should it refuse then, what was booked is taken back.
+booking twice in those that are done; should it refuse then, what was booked is taken back. A booking
+whose binding is not written after all is found by the controller that counts what is used.
 """
 
 import contextlib

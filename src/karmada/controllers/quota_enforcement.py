@@ -1,0 +1,93 @@
+"""Federated quota enforcement: says in every FederatedResourceQuota what the bindings of its namespace use.
+
+Runs with the gate FederatedQuotaEnforcement. The webhook books a change before it is written; this controller counts
+what really was: at once when a quota or its limits are new or a binding is gone, and a while after any booking, so that
+one whose binding was never written does not stay.
+"""
+
+import msgspec
+
+from karmada.api import events
+from karmada.api.policy.v1alpha1 import FederatedResourceQuota
+from karmada.api.quantity import Quantity
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.controllers.context import Context
+from karmada.machinery.committer import Committer, Written
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.policies.quota import Amounts, overall_used, usage
+
+COMPONENT = "federated-resource-quota-enforcement-controller"
+PERIOD = 300.0
+SETTLING = 10.0
+"""Seconds after which what was booked has been written, if it ever will be, and is known here."""
+
+
+class QuotaEnforcementController:
+    """See the module."""
+
+    def __init__(self, context: Context, period: float = PERIOD) -> None:
+        """`period`: seconds between two counts of a quota of which nothing is heard; 0 for none."""
+        self._period = period
+        self._quotas: Informer[FederatedResourceQuota] = context.informers.of(FederatedResourceQuota)
+        self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self._commit = Committer(context.client.of(FederatedResourceQuota))
+        self._recorder = context.recorder(COMPONENT)
+        self.controller: Controller[Key] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=2,
+            needs=(self._quotas, self._bindings),
+            retries=context.retries,
+            clock=context.clock,
+        )
+        self._quotas.add_handler(self._quotas_changed)
+        self._bindings.add_handler(self._bindings_changed)
+
+    async def reconcile(self, key: Key) -> Result:
+        """Count what is used of one quota."""
+        quota = self._quotas.get(key.name, key.namespace)
+        if quota is None or quota.metadata.deletion_timestamp is not None:
+            return DONE
+        specs = (binding.spec for binding in self._bindings.values(key.namespace))
+        used = overall_used(specs, quota.spec.overall)
+        outcome = await self._commit.commit(quota, lambda current: _counted(current, quota, used))
+        if isinstance(outcome, Written):
+            text = f"Collect status of FederatedResourceQuota({key.namespace}/{key.name}) succeed."
+            self._recorder.event(
+                ObjectReference.to(quota), events.NORMAL, events.COLLECT_OVERALL_STATUS.succeeded, text
+            )
+        return RequeueAfter(self._period) if self._period else DONE
+
+    def _quotas_changed(self, changes: list[Change[FederatedResourceQuota]]) -> None:
+        for change in changes:
+            if change.new is None:
+                continue
+            before, after = change.old.value if change.old else None, change.new.value
+            if before is None or before.spec.overall != after.spec.overall:
+                self.controller.enqueue(change.key)
+            elif before.status.overall_used != after.status.overall_used:
+                self.controller.queue.add_after(change.key, SETTLING)
+
+    def _bindings_changed(self, changes: list[Change[ResourceBinding]]) -> None:
+        for change in changes:
+            if change.initial or not self._quotas.has_synced:
+                continue
+            pause = 0.0 if change.new is None else SETTLING
+            before, after = (usage(item.value.spec) if item else {} for item in (change.old, change.new))
+            if before != after:
+                for quota in self._quotas.all_items(change.key.namespace):
+                    self.controller.queue.add_after(quota.key, pause)
+
+
+def _counted(current: FederatedResourceQuota, seen: FederatedResourceQuota, used: Amounts) -> FederatedResourceQuota:
+    """A quota with what was counted, unless somebody booked meanwhile: that was not counted yet."""
+    status = current.status
+    if status.overall_used != seen.status.overall_used or current.spec.overall != seen.spec.overall:
+        return current
+    if {name: Quantity.parse(amount) for name, amount in status.overall_used.items()} != used:
+        spelled = {name: str(amount) for name, amount in used.items()}
+        status = msgspec.structs.replace(status, overall_used=spelled)
+    return msgspec.structs.replace(current, status=msgspec.structs.replace(status, overall=current.spec.overall))

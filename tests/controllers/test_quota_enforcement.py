@@ -1,0 +1,100 @@
+"""What a federated quota says is used is what its bindings use, whatever was booked."""
+
+import pytest
+from tests.controllers.plane import on_a_plane
+
+from karmada.controllers.quota_enforcement import SETTLING, QuotaEnforcementController
+from karmada.machinery.transport import GroupVersionResource, Verb
+
+QUOTAS = GroupVersionResource("policy.karmada.io", "v1alpha1", "federatedresourcequotas")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+TWO = {"cpu": "2"}
+
+
+async def begin(plane):
+    """A quota, and a binding that uses two CPUs; both are known to the controller."""
+    quota = {"metadata": {"name": "q", "namespace": "default"}, "spec": {"overall": {"cpu": "9"}}}
+    await plane.client.resource(QUOTAS).create(quota)
+    spec = {
+        "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"},
+        "replicaRequirements": {"resourceRequest": {"cpu": "1", "memory": "1Gi"}},
+        "clusters": [{"name": "member1", "replicas": 2}],
+    }
+    await plane.client.resource(BINDINGS).create({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
+    plane.start(QuotaEnforcementController(plane.context).controller)
+    await plane.clock.sleep(1)
+
+
+async def book(plane, cpu):
+    """Have the webhook book something whose binding is not written."""
+    status = {"status": {"overallUsed": {"cpu": cpu}}}
+    await plane.client.resource(QUOTAS).patch("q", status, "default", subresource="status")
+
+
+async def status(plane):
+    quota = await plane.client.resource(QUOTAS).get("q", "default")
+    return quota.get("status")
+
+
+def test_a_new_quota_is_told_what_is_used_already():
+    async def scenario(plane):
+        await begin(plane)
+        assert await status(plane) == {"overall": {"cpu": "9"}, "overallUsed": TWO}
+
+    on_a_plane(scenario)
+
+
+def test_a_booking_whose_binding_was_never_written_does_not_stay():
+    async def scenario(plane):
+        await begin(plane)
+        await book(plane, "7")
+        await plane.clock.sleep(SETTLING / 2)
+        assert (await status(plane))["overallUsed"] == {"cpu": "7"}
+        await plane.clock.sleep(SETTLING)
+        assert (await status(plane))["overallUsed"] == TWO
+
+    on_a_plane(scenario)
+
+
+def test_a_booking_that_comes_while_others_are_counted_is_not_undone():
+    async def scenario(plane):
+        await begin(plane)
+
+        async def before(request):
+            if request.resource == QUOTAS and request.verb is Verb.PATCH:
+                plane.transport.before = None
+                await book(plane, "8")
+
+        plane.transport.before = before
+        await book(plane, "7")
+        await plane.clock.sleep(SETTLING + 1)
+        assert plane.transport.before is None
+        assert (await status(plane))["overallUsed"] == {"cpu": "8"}
+
+    on_a_plane(scenario)
+
+
+def test_what_a_binding_used_is_free_once_it_is_gone():
+    async def scenario(plane):
+        await begin(plane)
+        await plane.client.resource(BINDINGS).delete("web", "default")
+        await plane.clock.sleep(1)
+        assert not (await status(plane)).get("overallUsed")
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize(
+    ("overall", "used"),
+    [({"cpu": "20"}, TWO), ({"memory": "8Gi"}, {"memory": "2Gi"})],
+    ids=["raised", "of something else"],
+)
+def test_new_limits_are_in_force_and_counted_at_once(overall, used):
+    async def scenario(plane):
+        await begin(plane)
+        quota = await plane.client.resource(QUOTAS).get("q", "default")
+        await plane.client.resource(QUOTAS).update(quota | {"spec": {"overall": overall}})
+        await plane.clock.sleep(1)
+        assert await status(plane) == {"overall": overall, "overallUsed": used}
+
+    on_a_plane(scenario)
