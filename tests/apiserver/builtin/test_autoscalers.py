@@ -223,6 +223,11 @@ def test_sources(metric, said):
             id="an unknown choice",
         ),
         pytest.param(
+            {"policies": []},
+            ["policies: Required value: must specify at least one Policy"],
+            id="an empty list of policies",
+        ),
+        pytest.param(
             {"policies": [SPEED, {}]},
             [
                 'policies[1].type: Unsupported value: "": supported values: "Percent", "Pods"',
