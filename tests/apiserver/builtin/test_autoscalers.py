@@ -253,6 +253,46 @@ def test_behavior(direction, rules, said):
     assert wrong(behavior={direction: rules}) == [f"spec.behavior.{direction}.{text}" for text in said]
 
 
+@pytest.mark.parametrize(
+    ("note", "text", "said"),
+    [
+        pytest.param(
+            "metrics", '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1"}}]', [], id="right"
+        ),
+        pytest.param(
+            "metrics",
+            '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"0"}}]',
+            ['spec.metrics[0].pods.target.averageValue: Invalid value: "0": must be positive'],
+            id="a metric",
+        ),
+        pytest.param(
+            "behavior",
+            '{"ScaleDown":{"Policies":[]}}',
+            ["spec.behavior.scaleDown.policies: Required value: must specify at least one Policy"],
+            id="behavior",
+        ),
+    ],
+)
+def test_what_the_older_version_notes_is_judged(note: str, text: str, said: list[str]) -> None:
+    notes = {f"autoscaling.alpha.kubernetes.io/{note}": text}
+    body = {"metadata": {"name": "n", "annotations": notes}, "spec": {"maxReplicas": 3, "scaleTargetRef": TARGET}}
+    assert errors("autoscaling", "v1", "HorizontalPodAutoscaler", body) == said
+
+
+def test_an_older_version_that_notes_metrics_gets_no_other():
+    text = '[{"type":"Resource","resource":{"name":"memory","targetAverageUtilization":50}}]'
+    notes = {"autoscaling.alpha.kubernetes.io/metrics": text}
+    obj = {"metadata": {"name": "n", "annotations": notes}, "spec": {"maxReplicas": 3, "scaleTargetRef": TARGET}}
+    TYPES["autoscaling", "v1", "HorizontalPodAutoscaler"].strategy.default(obj)
+    assert "targetCPUUtilizationPercentage" not in obj["spec"]
+
+
+def test_the_newer_version_has_no_notes_of_the_older_one():
+    obj = {"metadata": {"annotations": {"autoscaling.alpha.kubernetes.io/metrics": "[]", "mine": "kept"}}, "spec": {}}
+    TYPES["autoscaling", "v2", "HorizontalPodAutoscaler"].strategy.default(obj)
+    assert obj["metadata"] == {"annotations": {"mine": "kept"}}
+
+
 def test_a_target_without_a_group_that_is_there_already_may_stay():
     old: dict[str, Any] = {"metadata": {"name": "n", "namespace": "default"}, "spec": {"maxReplicas": 3}}
     old["spec"]["scaleTargetRef"] = {"kind": "Deployment", "name": "d"}

@@ -1,20 +1,12 @@
-"""Conversions between versions of built-in kinds that differ in shape: autoscalers v1 and v2, events old and new.
-
-What the older form of an autoscaler cannot say travels in annotations, so that nothing is lost on the way back.
-"""
+"""Conversions between versions of built-in kinds that differ in shape: autoscalers v1 and v2, events old and new."""
 
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
+from karmada.apiserver.builtin.autoscaler_forms import convert_autoscaler
 from karmada.apiserver.resources import ResourceType
 
 JSONObject = dict[str, Any]
-_PREFIX = "autoscaling.alpha.kubernetes.io/"
-_METRICS, _BEHAVIOR = f"{_PREFIX}metrics", f"{_PREFIX}behavior"
-_CONDITIONS, _CURRENT = f"{_PREFIX}conditions", f"{_PREFIX}current-metrics"
-_PERCENTAGE = "targetCPUUtilizationPercentage"
 
 
 class Conversion:
@@ -35,89 +27,6 @@ def converter_of(type_: ResourceType) -> Conversion | None:
     if (type_.group, type_.kind) == ("events.k8s.io", "Event"):
         return Conversion(convert_event)
     return None
-
-
-def convert_autoscaler(obj: JSONObject) -> JSONObject:
-    """Between autoscaling/v1 and autoscaling/v2."""
-    return _to_v1(obj) if obj["apiVersion"] == "autoscaling/v2" else _to_v2(obj)
-
-
-def _cpu(metric: JSONObject) -> int | None:
-    """The percentage, where a metric is nothing but the utilisation of cpu."""
-    resource = metric.get("resource") or {}
-    target = resource.get("target") or {}
-    if metric.get("type") == "Resource" and resource.get("name") == "cpu" and target.get("type") == "Utilization":
-        return target.get("averageUtilization")
-    return None
-
-
-def _to_v1(obj: JSONObject) -> JSONObject:
-    spec, status = {**obj["spec"]}, {**(obj.get("status") or {})}
-    notes: dict[str, str] = {}
-    metrics = spec.pop("metrics", None) or []
-    others = []
-    for metric in metrics:
-        percentage = _cpu(metric)
-        if percentage is not None and _PERCENTAGE not in spec:
-            spec[_PERCENTAGE] = percentage
-        else:
-            others.append(metric)
-    if others:
-        notes[_METRICS] = orjson.dumps(others).decode()
-    behavior = spec.pop("behavior", None)
-    if behavior is not None:
-        notes[_BEHAVIOR] = orjson.dumps(behavior).decode()
-    current = status.pop("currentMetrics", None)
-    if current:
-        for metric in current:
-            now = ((metric.get("resource") or {}).get("current") or {}).get("averageUtilization")
-            if (metric.get("resource") or {}).get("name") == "cpu" and now is not None:
-                status["currentCPUUtilizationPercentage"] = now
-        notes[_CURRENT] = orjson.dumps(current).decode()
-    conditions = status.pop("conditions", None)
-    if conditions:
-        notes[_CONDITIONS] = orjson.dumps(conditions).decode()
-    status.setdefault("currentReplicas", 0)
-    return _with(obj, "autoscaling/v1", spec, status, notes)
-
-
-def _to_v2(obj: JSONObject) -> JSONObject:
-    spec, status = {**obj["spec"]}, {**(obj.get("status") or {})}
-    notes = {**((obj.get("metadata") or {}).get("annotations") or {})}
-    metrics = _json(notes.pop(_METRICS, ""), [])
-    percentage = spec.pop(_PERCENTAGE, None)
-    if percentage is not None:
-        target = {"type": "Utilization", "averageUtilization": percentage}
-        metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}, *metrics]
-    if metrics:
-        spec["metrics"] = metrics
-    behavior = _json(notes.pop(_BEHAVIOR, ""), None)
-    if behavior is not None:
-        spec["behavior"] = behavior
-    status.pop("currentCPUUtilizationPercentage", None)
-    if not status.get("currentReplicas"):
-        status.pop("currentReplicas", None)
-    status["currentMetrics"] = _json(notes.pop(_CURRENT, ""), None)
-    conditions = _json(notes.pop(_CONDITIONS, ""), None)
-    if conditions is not None:
-        status["conditions"] = conditions
-    bare = {**obj, "metadata": {**obj["metadata"]}}
-    bare["metadata"].pop("annotations", None)
-    return _with(bare, "autoscaling/v2", spec, status, notes)
-
-
-def _json(text: str, absent: Any) -> Any:
-    try:
-        return orjson.loads(text) if text else absent
-    except orjson.JSONDecodeError:
-        return absent
-
-
-def _with(obj: JSONObject, api_version: str, spec: JSONObject, status: JSONObject, notes: dict[str, str]) -> JSONObject:
-    metadata = {**obj["metadata"]}
-    if notes:
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), **notes}
-    return {**obj, "apiVersion": api_version, "metadata": metadata, "spec": spec, "status": status}
 
 
 _EVENT_NAMES = {

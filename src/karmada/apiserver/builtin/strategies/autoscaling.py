@@ -3,6 +3,7 @@
 from typing import Any
 
 from karmada.api.field_errors import forbidden, invalid, required
+from karmada.apiserver.builtin.autoscaler_forms import PERCENTAGE, cpu, new_spec, without_notes
 from karmada.apiserver.builtin.strategies.autoscaling_metrics import metric_errors, reference
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -16,30 +17,27 @@ from karmada.apiserver.builtin.strategies.common import (
 _SCALE_UP = ({"type": "Pods", "value": 4, "periodSeconds": 15}, {"type": "Percent", "value": 100, "periodSeconds": 15})
 _SCALE_DOWN = ({"type": "Percent", "value": 100, "periodSeconds": 15},)
 _LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
+_USUAL_SHARE = 80
 _UNGROUPED = "ReplicationController"
 """The one kind without a group that can be scaled."""
-_PERCENTAGE = "targetCPUUtilizationPercentage"
 
 
 def _default(obj: JSONObject) -> None:
+    without_notes(obj)
     spec = obj["spec"]
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):
-        spec["metrics"] = [_cpu(80)]
+        spec["metrics"] = [cpu(_USUAL_SHARE)]
     behavior = spec.get("behavior")
     if behavior is not None:
         _scaling(behavior.setdefault("scaleUp", {}), 0, _SCALE_UP)
         _scaling(behavior.setdefault("scaleDown", {}), None, _SCALE_DOWN)
 
 
-def _cpu(percentage: int) -> JSONObject:
-    target = {"type": "Utilization", "averageUtilization": percentage}
-    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
-
-
 def _default_v1(obj: JSONObject) -> None:
     obj["spec"].setdefault("minReplicas", 1)
-    obj["spec"].setdefault(_PERCENTAGE, 80)
+    if not new_spec(obj).get("metrics"):
+        obj["spec"][PERCENTAGE] = _USUAL_SHARE
 
 
 def _scaling(rules: JSONObject, window: int | None, policies: tuple[JSONObject, ...]) -> None:
@@ -68,7 +66,7 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 
 def _validate_v1(obj: JSONObject, old: JSONObject | None) -> Errors:
-    return _validate({**obj, "spec": {**obj["spec"], "metrics": [_cpu(obj["spec"][_PERCENTAGE])]}}, old)
+    return _validate({**obj, "spec": new_spec(obj)}, old)
 
 
 def _replicas(spec: JSONObject) -> Errors:
