@@ -8,6 +8,7 @@ from tests.apiserver.crds.test_custom_kinds import definition, thing, version
 
 from karmada.apiserver.crds.objects import prune
 from karmada.apiserver.crds.types import resource_types_of
+from karmada.apiserver.schema.embedded import malformed
 from karmada.apiserver.schema.scalars import Mismatch
 
 EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
@@ -39,6 +40,18 @@ NAME = (
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 NEITHER = "name is neither a standard finalizer name nor is it fully qualified"
+
+
+PLACES = pytest.mark.parametrize(
+    ("place", "around"),
+    [
+        ("spec.one", lambda obj: {"one": obj}),
+        ("spec.list[1]", lambda obj: {"list": [CONFIG, obj]}),
+        ("spec.map[k]", lambda obj: {"map": {"k": obj}}),
+        ("spec.typed.spec.inner", lambda obj: {"typed": {**CONFIG, "spec": {"inner": obj}}}),
+    ],
+    ids=["field", "list", "map", "in another one"],
+)
 
 
 def wrong(spec: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
@@ -86,16 +99,7 @@ def wrong(spec: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
         ),
     ],
 )
-@pytest.mark.parametrize(
-    ("place", "around"),
-    [
-        ("spec.one", lambda obj: {"one": obj}),
-        ("spec.list[1]", lambda obj: {"list": [CONFIG, obj]}),
-        ("spec.map[k]", lambda obj: {"map": {"k": obj}}),
-        ("spec.typed.spec.inner", lambda obj: {"typed": {**CONFIG, "spec": {"inner": obj}}}),
-    ],
-    ids=["field", "list", "map", "in another one"],
-)
+@PLACES
 def test_embedded_objects(place, around, obj, said):
     assert wrong(around(obj)) == [f"{place}.{text}" for text in said]
 
@@ -106,9 +110,46 @@ def test_what_an_update_leaves_alone_is_not_judged_again():
     assert wrong({"list": [bad, {"apiVersion": "v1"}]}, {"list": [bad]}) == ["spec.list[1].kind: Required value"]
 
 
-def test_metadata_of_embedded_objects_is_an_object():
-    with pytest.raises(Mismatch, match=r"^json: cannot unmarshal number into Go value of type v1.ObjectMeta$"):
-        wrong({"one": {**CONFIG, "metadata": 5}})
+NO_LABELS = "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type map[string]string"
+
+
+@pytest.mark.parametrize(
+    ("obj", "said"),
+    [
+        pytest.param({**CONFIG, "kind": 5}, "kind: Invalid value: 5: must be a string", id="no kind"),
+        pytest.param(
+            {**CONFIG, "apiVersion": None}, "apiVersion: Invalid value: null: must be a string", id="no version"
+        ),
+        pytest.param(
+            {**CONFIG, "metadata": 5},
+            "metadata: Invalid value: 5: json: cannot unmarshal number into Go value of type v1.ObjectMeta",
+            id="no metadata",
+        ),
+        pytest.param(
+            {**CONFIG, "metadata": {"labels": 5}},
+            f'metadata: Invalid value: {{"labels":5}}: {NO_LABELS}',
+            id="no labels",
+        ),
+        pytest.param(
+            {**CONFIG, "kind": "Secret", "metadata": {"labels": 5, "annotations": {"was": "secret"}}},
+            f'metadata: Invalid value: "<secret contents redacted>": {NO_LABELS}',
+            id="a secret",
+        ),
+    ],
+)
+@PLACES
+def test_what_cannot_be_read_as_an_embedded_object_is_no_request(place, around, obj, said):
+    (type_,) = resource_types_of(definition(version("v1", {"spec": SPEC})))
+    body = thing(around(obj))
+    with pytest.raises(Mismatch):
+        prune(type_, body)
+    assert str(malformed(type_.schema, body)) == f"{place}.{said}"
+
+
+def test_embedded_objects_have_metadata_where_they_say_null():
+    (type_,) = resource_types_of(definition(version("v1", {"spec": SPEC})))
+    prune(type_, obj := thing({"one": {**CONFIG, "metadata": None}}))
+    assert obj["spec"]["one"]["metadata"] == {}
 
 
 def test_numbers_to_choose_from_are_listed_as_texts():

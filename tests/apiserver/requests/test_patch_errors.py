@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from tests.apiserver.requests.conftest import configmap
-from tests.apiserver.widgets import definition
+from tests.apiserver.widgets import ANYTHING, definition, version
 
 from karmada.apiserver.protobuf.fields import places
 from karmada.apiserver.requests.patch_errors import quoted
@@ -161,3 +161,18 @@ def test_custom_objects_are_quoted_sorted():
 
 def test_fields_that_a_type_takes_over_stand_where_it_takes_them_over():
     assert list(places("io.k8s.api.core.v1.ConfigMapKeySelector")) == ["name", "key", "optional"]
+
+
+async def test_types_of_embedded_objects_are_texts(api):
+    embedded = {**ANYTHING, "x-kubernetes-embedded-resource": True}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"inner": embedded}}}}
+    await api.create("crds", definition(version(schema=schema)))
+    body = {"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    await api.create("widgets", body)
+    change = {"spec": {"inner": {"apiVersion": "v1", "kind": 5}}}
+    why = "spec.inner.kind: Invalid value: 5: must be a string"
+    with pytest.raises(errors.BadRequest) as caught:
+        await api.update("widgets", {**body, **change})
+    assert str(caught.value) == f'Widget in version "v1" cannot be handled as a Widget: {why}'
+    _, reason = await refusal(api, "widgets", "w", change, PatchType.MERGE)
+    assert reason == why

@@ -23,8 +23,6 @@ NOTES = frozenset(
     {_METRICS, _BEHAVIOR, _CONDITIONS, _CURRENT, f"{_PREFIX}scale-down-tolerance", f"{_PREFIX}scale-up-tolerance"}
 )
 _V2 = "io.k8s.api.autoscaling.v2."
-
-
 _RULES = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
 _POLICY = ("type", "value", "periodSeconds")
 

@@ -3,13 +3,12 @@
 An embedded object that an update leaves alone was judged when it came.
 """
 
-from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, invalid, required
 from karmada.apiserver.schema import metadata
+from karmada.apiserver.schema.embedded import children, has_embedded
 from karmada.apiserver.schema.model import MISSING, Schema
 
 JSONObject = dict[str, Any]
@@ -18,8 +17,8 @@ JSONObject = dict[str, Any]
 def validate_embedded(schema: Schema, value: Any, old: Any, path: str = "") -> list[FieldError]:
     """What is wrong with the objects embedded in a value of a schema; the value itself is none."""
     errors: list[FieldError] = []
-    for child, key, item, place in _children(schema, value, path):
-        if not _has_embedded(child):
+    for child, key, item, place in children(schema, value, path):
+        if not has_embedded(child):
             continue
         before = _at(old, key)
         if item == before:
@@ -30,32 +29,10 @@ def validate_embedded(schema: Schema, value: Any, old: Any, path: str = "") -> l
     return errors
 
 
-def _children(schema: Schema, value: Any, path: str) -> Iterator[tuple[Schema, str | int, Any, str]]:
-    """What is inside of a value, with schema, key and path."""
-    if isinstance(value, list) and schema.items is not None:
-        for index, item in enumerate(value):
-            yield schema.items, index, item, f"{path}[{index}]"
-    elif isinstance(value, dict):
-        known = schema.properties or {}
-        for key, item in value.items():
-            if key in known:
-                yield known[key], key, item, f"{path}.{key}" if path else key
-            elif schema.additional is not None:
-                yield schema.additional, key, item, f"{path}[{key}]"
-
-
 def _at(value: Any, key: str | int) -> Any:
     if isinstance(value, dict):
         return value.get(key, MISSING)
     return value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else MISSING
-
-
-@cache
-def _has_embedded(schema: Schema) -> bool:
-    if schema.name:
-        return False
-    children = [*(schema.properties or {}).values(), schema.items, schema.additional]
-    return schema.embedded or any(_has_embedded(child) for child in children if child is not None)
 
 
 def _object(obj: JSONObject, path: str) -> list[FieldError]:

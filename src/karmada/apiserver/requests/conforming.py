@@ -15,6 +15,7 @@ from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.decoding import decode as decode_builtin
 from karmada.apiserver.schema.defaulting import filler
+from karmada.apiserver.schema.embedded import malformed
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.pruning import fits, pruner
 from karmada.apiserver.schema.scalars import Mismatch, described
@@ -102,7 +103,8 @@ def _decode(served: Served, obj: JSONObject, known: bool) -> list[str]:
         removed = [] if known else _prune(type_.schema, obj)
     except Mismatch as mismatch:
         head = f'{type_.kind} in version "{type_.version}" cannot be handled as a {type_.kind}'
-        raise bad_request(f"{head}: {mismatch}") from None
+        inside = malformed(type_.schema, obj) if type_.custom else None
+        raise bad_request(f"{head}: {inside or mismatch}") from None
     fill = filler(type_.schema)
     if fill is not None:
         fill(obj)

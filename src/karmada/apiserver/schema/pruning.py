@@ -10,7 +10,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.embedded import decode_metadata
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.scalars import Mismatch, described
 
@@ -22,7 +22,9 @@ Fits = Callable[[Any], bool]
 def pruner(schema: Schema) -> Prune:
     """The pruner of a schema."""
     if schema.name:
-        return lambda value: _decoded(schema, value)
+        return lambda value: decode_metadata(schema, value)
+    if schema.embedded:
+        return _embedded(schema)
     if schema.items is not None:
         return _list(schema.items)
     if schema.additional is not None:
@@ -32,14 +34,24 @@ def pruner(schema: Schema) -> Prune:
     return _nothing
 
 
-def _decoded(schema: Schema, value: Any) -> list[str] | None:
-    if value is not None and not isinstance(value, dict):
-        raise Mismatch(described(value), f"v1.{schema.name.rpartition('.')[2]}")
-    return (decode(schema, value) or None) if value else None
-
-
 def _nothing(value: Any) -> list[str] | None:
     return None
+
+
+def _embedded(schema: Schema) -> Prune:
+    """An object of any kind: it has a type in words, and metadata."""
+    prune = _object(schema)
+
+    def run(value: Any) -> list[str] | None:
+        if value.__class__ is dict:
+            for key in ("apiVersion", "kind"):
+                if value.get(key, "").__class__ is not str:
+                    raise Mismatch(described(value[key]), "string")
+            if "metadata" in value and value["metadata"] is None:
+                value["metadata"] = {}
+        return prune(value)
+
+    return run
 
 
 def _object(schema: Schema) -> Prune:
@@ -107,7 +119,7 @@ def _list(child: Schema) -> Prune:
 @cache
 def fits(schema: Schema) -> Fits:
     """Whether pruning surely leaves a value as it is: nothing in it is unknown, and nothing is decoded by its kind."""
-    if schema.name:
+    if schema.name or schema.embedded:
         return _unsure
     if schema.items is not None:
         inner = fits(schema.items)
