@@ -28,6 +28,7 @@ from karmada.apiserver.admission.defaults import (
     StorageInUse,
     VolumePhase,
 )
+from karmada.apiserver.admission.devices import DeviceAdmins, DeviceTaintTimes
 from karmada.apiserver.admission.escalation import EscalationCheck
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, SystemPriorities, TerminatingDefinitions
 from karmada.apiserver.admission.limits import LimitRanger
@@ -294,6 +295,8 @@ class ApiServer:
             DefaultIngressClass(store),
             NodeTaint(store),
             VolumePhase(store, self.options.now),
+            DeviceTaintTimes(self.options.now),
+            DeviceAdmins(store),
             EscalationCheck(self.identity.rbac),
             *self.options.admission,
             MutatingPolicies(PolicySet(store, self.catalog, "mutating"), self._canonical),
