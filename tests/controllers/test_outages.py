@@ -137,6 +137,27 @@ async def make_work(plane, name="web", space=SPACE):
     await plane.clock.sleep(5 if name == "web" else 0)
 
 
+async def followed(plane, member, work="web"):
+    """A member that has its first Work."""
+    members = OneMember(member, plane.clock)
+    await plane.cluster("m1")
+    start(plane, members)
+    await make_work(plane, work)
+    return members
+
+
+async def many_works_for_two(plane, ways):
+    """The connections to members, of which two have more to do than there are workers."""
+    connections = {name: connection_of(name, way, plane.clock) for name, way in ways.items()}
+    for name in connections:
+        await plane.cluster(name)
+    start(plane, Several(connections))
+    for name in ("m2", "m3"):
+        for number in range(60):
+            await make_work(plane, f"web-{number}", f"karmada-es-{name}")
+    return connections
+
+
 async def report(members, ready):
     """The member's own controllers say how many replicas are ready."""
     await members.client.resource(DEPLOYMENTS).patch(
@@ -165,10 +186,7 @@ async def reported(plane):
 def test_a_suspended_work_tells_after_an_outage_what_happened_meanwhile():
     async def scenario(plane):
         async with server(plane.clock) as one:
-            members = OneMember(one, plane.clock)
-            await plane.cluster("m1")
-            start(plane, members)
-            await make_work(plane)
+            members = await followed(plane, one)
             await plane.client.resource(WORKS).patch("web", {"spec": {"suspendDispatching": True}}, SPACE)
             await plane.condition("m1", "Ready", "False")
             await plane.clock.sleep(5)
@@ -185,10 +203,7 @@ def test_a_suspended_work_tells_after_an_outage_what_happened_meanwhile():
 def test_a_member_that_was_away_at_the_start_is_followed_once_it_is_back():
     async def scenario(plane):
         async with server(plane.clock) as one:
-            members = OneMember(one, plane.clock)
-            await plane.cluster("m1")
-            start(plane, members)
-            await make_work(plane)
+            members = await followed(plane, one)
             await plane.condition("m1", "Ready", "False")
             await plane.supervisor.stop()
             await members.connection.close()
@@ -210,10 +225,7 @@ def test_a_member_that_was_away_at_the_start_is_followed_once_it_is_back():
 def test_a_member_that_is_reached_by_another_way_is_followed_there():
     async def scenario(plane):
         async with server(plane.clock) as one:
-            members = OneMember(one, plane.clock)
-            await plane.cluster("m1")
-            start(plane, members)
-            await make_work(plane)
+            members = await followed(plane, one)
             await members.connection.close()
             members.connection = OneMember(one, plane.clock).connection
             await plane.client.resource(CLUSTERS).patch("m1", {"spec": {"apiEndpoint": "https://elsewhere.example"}})
@@ -238,10 +250,7 @@ def test_a_member_that_was_restored_elsewhere_is_believed():
     async def scenario(plane):
         storage = MemoryStorage()
         async with server(plane.clock, storage) as one:
-            members = OneMember(one, plane.clock)
-            await plane.cluster("m1")
-            start(plane, members)
-            await make_work(plane)
+            members = await followed(plane, one)
             backup = storage.snapshot()
             await go_on(plane, members)
             await members.connection.close()
@@ -263,10 +272,7 @@ def test_a_member_that_was_restored_in_its_place_is_believed_and_corrected():
         storage = MemoryStorage()
         async with server(plane.clock, storage) as one:
             place = Restorable(one)
-            members = OneMember(place, plane.clock)
-            await plane.cluster("m1")
-            start(plane, members)
-            await make_work(plane)
+            members = await followed(plane, place)
             backup = storage.snapshot()
             await go_on(plane, members)
         async with restored_from(backup, plane.clock) as two:
@@ -284,15 +290,8 @@ def test_a_member_that_was_restored_in_its_place_is_believed_and_corrected():
 def test_members_that_hang_delay_no_report_of_another():
     async def scenario(plane):
         async with server(plane.clock) as one, server(plane.clock) as two, server(plane.clock) as three:
-            hanging = {"m2": Hanging(two.direct(ADMIN)), "m3": Hanging(three.direct(ADMIN))}
-            ways = hanging | {"m1": one.direct(ADMIN)}
-            connections = {name: connection_of(name, way, plane.clock) for name, way in ways.items()}
-            for name in connections:
-                await plane.cluster(name)
-            start(plane, Several(connections))
-            for name in hanging:
-                for number in range(40):
-                    await make_work(plane, f"web-{number}", f"karmada-es-{name}")
+            ways = {"m1": one.direct(ADMIN), "m2": Hanging(two.direct(ADMIN)), "m3": Hanging(three.direct(ADMIN))}
+            connections = await many_works_for_two(plane, ways)
             await plane.clock.sleep(1)
             await make_work(plane)
             await report(connections["m1"], 2)
@@ -308,10 +307,7 @@ def test_an_object_that_came_and_went_unseen_comes_back():
     async def scenario(plane):
         async with server(plane.clock) as one:
             member = Forgetful(one)
-            members = OneMember(member, plane.clock)
-            await plane.cluster("m1")
-            start(plane, members)
-            await make_work(plane, "first")
+            members = await followed(plane, member, "first")
             await plane.clock.sleep(5)
             await make_work(plane)
             await members.client.resource(DEPLOYMENTS).delete("web", "default")
@@ -328,13 +324,7 @@ def test_members_that_never_answer_delay_no_work_of_another():
     async def scenario(plane):
         async with server(plane.clock) as one:
             ways = {"m1": one.direct(ADMIN), "m2": Deaf(), "m3": Deaf()}
-            connections = {name: connection_of(name, way, plane.clock) for name, way in ways.items()}
-            for name in connections:
-                await plane.cluster(name)
-            start(plane, Several(connections))
-            for name in ("m2", "m3"):
-                for number in range(60):
-                    await make_work(plane, f"web-{number}", f"karmada-es-{name}")
+            connections = await many_works_for_two(plane, ways)
             await plane.clock.sleep(0.1)
             await make_work(plane, "other")
             await plane.clock.sleep(2)
