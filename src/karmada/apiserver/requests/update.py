@@ -63,11 +63,10 @@ async def update(context: Context, call: Call) -> Answer:
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
-    if context.store.get(call.served.key, call.namespace, call.name) is None and part is Part.MAIN:
-        if not call.served.type.strategy.create_on_update:
-            raise not_found(call.served.type.group, call.served.type.plural, call.name)
+    strategy = call.served.type.strategy
+    if strategy.create_on_update and part is Part.MAIN and _current(context, call) is None:
         return await create_object(context, call, obj, options)
-    if not meta.get("resourceVersion") and not call.served.type.strategy.unconditional_update:
+    if not strategy.unconditional_update and not meta.get("resourceVersion") and _current(context, call) is not None:
         text = "Invalid value: 0: must be specified for an update"
         error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
         raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
@@ -75,6 +74,10 @@ async def update(context: Context, call: Call) -> Answer:
     first = [obj]
     change = Change(call, options, lambda _: first.pop() if first else orjson.loads(encoded), part, sharing=True)
     return await modify(context, change)
+
+
+def _current(context: Context, call: Call) -> Item | None:
+    return context.store.get(call.served.key, call.namespace, call.name)
 
 
 async def modify(context: Context, change: Change) -> Answer:
