@@ -24,6 +24,7 @@ class _OnCreate:
     """A plugin that only changes new objects of one kind."""
 
     kind: Kind
+    operations = (Operation.CREATE,)
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -31,7 +32,7 @@ class _OnCreate:
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New objects of the kind."""
-        return request.operation is Operation.CREATE and not request.subresource and request.type.stored_as == self.kind
+        return not request.subresource
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Nothing to validate."""
@@ -206,12 +207,11 @@ class StorageInUse:
     """Protects claims, volumes and their classes from being deleted while they are in use."""
 
     kinds = _PROTECTION
+    operations = (Operation.CREATE,)
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New objects of these kinds."""
-        return (
-            request.operation is Operation.CREATE and not request.subresource and request.type.stored_as in _PROTECTION
-        )
+        return not request.subresource
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Add the protection finalizer."""

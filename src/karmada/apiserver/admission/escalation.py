@@ -2,18 +2,21 @@
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth.escalation import check_write
-from karmada.apiserver.auth.rbac import GROUP, RbacAuthorizer
+from karmada.apiserver.auth.rbac import GROUP, KINDS, RbacAuthorizer
 
 
 class EscalationCheck:
     """Refuses roles and bindings that grant what the writer does not have."""
 
+    kinds = tuple((GROUP, resource) for resource in KINDS)
+    operations = (Operation.CREATE, Operation.UPDATE)
+
     def __init__(self, rbac: RbacAuthorizer) -> None:
         self._rbac = rbac
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """Writes of RBAC objects."""
-        return request.type.group == GROUP and request.operation in (Operation.CREATE, Operation.UPDATE)
+        """All of these."""
+        return True
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Nothing to change."""

@@ -17,6 +17,8 @@ _REVIEWS = frozenset({"localsubjectaccessreviews"})
 class NamespaceLifecycle:
     """Refuses writes into absent or terminating namespaces, and the deletion of the built-in ones."""
 
+    operations = (Operation.CREATE, Operation.DELETE)
+
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
@@ -24,7 +26,7 @@ class NamespaceLifecycle:
         """Creations in a namespace, and deletions of namespaces."""
         if request.operation is Operation.CREATE:
             return request.type.namespaced and request.type.plural not in _REVIEWS
-        return request.operation is Operation.DELETE and request.type.stored_as == _NAMESPACES
+        return request.type.stored_as == _NAMESPACES
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Refuse before anything else is done."""
@@ -59,9 +61,12 @@ class NamespaceLifecycle:
 class SystemPriorities:
     """Refuses the deletion of the priority classes that the system has."""
 
+    kinds = (_PRIORITY_CLASSES,)
+    operations = (Operation.DELETE,)
+
     def applies(self, request: AdmissionRequest) -> bool:
-        """Deletions of priority classes."""
-        return request.operation is Operation.DELETE and request.type.stored_as == _PRIORITY_CLASSES
+        """All of these."""
+        return True
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Refuse before anything else is done."""
@@ -75,12 +80,14 @@ class SystemPriorities:
 class TerminatingDefinitions:
     """Refuses new objects of a CRD that is being deleted."""
 
+    operations = (Operation.CREATE,)
+
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Creations of custom objects."""
-        return request.type.custom and request.operation is Operation.CREATE
+        return request.type.custom
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Nothing to change."""

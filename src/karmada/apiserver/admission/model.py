@@ -47,7 +47,8 @@ class AdmissionRequest(msgspec.Struct, eq=False):
 
 
 class AdmissionPlugin(Protocol):
-    """Changes or refuses writes. One that is about a few kinds only names them in an attribute `kinds`."""
+    """Changes or refuses writes. One that is about a few kinds or operations only names them, in an attribute `kinds`
+    or `operations`, and is not asked about others."""
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Cheap test, once for every write, whether the plugin has anything to do with it."""
@@ -67,7 +68,8 @@ class AdmissionChain:
 
     def __init__(self, plugins: Iterable[AdmissionPlugin] = ()) -> None:
         self._plugins = list(plugins)
-        self._by_kind: dict[Kind, list[AdmissionPlugin]] = {}
+        self._asked: dict[tuple[Kind, Operation], list[AdmissionPlugin]] = {}
+        """Who is asked whether a write of a kind concerns it, found once."""
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Let every plugin change the object."""
@@ -81,14 +83,15 @@ class AdmissionChain:
 
     def _concerned(self, request: AdmissionRequest) -> list[AdmissionPlugin]:
         if request.concerned is None:
-            kind = request.type.stored_as
-            asked = self._by_kind.get(kind)
+            scope = (request.type.stored_as, request.operation)
+            asked = self._asked.get(scope)
             if asked is None:
-                asked = self._by_kind[kind] = [plugin for plugin in self._plugins if _may_concern(plugin, kind)]
+                asked = self._asked[scope] = [plugin for plugin in self._plugins if _may_concern(plugin, *scope)]
             request.concerned = [plugin for plugin in asked if plugin.applies(request)]
         return request.concerned
 
 
-def _may_concern(plugin: AdmissionPlugin, kind: Kind) -> bool:
+def _may_concern(plugin: AdmissionPlugin, kind: Kind, operation: Operation) -> bool:
     kinds: Collection[Kind] | None = getattr(plugin, "kinds", None)
-    return kinds is None or kind in kinds
+    operations: Collection[Operation] | None = getattr(plugin, "operations", None)
+    return (kinds is None or kind in kinds) and (operations is None or operation in operations)

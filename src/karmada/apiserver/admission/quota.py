@@ -26,6 +26,8 @@ _ZERO = Quantity.parse("0")
 class ResourceQuotas:
     """The admission plugin of quotas; the last one, so that nothing is charged that others refuse."""
 
+    operations = (Operation.CREATE, Operation.UPDATE)
+
     def __init__(self, store: ObjectStore, quotas: Served) -> None:
         self._store = store
         self._quotas = quotas
@@ -33,9 +35,7 @@ class ResourceQuotas:
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of objects where there are quotas."""
-        if request.subresource or request.operation not in (Operation.CREATE, Operation.UPDATE):
-            return False
-        return request.namespace in self._present
+        return not request.subresource and request.namespace in self._present
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Nothing to change."""
