@@ -15,10 +15,11 @@ from karmada.apiserver.failures import Failure, gone
 from karmada.apiserver.requests import reading
 from karmada.apiserver.requests.freshness import wait_for
 from karmada.apiserver.requests.model import Call, Context
-from karmada.apiserver.requests.negotiation import Form
+from karmada.apiserver.requests.negotiation import JSON, Form
 from karmada.apiserver.requests.options import ListOptions, list_options, unparsable_version
 from karmada.apiserver.requests.selection import select
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.served import Served
 from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.store import StoreEvent, TooSlow, Watcher
 from karmada.machinery.transport import EventType
@@ -107,27 +108,24 @@ class Joined:
     """What watchers of the same place have gathered: its lines, joined once for all of them that ask in a row."""
 
     def __init__(self) -> None:
+        self._served: Served | None = None
+        self._view = JSON
         self._events: list[StoreEvent] = []
-        self._call: Call | None = None
         self._data = b""
+        """The lines of the events for all who watch them in the same version and form."""
 
     def gathered(self, watch: Watch) -> bytes:
         """What `lines` would yield next, if that is there and shared with other watchers; it then counts as read."""
-        events = watch.watcher.gathered()
-        if not events:
+        call, watcher = watch.call, watch.watcher
+        if call.served is self._served and call.view == self._view and watcher.take(self._events):
+            return self._data
+        events = watcher.gathered()
+        data = _shared(call, events) if events else None
+        if data is None:
             return b""
-        if events != self._events or not _is_alike(watch.call, self._call):
-            data = _shared(watch.call, events)
-            if data is None:
-                return b""
-            self._events, self._call, self._data = events, watch.call, data
-        watch.watcher.take_gathered()
-        return self._data
-
-
-def _is_alike(call: Call, other: Call | None) -> bool:
-    """Whether two calls get the same lines for the same events."""
-    return other is not None and call.served is other.served and call.view == other.view
+        watcher.take(events)
+        self._served, self._view, self._events, self._data = call.served, call.view, events, data
+        return data
 
 
 def _shared(call: Call, events: list[StoreEvent]) -> bytes | None:

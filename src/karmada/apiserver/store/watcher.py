@@ -129,12 +129,15 @@ class Watcher:
         return events
 
     def gathered(self) -> list[StoreEvent]:
-        """What the next read would return without waiting; to be taken with `take_gathered`."""
+        """What the next read would return without waiting; to be taken with `take`."""
         return [] if self._closed or self._past is not None or len(self._buffer) > _BATCH else self._buffer
 
-    def take_gathered(self) -> None:
-        """Count what `gathered` returned as read."""
+    def take(self, events: list[StoreEvent]) -> bool:
+        """Count what has gathered as read if it is just this, which somebody's `gathered` returned."""
+        if not self._buffer or self._buffer != events or self._closed or self._past is not None:
+            return False
         self._buffer, self._bytes = [], 0
+        return True
 
     def __enter__(self) -> "Watcher":
         return self
