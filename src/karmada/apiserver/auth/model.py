@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
@@ -18,7 +20,7 @@ class UserInfo:
 ANONYMOUS = UserInfo("system:anonymous", ("system:unauthenticated",))
 
 
-class Attributes(NamedTuple):
+class Attributes(msgspec.Struct, frozen=True, gc=False):
     """What is asked, as RBAC sees it. For non-resource requests only `verb` and `path` count."""
 
     verb: str

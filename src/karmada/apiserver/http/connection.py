@@ -263,9 +263,9 @@ class HttpConnection(asyncio.Protocol):
             self._write_whole(_refused(parsed), b"", keep_alive=False)
             await self._linger()
             return False
-        request, keep_alive, chunked, upgrade = parsed
+        request, chunked = parsed.request, parsed.chunked
         answer = await self._handle(request)
-        keep_alive = keep_alive and not self._last
+        keep_alive = parsed.keep_alive and not self._last
         if isinstance(answer, HttpResponse):
             packed = await self._pack(request, answer)
             if self.wire.is_closing():
@@ -277,7 +277,7 @@ class HttpConnection(asyncio.Protocol):
         if isinstance(answer, StreamResponse):
             return await self._send_stream(request, answer, keep_alive, chunked)
         try:
-            if upgrade:
+            if parsed.upgrade:
                 await self._upgrade(answer)
             else:
                 self._write_whole(_refused(Refusal(400, "Bad Request: no Connection: Upgrade")), b"", keep_alive=False)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import httptools
+import msgspec
 
 from karmada.apiserver.http.model import HttpRequest
 
@@ -39,7 +40,7 @@ _REQUEST = re.compile(rb"[A-Z]{1,32} /[^ \r\n]* HTTP/1\.[01]\r\n")
 _UNKNOWN_METHOD = Refusal(405, "the server does not allow this method on the requested resource")
 
 
-class Parsed(NamedTuple):
+class Parsed(msgspec.Struct, frozen=True, eq=False):
     """A complete request and how its connection goes on."""
 
     request: HttpRequest

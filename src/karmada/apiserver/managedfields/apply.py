@@ -72,7 +72,7 @@ def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, fo
     comparison = compare(live, merged, schema, reset)
     if not force:
         _refuse_conflicts(live, others, comparison, schema, mine["manager"])
-    changed = comparison != (EMPTY, EMPTY) or retyped(live, merged)
+    changed = bool(comparison.changed or comparison.removed) or retyped(live, merged)
     if not changed:
         mine = {key: value for key, value in mine.items() if key != "time"}
         if last is not None and "time" in last:

@@ -5,7 +5,9 @@ disappears counts with everything it holds; an empty map or list that stays coun
 """
 
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from karmada.apiserver.managedfields import elements
 from karmada.apiserver.managedfields.fieldset import EMPTY, SELF, Fields, without
@@ -20,7 +22,7 @@ NEVER_OWNED = frozenset(
 _NAMING = frozenset(("apiVersion", "kind"))
 
 
-class Comparison(NamedTuple):
+class Comparison(msgspec.Struct, frozen=True):
     """Fields that are new or have another value, and fields that are gone."""
 
     changed: Fields
@@ -35,7 +37,7 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
     """How two objects differ, apart from fields never owned and those below the members of `reset`."""
     changed: Fields = {}
     removed: Fields = {}
-    skip = {element[2:] for element, below in reset.items() if not below} | _NAMING
+    skip = {element[2:] for element, below in reset.items() if not below} | _NAMING if reset else _NAMING
     for key, value in new.items():
         if key in skip:
             continue
@@ -48,7 +50,7 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
     for key in old:
         if key not in new and key != "metadata" and key not in skip:
             removed["f:" + key] = everything(old[key], elements.child(schema, key)[0])
-    if any(reset.values()) and (changed or removed):
+    if reset and any(reset.values()) and (changed or removed):
         return Comparison(without(changed, reset), without(removed, reset))
     return Comparison(changed, removed)
 
@@ -105,6 +107,8 @@ def _record(element: str, change: _Change, changed: Fields, removed: Fields) -> 
 
 def _differ(old: Any, new: Any, schema: Schema) -> _Change:
     """The difference of two unequal values."""
+    if not isinstance(old, elements.CONTAINER) and not isinstance(new, elements.CONTAINER):
+        return EMPTY, None
     before = _container(old, new)
     after = _container(new, old)
     if isinstance(before, dict) and isinstance(after, dict) and (before or after):

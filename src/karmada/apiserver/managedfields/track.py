@@ -41,11 +41,11 @@ def track_update(
     if not current and old is not None and old["metadata"].get("uid"):
         return
     comparison = compare(zero_object(schema) if old is None else old, new, schema, reset)
-    if comparison == (EMPTY, EMPTY):
-        tracked = current if current is live else entries.arranged(current)
-    else:
+    if comparison.changed or comparison.removed:
         writer = entries.entry(manager, "Update", api_version, subresource, EMPTY, now)
         tracked = entries.arranged(entries.capped(after_write(current, comparison, writer)))
+    else:
+        tracked = current if current is live else entries.arranged(current)
     if tracked:
         metadata["managedFields"] = tracked
 

@@ -5,6 +5,8 @@ Numbers and booleans follow the reference's leniency: any boolean text but `fals
 
 from typing import NamedTuple
 
+import msgspec
+
 from karmada.apiserver.failures import Failure, bad_request, invalid
 from karmada.apiserver.resources import FieldError, JSONObject
 
@@ -25,7 +27,7 @@ class ListOptions(NamedTuple):
     send_initial_events: bool | None = None
 
 
-class WriteOptions(NamedTuple):
+class WriteOptions(msgspec.Struct, frozen=True, gc=False):
     """Options of create, update and patch."""
 
     dry_run: bool = False

@@ -18,11 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 FIRST_REVISION = 2
 """The revision of an empty store. 0 means "any" to clients; 1 is the birth of the store, which is always compacted."""
 
 
-class Value(NamedTuple):
+class Value(msgspec.Struct, frozen=True, gc=False):
     """An encoded object cut where its resourceVersion stands: the object is head + revision + tail."""
 
     head: bytes
@@ -46,7 +48,7 @@ class Record(NamedTuple):
     revision: int
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """One committed write; `value` is None for a deletion.
 
     `last` is a deleted object's final state, stamped with the revision of the deletion as watchers must see it;

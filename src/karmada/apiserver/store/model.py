@@ -12,7 +12,7 @@ from karmada.apiserver.storage.base import restamp
 from karmada.machinery.transport import EventType
 
 
-class Index(NamedTuple):
+class Index(msgspec.Struct, frozen=True, gc=False):
     """What selectors and the garbage collector need of an object without decoding it."""
 
     uid: str
