@@ -61,14 +61,14 @@ async def test_a_dry_run_stores_nothing(api):
 @pytest.mark.parametrize("door", ["", "status"], ids=["object", "status"])
 async def test_an_update_of_nothing_is_not_found_before_it_wants_a_revision(api, door):
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "metadata": {"name": "things.example.dev"}, "spec": {}}
-    with pytest.raises(errors.NotFound, match='"things.example.dev" not found'):
+    with pytest.raises(errors.NotFound, match=r'"things\.example\.dev" not found'):
         await api.update("crds", crd, subresource=door)
 
 
 async def test_an_update_of_a_definition_wants_a_revision(api):
     created = await api.create("crds", definition())
     del created["metadata"]["resourceVersion"]
-    with pytest.raises(errors.Invalid, match="metadata.resourceVersion: Invalid value: 0: must be specified"):
+    with pytest.raises(errors.Invalid, match=r"metadata\.resourceVersion: Invalid value: 0: must be specified"):
         await api.update("crds", created)
 
 
