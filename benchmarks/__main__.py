@@ -1,5 +1,6 @@
 """Run the benchmarks named on the command line (all by default), print a table, write bench.json."""
 
+import argparse
 import importlib
 import json
 import sys
@@ -27,8 +28,13 @@ MODULES = [
 ]
 
 
-def main(names: list[str]) -> int:
+def main(given: list[str]) -> int:
     """Run each module's `run()`; exit 1 when a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODULES)}")
+    names = parser.parse_args(given).names
+    if unknown := [name for name in names if name not in MODULES]:
+        parser.error(f"there is no {unknown[0]}; there are {', '.join(MODULES)}")
     results: list[Result] = []
     for name in names or MODULES:
         print(f"# {name}", flush=True)

@@ -84,6 +84,12 @@ def test_a_mistake_on_the_command_line_is_told_before_anything_runs(
     assert not (tmp_path / "federation").exists()
 
 
+def test_a_demo_that_should_go_on_alone_is_refused() -> None:
+    outcome = karmada("demo", "--detach")
+    assert outcome.returncode == 2
+    assert "karmada demo: error: unknown flag: --detach" in outcome.stderr
+
+
 def test_a_pull_member_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     outcome = karmada("up", "--data", str(tmp_path), "--members", "1", "--memory", "--pull", "member9")
     assert outcome.returncode == 1

@@ -18,7 +18,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation
-from karmada.standalone.layout import Layout, default_directory
+from karmada.standalone.layout import Layout
 from karmada.standalone.up import run
 
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
@@ -80,7 +80,7 @@ def policy(weights: dict[str, int]) -> JSONObject:
 def demo(flags: argparse.Namespace) -> int:
     """Run the demo; the exit status."""
     flags.rest = [*ATTENTIVE, *flags.rest]
-    if flags.data != default_directory():
+    if flags.data is not None:
         return run(flags, _tour)
     flags.data = Path(tempfile.mkdtemp(prefix="karmada-demo-"))
     try:

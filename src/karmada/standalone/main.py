@@ -31,24 +31,33 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action="version", version=f"karmada {__version__}")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _up(commands.add_parser("up", help="start a federation and stay until Ctrl-C"))
-    _up(commands.add_parser("demo", help="start a federation, run nginx in it, look around"))
+    up = _command(commands, "up", "start a federation and stay until Ctrl-C")
+    _data(up)
+    _federation(up)
+    up.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")
+    demo = _command(commands, "demo", "start a federation, run nginx in it, look around")
+    demo.add_argument("--data", type=Path, metavar="DIR", help="keep everything there (default: nothing is kept)")
+    _federation(demo)
     for name, text in (
         ("down", "stop the running federation"),
         ("status", "say what runs, and how the members are"),
         ("kubeconfig", "print the path of the federation's kubeconfig"),
     ):
-        _data(commands.add_parser(name, help=text))
-    logs = commands.add_parser("logs", help="print what the processes say")
+        _data(_command(commands, name, text))
+    logs = _command(commands, "logs", "print what the processes say")
     logs.add_argument("part", nargs="?", default="", help="control-plane, members, supervisor; all when absent")
     logs.add_argument("--lines", type=int, default=50, metavar="N", help="from the end of each (default: %(default)s)")
     _data(logs)
-    for name, text in (
-        ("backup", "save a federation, running or not, to one file"),
-        ("restore", "make a federation from a backup"),
+    for name, text, file in (
+        (
+            "backup",
+            "save a federation, running or not, to one file",
+            "the backup to write, a .tar.gz; it will hold keys",
+        ),
+        ("restore", "make a federation from a backup", "a backup"),
     ):
-        command = commands.add_parser(name, help=text)
-        command.add_argument("file", type=Path)
+        command = _command(commands, name, text)
+        command.add_argument("file", type=Path, metavar="FILE", help=file)
         _data(command)
     for name, text in DELEGATED.items():
         commands.add_parser(name, help=text, add_help=False)
@@ -75,7 +84,9 @@ def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
     if rest:
         from karmada.standalone.control import parser as control_flags
 
-        control_flags().parse(["--data", str(flags.data), *rest])
+        known = control_flags()
+        known.prog, known.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"
+        known.parse(["--data", str(flags.data), *rest])
     flags.rest, flags.given = rest, given
     if flags.command == "demo":
         from karmada.standalone.demo import demo
@@ -96,6 +107,12 @@ def _delegate(command: str, argv: list[str]) -> int:
     return simulate_workloads(argv)
 
 
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+
+
 def _data(flags: argparse.ArgumentParser) -> None:
     flags.add_argument(
         "--data",
@@ -106,8 +123,8 @@ def _data(flags: argparse.ArgumentParser) -> None:
     )
 
 
-def _up(flags: argparse.ArgumentParser) -> None:
-    _data(flags)
+def _federation(flags: argparse.ArgumentParser) -> None:
+    """What it is made of."""
     flags.add_argument("--members", type=int, default=3, metavar="N", help="simulated members (default: %(default)s)")
     flags.add_argument("--fleet", type=Path, metavar="FILE", help="members as described in a file")
     flags.add_argument("--pull", action="append", default=[], metavar="MEMBER", help="joins by an agent of its own")
@@ -119,7 +136,6 @@ def _up(flags: argparse.ArgumentParser) -> None:
     )
     flags.add_argument("--port", type=int, default=0, metavar="P", help="of the control plane (default: any free one)")
     flags.add_argument("--memory", action="store_true", help="keep nothing on disk but keys and logs")
-    flags.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")
     flags.epilog = (
         "Further flags go to the control plane: --feature-gates, --controllers, --cluster-failure-threshold ..."
     )

@@ -12,6 +12,8 @@ from karmada.machinery.errors import NotFound
 
 JSONObject = dict[str, Any]
 ADDONS = ("karmada-descheduler", "karmada-metrics-adapter", "karmada-scheduler-estimator", "karmada-search")
+NOT_BUILT = ("karmada-metrics-adapter", "karmada-search")
+"""Karmada has them, this version does not: they can be removed, not installed."""
 ESTIMATOR = "karmada-scheduler-estimator"
 _PORTS = {"karmada-metrics-adapter": 443, "karmada-search": 443, ESTIMATOR: 10352}
 
@@ -35,7 +37,11 @@ async def enable(session: Session, flags: Values) -> None:
     from karmada.cli.install import carrying_out
 
     host = session.outside("host", flags.kubeconfig, flags.context)
-    items = [item for name in _chosen(flags) for item in _manifests(session, flags, name)]
+    chosen = _chosen(flags)
+    if flags.arguments != ["all"] and (missing := [name for name in NOT_BUILT if name in chosen]):
+        raise CommandError(f"{' and '.join(missing)} cannot be enabled: not built yet in this version")
+    built = [name for name in chosen if name not in NOT_BUILT]
+    items = [item for name in built for item in _manifests(session, flags, name)]
     if not await carrying_out.can_run(host):
         carrying_out.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
         return
@@ -146,7 +152,7 @@ COMMAND = Command(
                 Flag("private-image-registry", "", "Registry of all images."),
                 Flag("search-priority-class", _CRITICAL, "Priority class of the search server."),
             ),
-            examples="karmadactl addons enable karmada-search",
+            examples="karmadactl addons enable karmada-descheduler",
         ),
         Command("addons list", "", "List addons and whether they are enabled.", show, _SHARED),
     ),
