@@ -16,6 +16,7 @@ _GROUP = "resource.k8s.io"
 _SLICES: Kind = (_GROUP, "resourceslices")
 _CLAIMS: Kind = (_GROUP, "resourceclaims")
 _TEMPLATES: Kind = (_GROUP, "resourceclaimtemplates")
+_WRITES = (Operation.CREATE, Operation.UPDATE)
 _LABEL = "resource.kubernetes.io/admin-access"
 _WHY = f"admin access to devices requires the `{_LABEL}: true` label on the containing namespace"
 
@@ -24,14 +25,13 @@ class DeviceAdmins:
     """Admin access to devices is for namespaces that are labelled for it."""
 
     kinds = (_CLAIMS, _TEMPLATES)
+    operations = _WRITES
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def applies(self, request: AdmissionRequest) -> bool:
         """New claims and templates, and allocations."""
-        if request.type.stored_as not in self.kinds:
-            return False
         return request.subresource == ("" if request.operation is Operation.CREATE else "status")
 
     async def mutate(self, request: AdmissionRequest) -> None:
@@ -73,13 +73,14 @@ class DeviceTaintTimes:
     """Notes since when a device is tainted."""
 
     kinds = (_SLICES,)
+    operations = _WRITES
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of slices."""
-        return request.type.stored_as == _SLICES and request.object is not None
+        return True
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Set the time of taints without one."""
