@@ -49,6 +49,7 @@ _decode = msgspec.json.Decoder(_Cluster).decode
 class ClusterIdentities:
     """An `AdmissionPlugin`; `connect` comes before the first request."""
 
+    kinds = (CLUSTERS,)
     _store: ObjectStore
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -77,6 +77,8 @@ def dns_subdomain(text: str) -> list[str]:
 
 def dns_1035_label(text: str) -> list[str]:
     """The older rule for one part of a DNS name, which may not start with a digit: services."""
+    if len(text) < 64 and _dns_1035_label.fullmatch(text):
+        return []
     sentence = (
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
         "start with an alphabetic character, and end with an alphanumeric character"

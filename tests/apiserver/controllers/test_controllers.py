@@ -190,6 +190,14 @@ async def test_a_definition_goes_with_its_objects(api):
         await api.list("widgets")
 
 
+async def test_a_definition_on_its_way_out_takes_no_more_objects(api):
+    await api.create("crds", definition())
+    await api.create("widgets", {"metadata": {"name": "held", "finalizers": ["example.dev/hold"]}, "spec": {}})
+    await api.delete("crds", "widgets.example.dev")
+    with pytest.raises(errors.Forbidden, match="while custom resource definition is terminating"):
+        await api.create("widgets", {"metadata": {"name": "late"}, "spec": {}})
+
+
 async def test_what_only_looks_like_a_mark_of_deletion_is_none(api):
     """A definition whose objects hold templates of pods, and such objects."""
     metadata = {"type": "object", "properties": {"deletionTimestamp": {"type": "string"}}}

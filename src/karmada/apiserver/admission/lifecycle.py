@@ -6,7 +6,7 @@ What the server itself puts there is not deleted.
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.strategies.classes import SYSTEM_PRIORITIES
 from karmada.apiserver.failures import Failure, forbidden, not_found
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.store import Item, ObjectStore
 
 _NAMESPACES = ("", "namespaces")
 _PRIORITY_CLASSES = ("scheduling.k8s.io", "priorityclasses")
@@ -84,6 +84,8 @@ class TerminatingDefinitions:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self._lasting: dict[str, Item] = {}
+        """Definitions found not to be marked, as they were then: they are long, and looked at for every object."""
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Creations of custom objects."""
@@ -96,9 +98,12 @@ class TerminatingDefinitions:
         """Refuse when the definition is marked for deletion."""
         type_ = request.type
         item = self._store.get(_DEFINITIONS, "", f"{type_.plural}.{type_.group}")
-        if item is not None and item.ends:
+        if item is None or item is self._lasting.get(item.name):
+            return
+        if item.ends:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(type_.group, type_.plural, request.name, why)
+        self._lasting[item.name] = item
 
 
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")

@@ -8,7 +8,7 @@ from typing import Any
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, invalid, required
 from karmada.apiserver.schema import metadata
-from karmada.apiserver.schema.embedded import children, has_embedded
+from karmada.apiserver.schema.embedded import children
 from karmada.apiserver.schema.model import MISSING, Schema
 
 JSONObject = dict[str, Any]
@@ -18,8 +18,6 @@ def validate_embedded(schema: Schema, value: Any, old: Any, path: str = "") -> l
     """What is wrong with the objects embedded in a value of a schema; the value itself is none."""
     errors: list[FieldError] = []
     for child, key, item, place in children(schema, value, path):
-        if not has_embedded(child):
-            continue
         before = _at(old, key)
         if item == before:
             continue

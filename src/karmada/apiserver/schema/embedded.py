@@ -14,8 +14,6 @@ from karmada.apiserver.secrecy import REDACTED, holds_secret
 def malformed(schema: Schema, value: Any, path: str = "") -> FieldError | None:
     """The first part of an embedded object that has a type which no object's has."""
     for child, _, item, place in children(schema, value, path):
-        if not has_embedded(child):
-            continue
         found = _type_error(child, item, place) if child.embedded and isinstance(item, dict) else None
         found = found or malformed(child, item, place)
         if found is not None:
@@ -47,23 +45,24 @@ def decode_metadata(schema: Schema, found: Any) -> list[str] | None:
 
 
 def children(schema: Schema, value: Any, path: str) -> Iterator[tuple[Schema, str | int, Any, str]]:
-    """What is inside of a value, with schema, key and path."""
+    """What is inside of a value and may hold or be an object, with schema, key and path."""
+    if not _has_embedded(schema):
+        return
     if isinstance(value, list) and schema.items is not None:
         for index, item in enumerate(value):
             yield schema.items, index, item, f"{path}[{index}]"
     elif isinstance(value, dict):
         known = schema.properties or {}
         for key, item in value.items():
-            if key in known:
-                yield known[key], key, item, f"{path}.{key}" if path else key
-            elif schema.additional is not None:
-                yield schema.additional, key, item, f"{path}[{key}]"
+            child = known.get(key, schema.additional)
+            if child is not None and _has_embedded(child):
+                yield child, key, item, f"{path}[{key}]" if key not in known else f"{path}.{key}" if path else key
 
 
 @cache
-def has_embedded(schema: Schema) -> bool:
+def _has_embedded(schema: Schema) -> bool:
     """Whether objects may be embedded in values of a schema, or are such values."""
     if schema.name:
         return False
     inner = [*(schema.properties or {}).values(), schema.items, schema.additional]
-    return schema.embedded or any(has_embedded(child) for child in inner if child is not None)
+    return schema.embedded or any(_has_embedded(child) for child in inner if child is not None)

@@ -30,8 +30,9 @@ def in_characters(problems: list[str]) -> list[str]:
 def kind_errors(field: str, kind: str) -> list[FieldError]:
     """What is wrong with the name of a kind."""
     problems = in_characters(name_rules.dns_1035_label(kind.lower()))
-    text = f"may have mixed case, but should otherwise match: {', '.join(problems)}"
-    return [invalid(field, kind, text)] if problems else []
+    if not problems:
+        return []
+    return [invalid(field, kind, f"may have mixed case, but should otherwise match: {', '.join(problems)}")]
 
 
 def validate_metadata(
