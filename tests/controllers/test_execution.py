@@ -19,15 +19,18 @@ OTHERS = {"labels": {"karmada.io/managed": "true", "work.karmada.io/permanent-id
 def start(plane, members):
     works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
     plane.start(ExecutionController(plane.context, members, works, reflection).controller)
-    plane.start(WorkStatusController(plane.context, members, works, reflection).controller)
+    status = WorkStatusController(plane.context, members, works, reflection).controller
+    plane.start(status)
+    return status
 
 
-async def work(plane, preserve):
+async def work(plane, preserve, name="settings"):
     labels = {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "mine"}
-    metadata = {"name": "settings", "namespace": "default", "labels": labels}
+    marks = {"work.karmada.io/namespace": SPACE, "work.karmada.io/name": name}
+    metadata = {"name": name, "namespace": "default", "labels": labels, "annotations": marks}
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}}
     spec = {"workload": {"manifests": [manifest]}, "preserveResourcesOnDeletion": preserve}
-    tree = {"metadata": {"name": "settings", "namespace": SPACE, "labels": labels}, "spec": spec}
+    tree = {"metadata": {"name": name, "namespace": SPACE, "labels": labels}, "spec": spec}
     await plane.client.resource(WORKS).create(tree)
     await plane.clock.sleep(5)
 
@@ -48,6 +51,21 @@ def test_an_object_that_another_work_took_over_is_left_to_it(preserve):
             assert (await plane.client.resource(WORKS).list()).items == []
             kept = await members.client.resource(CONFIG_MAPS).get("settings", "default")
             assert kept["metadata"]["labels"] == OTHERS["labels"]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_a_new_object_is_looked_at_once_when_it_is_in_its_member():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            status = start(plane, members)
+            await work(plane, preserve=False)
+            before = status.queue.adds
+            await work(plane, preserve=False, name="more")
+            assert status.queue.adds == before + 1
             await members.connection.close()
 
     on_a_plane(scenario)

@@ -113,9 +113,10 @@ class ExecutionController:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
             return Retry(str(error))
-        ordinals = range(len(work.spec.workload.manifests))
         started = perf_counter()
-        outcomes = await asyncio.gather(*(self._apply(work, ordinal, member) for ordinal in ordinals))
+        tries = [self._apply(work, ordinal, member) for ordinal in range(len(work.spec.workload.manifests))]
+        # Almost every Work holds one object, which needs no task of its own.
+        outcomes = [await tries[0]] if len(tries) == 1 else await asyncio.gather(*tries)
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         if any(isinstance(error, WorkGone) for error in errors):

@@ -116,13 +116,17 @@ class WorkStatusController:
         return informer
 
     def _works_changed(self, change: Change[Work]) -> list[Key]:
-        """A Work became applied: from now on its objects are reported."""
+        """A Work became applied: from now on its objects are reported. The member tells of them at about the same time,
+        and what it answered is reported already: one look at both is enough."""
         if change.new is None:
             self._reflection.forget(change.key)
             return []
-        if not is_applied(change.new.value):
+        if not is_applied(change.new.value) or (change.old is not None and is_applied(change.old.value)):
             return []
-        return [] if change.old is not None and is_applied(change.old.value) else [change.key]
+        if change.initial:
+            return [change.key]
+        self.controller.queue.add_after(change.key, GATHERING)
+        return []
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """Nobody has heard of what happened in a cluster before it was back, and perhaps nobody follows it yet. Most of
