@@ -49,6 +49,7 @@ FEATURES: Mapping[str, Feature] = {
     "WorkloadAffinity": Feature(Stage.ALPHA, False, "workloads attract and repel each other"),
 }
 ALL_OF_STAGE = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
+_GROUP_OF = {stage: group for group, stage in ALL_OF_STAGE.items()}
 
 
 class FeatureGateError(ValueError):
@@ -71,9 +72,8 @@ class FeatureGates:
             raise _unknown(name)
         if name in self.overrides:
             return self.overrides[name]
-        group = next((group for group, stage in ALL_OF_STAGE.items() if stage is feature.stage), "")
         # Turning a whole stage on or off touches every gate of it that was not set by itself.
-        return self.overrides.get(group, feature.default)
+        return self.overrides.get(_GROUP_OF.get(feature.stage, ""), feature.default)
 
     def with_overrides(self, overrides: Mapping[str, bool]) -> "FeatureGates":
         for name in overrides:

@@ -204,10 +204,10 @@ class BindingController:
         return True
 
     def _overridden(self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> Draft:
-        about = ObjectReference.to(copy)
         try:
             return builder.build(copy, target, cluster)
         except OverrideError as error:
+            about = ObjectReference.to(builder.template)
             text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed."
             self._override_recorder.event(about, events.WARNING, events.APPLY_OVERRIDE_POLICY.failed, text)
             raise

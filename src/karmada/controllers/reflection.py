@@ -32,6 +32,7 @@ class Reflection:
         """What one object's state means; raises `InterpretError`."""
         metadata, kind = manifest["metadata"], kind_of(manifest)
         about = ObjectReference.to(work)
+        judged = self._interpreter.enabled(kind_of(observed), Operation.HEALTH)
         reflected = await self._reflect(about, observed)
         found = ManifestStatus(
             identifier=ResourceIdentifier(
@@ -44,10 +45,10 @@ class Reflection:
                 name=metadata["name"],
             ),
             status=ABSENT if reflected is None else raw(reflected),
-            health=await self._health(about, observed),
+            health=await self._health(about, observed) if judged else "Healthy",
         )
         if found not in work.status.manifest_statuses:
-            self._tell(about, observed, found.health)
+            self._tell(about, observed, found.health if judged else "Unknown")
         return found
 
     def report(self, work: Work, versions: Sequence[str]) -> None:
@@ -74,8 +75,6 @@ class Reflection:
             raise
 
     async def _health(self, about: ObjectReference, observed: JSONObject) -> str:
-        if not self._interpreter.enabled(kind_of(observed), Operation.HEALTH):
-            return "Healthy"
         try:
             return "Healthy" if await self._interpreter.healthy(observed) else "Unhealthy"
         except InterpretError as error:
@@ -87,7 +86,7 @@ class Reflection:
         """Say what is new; what a Work says already was told when it was written."""
         text = f"Reflect status for object({_named(observed)}) succeed."
         self._recorder.event(about, events.NORMAL, events.REFLECT_STATUS.succeeded, text)
-        if health != "Unknown" and self._interpreter.enabled(kind_of(observed), Operation.HEALTH):
+        if health != "Unknown":
             text = f"Interpret health of object({_named(observed)}) as {health.lower()}."
             self._recorder.event(about, events.NORMAL, events.INTERPRET_HEALTH.succeeded, text)
 

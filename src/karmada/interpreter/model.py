@@ -10,6 +10,7 @@ Trees given to rules belong to the rule (it may change and return them), except 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
@@ -118,5 +119,10 @@ class Interpreter(Protocol):
 
 def kind_of(resource: JSONObject) -> GroupVersionKind:
     """The kind of a tree."""
-    group, _, version = str(resource.get("apiVersion", "")).rpartition("/")
-    return GroupVersionKind(group, version, str(resource.get("kind", "")))
+    return _kind(str(resource.get("apiVersion", "")), str(resource.get("kind", "")))
+
+
+@lru_cache(maxsize=1024)
+def _kind(api_version: str, kind: str) -> GroupVersionKind:
+    group, _, version = api_version.rpartition("/")
+    return GroupVersionKind(group, version, kind)

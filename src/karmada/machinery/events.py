@@ -140,9 +140,9 @@ class Pace:
         """Whether no more may wait."""
         return self.waiting >= WAITING
 
-    def note(self) -> None:
+    def note(self, now: float) -> None:
         """Something happened."""
-        self._last = self._clock.now()
+        self._last = now
 
     async def turn(self) -> None:
         """Wait until one more may be written."""
@@ -177,7 +177,7 @@ class EventRecorder:
         now = self._clock.now()
         key = (about.which, type_, reason, message)
         known = self._waiting.get(key)
-        self._pace.note()
+        self._pace.note(now)
         if (known is None and self._pace.is_full) or not self._allowed(about, now):
             self.dropped += 1
             return

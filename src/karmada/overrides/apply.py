@@ -8,7 +8,7 @@ the whole: the caller must then not write the copy.
 (`overridden_replicas`), revises the copy, and applies the rest after that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -58,8 +58,8 @@ class Overridden(NamedTuple):
 def apply_overrides(
     resource: JSONObject,
     cluster: Cluster,
-    cluster_policies: Iterable[ClusterOverridePolicy],
-    policies: Iterable[OverridePolicy],
+    cluster_policies: Sequence[ClusterOverridePolicy],
+    policies: Sequence[OverridePolicy],
 ) -> Overridden:
     """Override `resource` (changed in place where possible) for a cluster; raises `OverrideError`.
 
@@ -75,10 +75,12 @@ def apply_overrides(
 def overridden_replicas(
     resource: JSONObject,
     cluster: Cluster,
-    cluster_policies: Iterable[ClusterOverridePolicy],
-    policies: Iterable[OverridePolicy],
+    cluster_policies: Sequence[ClusterOverridePolicy],
+    policies: Sequence[OverridePolicy],
 ) -> int | None:
     """The replicas the policies set for the cluster's copy, if any; the last word counts."""
+    if not cluster_policies and not policies:
+        return None
     subject = subject_of(resource)
     wanted: int | None = None
     for ranked in (cluster_policies, policies if subject.namespace else ()):
@@ -94,8 +96,10 @@ def record(applied: Iterable[AppliedRule]) -> str:
 
 
 def _apply_kind(
-    resource: JSONObject, cluster: Cluster, policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy]
+    resource: JSONObject, cluster: Cluster, policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy]
 ) -> tuple[JSONObject, list[AppliedRule]]:
+    if not policies:
+        return resource, []
     applied = list(_rules_for(policies, subject_of(resource), cluster))
     for rule in applied:
         try:

@@ -4,7 +4,7 @@ For each target: copy the template, revise its replicas (the caller does, throug
 completions, apply overrides, stamp it. What fails for one cluster fails only that cluster.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,8 +30,8 @@ Binding = ResourceBinding | ClusterResourceBinding
 class Overrides(NamedTuple):
     """The policies that may apply to the template."""
 
-    cluster_policies: Iterable[ClusterOverridePolicy] = ()
-    policies: Iterable[OverridePolicy] = ()
+    cluster_policies: Sequence[ClusterOverridePolicy] = ()
+    policies: Sequence[OverridePolicy] = ()
 
 
 def keep_set(spec: ResourceBindingSpec) -> set[str]:

@@ -85,6 +85,8 @@ PATCHES = [
     {"spec": None, "bogus": {"a": 1}},
     {"metadata": {"labels": {"a": "b"}}, "status": {"bogus": 1}},
     {"metadata": {"bogus": "x"}},
+    {"metadata": {"bogus": "x"}, "spec": {"color": "red"}},
+    {"metadata": {"labels": {"a": "b"}}, "spec": {"color": "red"}},
     {"metadata": {"labels": {"a": None}, "resourceVersion": "5", "uid": "u"}},
     {"metadata": None},
     {"spec": {"embedded": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "bogus": 1}}}},

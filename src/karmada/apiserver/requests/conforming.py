@@ -78,10 +78,11 @@ def is_known(served: Served, patch: JSONObject) -> bool:
     if not served.type.custom:
         return False
     guard = patch.get("metadata", _NOTHING)
-    if guard.__class__ is dict and all(key in _GUARD and value.__class__ is str for key, value in guard.items()):
-        rest = {key: value for key, value in patch.items() if key != "metadata"}
-        if fits(served.type.schema)(rest):
+    rest = {key: value for key, value in patch.items() if key != "metadata"}
+    if fits(served.type.schema)(rest):
+        if guard.__class__ is dict and all(key in _GUARD and value.__class__ is str for key, value in guard.items()):
             return True
+        patch = {"metadata": guard}
     given = merge_patch.apply({}, patch)
     news = copied(given)
     try:
