@@ -92,6 +92,29 @@ async def test_refusals_name_the_field(world: Any, spec: dict[str, Any], field: 
     assert field in [cause["field"] for cause in refused.value.causes]
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"apiEndpoint": "https://user:hunter2@host"},
+        {"apiEndpoint": "https://user:hunter2@host:no"},
+        {"proxyURL": "ftp://user:hunter2@proxy"},
+        {"proxyURL": "http://user:hunter2@proxy:no"},
+        {
+            "proxyURL": "http://user:hunter2@proxy",
+            "proxyHeader": {"Proxy-Authorization": "hunter2"},
+            "zone": "a",
+            "zones": ["b"],
+        },
+    ],
+    ids=["endpoint", "no endpoint", "scheme", "no proxy", "the whole spec"],
+)
+async def test_refusals_quote_no_password(world: Any, spec: dict[str, Any]) -> None:
+    with pytest.raises(Invalid) as refused:
+        await world.hub.resource(objects.CLUSTERS).create(cluster(**spec))
+    assert "hunter2" not in str(refused.value.causes)
+    assert "hunter2" not in refused.value.message
+
+
 async def test_an_update_through_status_cannot_change_the_spec(world: Any) -> None:
     made = await world.hub.resource(objects.CLUSTERS).create(cluster())
     made["spec"]["region"] = "west"

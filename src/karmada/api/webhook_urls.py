@@ -1,17 +1,16 @@
 """What the URL of a webhook may be: `https://host[/path]` and nothing more.
 
-The words are those of Kubernetes, with one exception: a password is masked, because messages end up in logs.
+The words are those of Kubernetes, except that a password is masked.
 """
 
 import re
 from urllib.parse import SplitResult, urlsplit
 
 from karmada.api.field_errors import FieldError, invalid, quoted, required
+from karmada.api.urls import masked
 
 _FORM = "desired format: https://host[/path]"
-_MASK = ":xxxxx"
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}")
-_PASSWORD = re.compile("(?<=//)([^/?#:]*):[^/?#]*@")
 _PORT = re.compile("[0-9]*")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*")
 
@@ -20,22 +19,19 @@ def url_errors(url: str, field: str) -> list[FieldError]:
     """What is wrong with the URL of a webhook that stands in a field."""
     problem = _malformed(url)
     if problem:
-        shown = quoted(_PASSWORD.sub(rf"\1{_MASK}@", url))
-        return [required(field, f"url must be a valid URL: parse {shown}: {problem}; {_FORM}")]
+        return [required(field, f"url must be a valid URL: parse {quoted(masked(url))}: {problem}; {_FORM}")]
     return _unwanted(urlsplit(url), field)
 
 
 def _unwanted(parts: SplitResult, field: str) -> list[FieldError]:
-    user, at, host = parts.netloc.rpartition("@")
+    user, at, host = masked(f"//{parts.netloc}").removeprefix("//").rpartition("@")
     errors: list[FieldError] = []
     if parts.scheme != "https":
         errors.append(invalid(field, parts.scheme, f"'https' is the only allowed URL scheme; {_FORM}"))
     if not host:
         errors.append(invalid(field, host, f"host must be specified; {_FORM}"))
     if at:
-        name, colon, _ = user.partition(":")
-        shown = name + (_MASK if colon else "")
-        errors.append(invalid(field, shown, "user information is not permitted in the URL"))
+        errors.append(invalid(field, user, "user information is not permitted in the URL"))
     if parts.fragment:
         errors.append(invalid(field, parts.fragment, "fragments are not permitted in the URL"))
     if parts.query:

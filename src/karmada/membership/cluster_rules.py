@@ -13,6 +13,7 @@ import orjson
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, invalid, not_supported, required
 from karmada.api.quantity import Quantity, QuantityError
+from karmada.api.urls import masked
 from karmada.membership.models import DEFAULT_MODELS, UNBOUNDED
 
 JSONObject = dict[str, Any]
@@ -87,7 +88,7 @@ def _endpoint_problems(text: str) -> list[FieldError]:
     field = "spec.apiEndpoint"
     url = _parsed(text)
     if isinstance(url, str):
-        return [invalid(field, text, f"apiEndpoint must be a valid URL: {url}{_ENDPOINT_FORM}")]
+        return [invalid(field, masked(text), f"apiEndpoint must be a valid URL: {url}{_ENDPOINT_FORM}")]
     found = [] if url.netloc else [invalid(field, url.netloc, f"host must be provided{_ENDPOINT_FORM}")]
     user, at, _ = url.netloc.rpartition("@")
     if at:
@@ -103,15 +104,15 @@ def _proxy_problems(text: str) -> list[FieldError]:
     field = "spec.proxyURL"
     url = _parsed(text)
     if isinstance(url, str):
-        return [invalid(field, text, f"proxyURL must be a valid URL: {url}")]
+        return [invalid(field, masked(text), f"proxyURL must be a valid URL: {url}")]
     if url.scheme not in PROXY_SCHEMES:
-        return [invalid(field, text, f'unsupported scheme "{url.scheme}", must be http, https, or socks5')]
+        return [invalid(field, masked(text), f'unsupported scheme "{url.scheme}", must be http, https, or socks5')]
     return []
 
 
 def _parsed(text: str) -> SplitResult | str:
     try:
-        url = urlsplit(text)
+        url = urlsplit(masked(text))
         _ = url.port
     except ValueError as error:
         return str(error)
@@ -213,7 +214,7 @@ def _go_models(models: Iterable[Mapping[str, Any]]) -> list[JSONObject]:
 
 
 def _go_spec(spec: Mapping[str, Any]) -> JSONObject:
-    """A spec as the reference quotes it."""
+    """A spec as the reference quotes it, without what opens a proxy."""
     quoted: JSONObject = {"ID": spec["id"]} if spec.get("id") else {}
     quoted |= {
         "SyncMode": spec.get("syncMode", ""),
@@ -221,8 +222,8 @@ def _go_spec(spec: Mapping[str, Any]) -> JSONObject:
         "SecretRef": _go_reference(spec.get("secretRef")),
         "ImpersonatorSecretRef": _go_reference(spec.get("impersonatorSecretRef")),
         "InsecureSkipTLSVerification": bool(spec.get("insecureSkipTLSVerification")),
-        "ProxyURL": spec.get("proxyURL", ""),
-        "ProxyHeader": spec.get("proxyHeader"),
+        "ProxyURL": masked(spec.get("proxyURL", "")),
+        "ProxyHeader": dict.fromkeys(spec["proxyHeader"], "xxxxx") if spec.get("proxyHeader") else None,
         "Provider": spec.get("provider", ""),
         "Region": spec.get("region", ""),
         "Zone": spec.get("zone", ""),
