@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+import orjson
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -110,6 +111,17 @@ def test_an_update_owns_what_it_changed_and_takes_it_from_others(first: dict[str
     assert members(mine) <= members(owned_by(configuration(first), SCHEMA))
     if first == second:
         assert not theirs
+
+
+@given(specs, specs, st.sampled_from(["m", "u"]))
+def test_what_is_owned_is_written_in_order(first: dict[str, Any], second: dict[str, Any], manager: str) -> None:
+    live = configuration(copy.deepcopy(first))
+    live["metadata"] |= {"labels": {"b": "1", "a": "1"}, "annotations": {"a": "1"}}
+    track_update(None, live, SCHEMA, "m", "example.dev/v1", "", "t1")
+    new = configuration(copy.deepcopy(second))
+    track_update(live, new, SCHEMA, manager, "example.dev/v1", "", "t2")
+    for entry in (*live["metadata"]["managedFields"], *new["metadata"].get("managedFields", ())):
+        assert orjson.dumps(entry["fieldsV1"]) == orjson.dumps(ordered(entry["fieldsV1"]))
 
 
 @given(trees)

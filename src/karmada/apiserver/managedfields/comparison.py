@@ -23,7 +23,7 @@ _NAMING = frozenset(("apiVersion", "kind"))
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Fields that are new or have another value, and fields that are gone."""
+    """Fields that are new or have another value, in order, and fields that are gone."""
 
     changed: Fields
     removed: Fields
@@ -51,8 +51,8 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
         if key not in new and key != "metadata" and key not in skip:
             removed["f:" + key] = everything(old[key], elements.child(schema, key)[0])
     if reset and any(reset.values()) and (changed or removed):
-        return Comparison(without(changed, reset), without(removed, reset))
-    return Comparison(changed, removed)
+        return Comparison(without(_in_order(changed), reset), without(removed, reset))
+    return Comparison(_in_order(changed), removed)
 
 
 def everything(value: Any, schema: Schema) -> Fields:
@@ -95,7 +95,12 @@ def _differ_metadata(old: JSONObject, new: JSONObject) -> _Change:
             removed["f:" + key] = everything(before, schema)
         else:
             _record("f:" + key, _differ(before, after, schema), changed, removed)
-    return changed or None, removed or None
+    return _in_order(changed) or None, removed or None
+
+
+def _in_order(fields: Fields) -> Fields:
+    """The elements of one level in order; what is below them is."""
+    return {element: fields[element] for element in sorted(fields)} if len(fields) > 1 else fields
 
 
 def _record(element: str, change: _Change, changed: Fields, removed: Fields) -> None:
@@ -139,7 +144,7 @@ def _differ_map(old: JSONObject, new: JSONObject, schema: Schema) -> _Change:
     for key in old:
         if key not in new:
             removed["f:" + key] = everything(old[key], properties.get(key, other))
-    return changed or None, removed or None
+    return _in_order(changed) or None, removed or None
 
 
 def _differ_list(old: list[Any], new: list[Any], schema: Schema) -> _Change:
@@ -156,4 +161,4 @@ def _differ_list(old: list[Any], new: list[Any], schema: Schema) -> _Change:
     for element, value in before.items():
         if element not in after:
             removed[element] = everything(value, inner)
-    return changed or None, removed or None
+    return _in_order(changed) or None, removed or None

@@ -67,6 +67,7 @@ def after_write(current: list[Entry], comparison: Comparison, writer: Entry) -> 
             result.append(entries.with_fields(item, difference(fields, gone)))
     if taken:
         owned = union(difference(own, comparison.removed), taken)
-        # What is stored is in order: who writes the same fields again owns what they did.
-        result.append(entries.with_fields(writer, owned if owned is own else ordered(owned)))
+        # What is stored is in order, and so is what changed: only where both come together it is lost.
+        in_order = owned is own or owned is taken
+        result.append(entries.with_fields(writer, owned if in_order else ordered(owned)))
     return result
