@@ -175,10 +175,11 @@ class EventRecorder:
     def event(self, about: ObjectReference, type_: str, reason: str, message: str) -> None:
         """Note an event; it is written soon, folded with others, or dropped when there are too many."""
         now = self._clock.now()
-        key = (about.which, type_, reason, message)
+        which = about.which
+        key = (which, type_, reason, message)
         known = self._waiting.get(key)
         self._pace.note(now)
-        if (known is None and self._pace.is_full) or not self._allowed(about, now):
+        if (known is None and self._pace.is_full) or not self._allowed(which, now):
             self.dropped += 1
             return
         self._pace.waiting += known is None
@@ -201,11 +202,11 @@ class EventRecorder:
             await self._write(happening)
             await self._pace.turn()
 
-    def _allowed(self, about: ObjectReference, now: float) -> bool:
-        tokens = self._tokens.get(about.which) or _Tokens(BURST, now)
-        left = min(float(BURST), tokens.left + (now - tokens.at) / REFILL)
+    def _allowed(self, which: Hashable, now: float) -> bool:
+        tokens = self._tokens.get(which)
+        left = min(float(BURST), tokens.left + (now - tokens.at) / REFILL) if tokens else float(BURST)
         allowed = left >= 1
-        self._tokens.put(about.which, _Tokens(left - 1 if allowed else left, now))
+        self._tokens.put(which, _Tokens(left - 1 if allowed else left, now))
         return allowed
 
     def _folded(self, happening: _Happening) -> tuple[Hashable, str]:

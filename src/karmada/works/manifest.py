@@ -38,7 +38,7 @@ def record_managed_labels(manifest: JSONObject) -> None:
 
 
 def stamp(manifest: JSONObject, work_namespace: str, work_name: str, uid: str, conflict_resolution: str) -> None:
-    """Mark a manifest as a Work's; `uid` is the template's. The lists of managed keys are written last."""
+    """Mark a manifest as a Work's; `uid` is the template's. The lists of managed keys are to be written after that."""
     merge_labels(manifest, {labels.MANAGED: "true"})
     stamped = {
         annotations.TEMPLATE_UID: uid,
@@ -48,7 +48,6 @@ def stamp(manifest: JSONObject, work_namespace: str, work_name: str, uid: str, c
     if conflict_resolution:
         stamped[annotations.CONFLICT_RESOLUTION] = conflict_resolution
     merge_annotations(manifest, stamped)
-    record_managed(manifest)
 
 
 def claim(manifest: JSONObject, work_namespace: str, work_name: str) -> None:

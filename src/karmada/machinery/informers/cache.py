@@ -11,7 +11,7 @@ Invariants:
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from karmada.machinery.codec import Codec, Identity, identity
 from karmada.machinery.transport import EventType, WatchEvent
@@ -46,20 +46,21 @@ class Item(Generic[T]):
         self.resource_version = resource_version
         self.body = body
         self._codec = codec
-        self._value: object = _UNDECODED
+        self._value: Any = _UNDECODED
 
     @property
     def value(self) -> T:
         """The decoded object. Structs are kept for a while and shared; trees are decoded for each reader."""
-        if not self._codec.shareable:
-            return self._codec.decode(self.body)
-        value = self._value
-        if value is _UNDECODED:
-            value = self._value = self._codec.decode(self.body)
+        if self._value is not _UNDECODED:
+            kept: T = self._value
+            return kept
+        value = self._codec.decode(self.body)
+        if self._codec.shareable:
+            self._value = value
             _kept.append(self)
             if len(_kept) > KEPT:
                 _kept.popleft()._value = _UNDECODED
-        return cast(T, value)
+        return value
 
     def __repr__(self) -> str:
         return f"<{self.key} at {self.resource_version}>"
@@ -76,7 +77,9 @@ class Change(NamedTuple, Generic[T]):
     @property
     def item(self) -> Item[T]:
         """The newest state there is."""
-        return cast("Item[T]", self.new or self.old)
+        newest = self.new or self.old
+        assert newest is not None
+        return newest
 
     @property
     def key(self) -> Key:
