@@ -8,10 +8,11 @@ from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_
 from karmada.api.work.v1alpha1 import Work
 from karmada.apiserver.server import ADMIN
 from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
-from karmada.machinery.errors import Gone
+from karmada.machinery.errors import Gone, Unavailable
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import EventType, GroupVersionResource, Verb
 from karmada.membership.connections import connection_of
@@ -77,6 +78,13 @@ class Deaf:
 
     async def close(self):
         pass
+
+
+class Refusing(Deaf):
+    """A transport behind which nobody is."""
+
+    async def raw(self, method, path, body=None, accept=""):
+        raise Unavailable("nobody is there")
 
 
 class Forgetful:
@@ -329,6 +337,27 @@ def test_members_that_never_answer_delay_no_work_of_another():
             await make_work(plane, "other")
             await plane.clock.sleep(2)
             assert await connections["m1"].client.resource(DEPLOYMENTS).get("other", "default")
+            for connection in connections.values():
+                await connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_members_that_never_answer_delay_no_look_at_another():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            place = Restorable(one)
+            ways = {"m1": place} | {f"silent-{number}": Deaf() for number in range(80)}
+            connections = {name: connection_of(name, way, plane.clock) for name, way in ways.items()}
+            for name in connections:
+                await plane.cluster(name)
+            options = StatusOptions(success_threshold=0.0, failure_threshold=0.0, probe_timeout=60.0)
+            plane.start(ClusterStatusController(plane.context, Several(connections), options).controller)
+            await plane.clock.sleep(70)
+            assert (await plane.conditions("m1"))["Ready"] == "True"
+            place.current = Refusing()
+            await plane.clock.sleep(15)
+            assert (await plane.conditions("m1"))["Ready"] == "False"
             for connection in connections.values():
                 await connection.close()
 

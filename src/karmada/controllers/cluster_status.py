@@ -78,6 +78,9 @@ class ClusterStatusController:
             COMPONENT,
             self.reconcile,
             workers=64,
+            # A lane each: those who do not answer hold up no look at the others, however many they are.
+            lane=lambda name: name,
+            lane_limit=1,
             needs=(self._clusters,),
             deadline=options.probe_timeout + options.count_timeout + 60,
             # A report that could not be written is no reason to fall silent: that would make the cluster unknown.
