@@ -6,12 +6,13 @@ from in-process handlers. The `Strategy` holds what clients notice beyond the sc
 immutability, what an update through each door may change.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from karmada.api.field_errors import FieldError as FieldError
 from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.selectable import Reader
 
 JSONObject = dict[str, Any]
 
@@ -65,8 +66,10 @@ class Strategy:
     """Whether PUT creates an absent object."""
     warnings: Callable[[JSONObject], list[str]] = _no_warnings
     """What clients should hear about an object that is valid, on create and update."""
-    selectable: tuple[str, ...] = ()
-    """Field paths usable in field selectors besides metadata.name and metadata.namespace."""
+    selectable: Mapping[str, Reader] = field(default_factory=dict)
+    """Fields usable in field selectors besides metadata.name and metadata.namespace, read from what is stored."""
+    selected_as: Mapping[str, str] = field(default_factory=dict)
+    """Further names for fields that the storage version has selectable."""
 
 
 class Subresource(NamedTuple):

@@ -5,11 +5,11 @@ lets the store put the revision in without a search, lists of built-ins drop api
 length, and no reader ever parses an object to find its version.
 """
 
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 import orjson
 
+from karmada.apiserver import selectable
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Value
 from karmada.apiserver.store import Index
@@ -47,7 +47,6 @@ class Served:
         "key",
         "kind",
         "list_kind",
-        "selectable",
         "since",
         "type",
     )
@@ -61,7 +60,6 @@ class Served:
         self.list_kind = type_.list_kind or type_.kind + "List"
         self.key = type_.stored_as
         self.converter: Converter = converter or Relabel(type_.group)
-        self.selectable = {path: tuple(path.lstrip(".").split(".")) for path in type_.strategy.selectable}
         own_group = type_.stored_in in (None, type_.group)
         self.is_storage_version = own_group and type_.storage_version in ("", type_.version)
         prefix = b'{"apiVersion":%b,"kind":%b,' % (orjson.dumps(self.api_version), orjson.dumps(self.kind))
@@ -80,11 +78,12 @@ class Served:
         """What the store indexes of an object."""
         metadata = obj["metadata"]
         owners = metadata.get("ownerReferences")
+        readers = self.type.strategy.selectable
         return Index(
             metadata.get("uid", ""),
             metadata.get("labels") or _NONE,
             tuple(owner["uid"] for owner in owners) if owners else (),
-            {path: _text(_dig(obj, parts)) for path, parts in self.selectable.items()} if self.selectable else _NONE,
+            {name: read(obj) for name, read in readers.items()} if readers else _NONE,
         )
 
 
@@ -93,23 +92,4 @@ _NONE: dict[str, str] = {}
 
 def dig(obj: JSONObject, path: str) -> Any:
     """The value at a dotted path, None where there is none."""
-    return _dig(obj, path.lstrip(".").split("."))
-
-
-def _dig(obj: JSONObject, parts: Iterable[str]) -> Any:
-    value: Any = obj
-    for part in parts:
-        if value.__class__ is not dict:
-            return None
-        value = value.get(part)
-    return value
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return selectable.dig(obj, path.lstrip(".").split("."))

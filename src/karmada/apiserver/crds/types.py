@@ -4,6 +4,7 @@ import re
 from functools import partial
 from typing import Any
 
+from karmada.apiserver import selectable
 from karmada.apiserver.builtin.definitions import definition
 from karmada.apiserver.crds import objects
 from karmada.apiserver.resources import Column, ResourceType, ScalePaths, Strategy, Subresource
@@ -107,13 +108,13 @@ def _type(spec: JSONObject, version: JSONObject, storage: str) -> ResourceType:
 
 
 def _strategy(schema: Schema, version: JSONObject, namespaced: bool, has_status: bool) -> Strategy:
-    selectable = tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ())
+    paths = (field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ())
     return Strategy(
         prepare_create=objects.drop_status if has_status else objects.keep,
         validate=partial(objects.validate, schema, namespaced),
         validate_status=partial(objects.validate_status, schema, namespaced),
         unconditional_update=False,
-        selectable=selectable,
+        selectable=selectable.fields(*paths),
     )
 
 

@@ -1,6 +1,6 @@
 """Label and field selectors as a test of stored items."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from karmada.api import field_selector, label_selector
@@ -27,8 +27,10 @@ def select(served: Served, labels: str, fields: str) -> Selection:
         by_field = field_selector.parse(fields) if fields else field_selector.EVERYTHING
     except (label_selector.LabelSelectorError, field_selector.FieldSelectorError) as error:
         raise bad_request(str(error)) from None
+    strategy = served.type.strategy
     for term in by_field.terms:
-        if term.field not in ("metadata.name", "metadata.namespace") and term.field not in served.selectable:
+        known = term.field in strategy.selectable or term.field in strategy.selected_as
+        if not known and term.field not in ("metadata.name", "metadata.namespace"):
             raise bad_request(_unsupported(served, term.field))
     if not by_field.terms:
         if by_label.matches_everything:
@@ -36,25 +38,26 @@ def select(served: Served, labels: str, fields: str) -> Selection:
         return Selection(lambda item: by_label.matches(item.index.labels))
     name = by_field.required_value("metadata.name") or ""
     if by_label.matches_everything:
-        return Selection(lambda item: by_field.matches_with(_lookup(item)), name)
+        return Selection(lambda item: by_field.matches_with(_lookup(item, strategy.selected_as)), name)
     return Selection(
-        lambda item: by_label.matches(item.index.labels) and by_field.matches_with(_lookup(item)),
+        lambda item: by_label.matches(item.index.labels) and by_field.matches_with(_lookup(item, strategy.selected_as)),
         name,
     )
 
 
-def _lookup(item: Item) -> Callable[[str], str]:
+def _lookup(item: Item, stored_as: Mapping[str, str]) -> Callable[[str], str]:
     def value(field: str) -> str:
         if field == "metadata.name":
             return item.name
         if field == "metadata.namespace":
             return item.namespace
-        return item.index.fields.get(field, "")
+        return item.index.fields.get(stored_as.get(field, field), "")
 
     return value
 
 
 def _unsupported(served: Served, field: str) -> str:
-    if served.selectable or served.type.custom:
+    strategy = served.type.strategy
+    if strategy.selectable or strategy.selected_as or served.type.custom:
         return f"field label not supported: {field}"
     return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -12,6 +12,7 @@ from karmada.apiserver.builtin.strategies.common import (
     unsupported,
 )
 from karmada.apiserver.schema.metadata import path_segment
+from karmada.apiserver.selectable import fields, value_at
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -154,9 +155,19 @@ _EVENT_FIELDS = (
     "involvedObject.fieldPath",
     "reason",
     "reportingComponent",
-    "source",
     "type",
 )
+_NEW_EVENT_FIELDS = {
+    name.replace("involvedObject", "regarding").replace("reportingComponent", "reportingController"): name
+    for name in _EVENT_FIELDS
+}
+"""By the names of events.k8s.io; both are stored in the older form."""
+
+
+def _event_source(event: JSONObject) -> str:
+    source = event.get("source") or {}
+    return str(source.get("component") or event.get("reportingComponent") or "")
+
 
 NAMESPACE = strategy(
     _default_namespace,
@@ -165,11 +176,21 @@ NAMESPACE = strategy(
     namespaced=False,
     prepare_create=_create_namespace,
     prepare_update=_update_namespace,
-    selectable=("status.phase",),
+    selectable=fields("status.phase"),
 )
-NODE = strategy(_default_node, _validate_node, namespaced=False, selectable=("spec.unschedulable",))
-EVENT = strategy(validate=_validate_event, name=path_segment, create_on_update=True, selectable=_EVENT_FIELDS)
-NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True)
+NODE = strategy(
+    _default_node,
+    _validate_node,
+    namespaced=False,
+    selectable={"spec.unschedulable": value_at("spec.unschedulable", "false")},
+)
+EVENT = strategy(
+    validate=_validate_event,
+    name=path_segment,
+    create_on_update=True,
+    selectable={**fields(*_EVENT_FIELDS), "source": _event_source},
+)
+NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True, selected_as=_NEW_EVENT_FIELDS)
 LEASE = strategy(
     validate=_validate_lease,
     prepare_create=_create_lease,

@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, req
 from karmada.api.quantity import Quantity
 from karmada.apiserver.resources import Strategy, same_but
 from karmada.apiserver.schema.metadata import NameRule, in_characters, key_problems, validate_metadata
+from karmada.apiserver.selectable import Reader
 
 JSONObject = dict[str, Any]
 Errors = list[FieldError]
@@ -48,7 +49,8 @@ def strategy(
     unconditional_update: bool = True,
     create_on_update: bool = False,
     graceful_seconds: Callable[[JSONObject], int] | None = None,
-    selectable: tuple[str, ...] = (),
+    selectable: Mapping[str, Reader] | None = None,
+    selected_as: Mapping[str, str] | None = None,
     warnings: Callable[[JSONObject], list[str]] | None = None,
 ) -> Strategy:
     """A strategy whose validation starts with the metadata; `name` is the rule for names of the kind."""
@@ -72,7 +74,8 @@ def strategy(
         graceful_seconds=graceful_seconds,
         unconditional_update=unconditional_update,
         create_on_update=create_on_update,
-        selectable=selectable,
+        selectable=selectable or {},
+        selected_as=selected_as or {},
         warnings=warnings or _no_warnings,
     )
 

@@ -14,6 +14,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
 )
 from karmada.apiserver.secrecy import REDACTED
+from karmada.apiserver.selectable import fields
 
 _LIMIT = 1024 * 1024
 _NEEDED = {
@@ -96,5 +97,5 @@ def _docker(field: str, encoded: str) -> Errors:
 
 
 CONFIG_MAP = strategy(validate=_validate_config_map)
-SECRET = strategy(_default_secret, _validate_secret, selectable=("type",))
+SECRET = strategy(_default_secret, _validate_secret, selectable=fields("type"))
 SERVICE_ACCOUNT = strategy()

@@ -4,6 +4,7 @@ from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_subdomain, one_of, strategy, unsupported
 from karmada.apiserver.crds.validation import validate_crd
 from karmada.apiserver.schema.metadata import path_segment
+from karmada.apiserver.selectable import fields
 
 
 def _default_api_service(obj: JSONObject) -> None:
@@ -162,7 +163,7 @@ CERTIFICATE_SIGNING_REQUEST = strategy(
     validate_status=_validate_csr_status,
     prepare_update=_update_csr,
     namespaced=False,
-    selectable=("spec.signerName",),
+    selectable=fields("spec.signerName"),
 )
 FLOW_SCHEMA = strategy(_default_flow_schema, _validate_flow_schema, namespaced=False, generation=True)
 PRIORITY_LEVEL = strategy(_default_priority_level, _validate_priority_level, namespaced=False, generation=True)

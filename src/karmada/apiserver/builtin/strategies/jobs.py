@@ -19,6 +19,7 @@ from karmada.apiserver.builtin.strategies.cron import schedule_problem
 from karmada.apiserver.builtin.strategies.internal_form import pod_template
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
+from karmada.apiserver.selectable import value_at
 
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 _MAX_INT32 = 2**31 - 1
@@ -145,6 +146,10 @@ def _time_zone(zone: str | None) -> list[FieldError]:
 
 
 JOB = strategy(
-    _default_job, _validate_job, generation=True, prepare_create=_prepare_create, selectable=("status.successful",)
+    _default_job,
+    _validate_job,
+    generation=True,
+    prepare_create=_prepare_create,
+    selectable={"status.successful": value_at("status.succeeded", "0")},
 )
 CRON_JOB = strategy(_default_cron_job, _validate_cron_job, generation=True)

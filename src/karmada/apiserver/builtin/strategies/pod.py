@@ -6,6 +6,7 @@ from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immu
 from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
+from karmada.apiserver.selectable import fields, value_at
 
 _CHANGEABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -154,6 +155,17 @@ def _prepare_status(pod: JSONObject, old: JSONObject) -> None:
         pod.setdefault("status", {}).setdefault("qosClass", quality)
 
 
+def _first_address(pod: JSONObject) -> str:
+    status = pod.get("status") or {}
+    addresses = status.get("podIPs") or ()
+    return str((addresses[0].get("ip") if addresses else status.get("podIP")) or "")
+
+
+def _no_addresses(pod: JSONObject) -> str:
+    """Clients may select by all addresses together, which Kubernetes does not fill in."""
+    return ""
+
+
 STRATEGY = strategy(
     default_pod,
     _validate,
@@ -162,15 +174,19 @@ STRATEGY = strategy(
     prepare_status=_prepare_status,
     validate_status=_validate_status,
     graceful_seconds=lambda pod: int((pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0),
-    selectable=(
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    ),
+    selectable={
+        **fields(
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.nominatedNodeName",
+        ),
+        "spec.hostNetwork": value_at("spec.hostNetwork", "false"),
+        "status.podIP": _first_address,
+        "status.podIPs": _no_addresses,
+    },
+    selected_as={"spec.host": "spec.nodeName"},
     warnings=lambda pod: warnings(pod["spec"], "spec"),
 )

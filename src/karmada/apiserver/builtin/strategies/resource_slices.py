@@ -14,6 +14,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
 )
 from karmada.apiserver.builtin.strategies.devices import driver, qualified, too_long, too_many
+from karmada.apiserver.selectable import fields
 
 _MOST_DEVICES = 128
 _MOST_PROPERTIES = 32
@@ -149,4 +150,6 @@ def _counters(counters: JSONObject, path: str, field: str) -> Errors:
     return errors if counters.get("counters") else [*errors, required(f"{path}.counters")]
 
 
-RESOURCE_SLICE = strategy(validate=_validate, namespaced=False, generation=True)
+RESOURCE_SLICE = strategy(
+    validate=_validate, namespaced=False, generation=True, selectable=fields("spec.nodeName", "spec.driver")
+)

@@ -17,6 +17,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
 )
 from karmada.apiserver.schema.metadata import labels
+from karmada.apiserver.selectable import fields
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _OUTSIDE = ("NodePort", "LoadBalancer")
@@ -225,5 +226,5 @@ STRATEGY = strategy(
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
     validate_status=_validate_status,
-    selectable=("spec.clusterIP", "spec.type"),
+    selectable=fields("spec.clusterIP", "spec.type"),
 )

@@ -20,6 +20,7 @@ from karmada.apiserver.builtin.strategies.common import (
 from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
 from karmada.apiserver.schema.metadata import labels as label_errors
+from karmada.apiserver.selectable import value_at
 
 _GENERATION = "deprecated.daemonset.template.generation"
 _LABELS = "spec.template.metadata.labels"
@@ -229,9 +230,10 @@ def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-REPLICA_SET = strategy(_default_replica_set, _validate_replica_set, generation=True, selectable=("status.replicas",))
+_REPLICAS = {"status.replicas": value_at("status.replicas", "0")}
+REPLICA_SET = strategy(_default_replica_set, _validate_replica_set, generation=True, selectable=_REPLICAS)
 REPLICATION_CONTROLLER = strategy(
-    _default_replication_controller, _validate_replication_controller, generation=True, selectable=("status.replicas",)
+    _default_replication_controller, _validate_replication_controller, generation=True, selectable=_REPLICAS
 )
 STATEFUL_SET = strategy(_default_stateful_set, _validate_stateful_set, name=name_rules.dns_label, generation=True)
 DAEMON_SET = strategy(
