@@ -16,6 +16,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import orjson
+
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
 from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
@@ -158,7 +160,7 @@ class EventRecorder:
     def __init__(
         self, client: Client, component: str, *, host: str = "", clock: Clock = REAL, pace: Pace | None = None
     ) -> None:
-        self._events = client.resource(EVENTS)
+        self._events = client.encoded(EVENTS)
         self._component = component
         self._host = host
         self._clock = clock
@@ -255,25 +257,24 @@ class EventRecorder:
     async def _create(self, happening: _Happening, message: str) -> _Logged:
         about = happening.about
         moment = rfc3339(happening.at)
-        name = f"{about.name}.{self._stamp():x}"
-        await self._events.create(
-            {
-                "apiVersion": "v1",
-                "kind": "Event",
-                "metadata": {"name": name, "namespace": about.namespace or "default"},
-                "involvedObject": about.tree(),
-                "reason": happening.reason,
-                "message": message,
-                "source": {"component": self._component} | ({"host": self._host} if self._host else {}),
-                "firstTimestamp": moment,
-                "lastTimestamp": moment,
-                "count": happening.times,
-                "type": happening.type,
-                "eventTime": None,
-                "reportingComponent": self._component,
-                "reportingInstance": self._host,
-            }
-        )
+        name, namespace = f"{about.name}.{self._stamp():x}", about.namespace or "default"
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": about.tree(),
+            "reason": happening.reason,
+            "message": message,
+            "source": {"component": self._component} | ({"host": self._host} if self._host else {}),
+            "firstTimestamp": moment,
+            "lastTimestamp": moment,
+            "count": happening.times,
+            "type": happening.type,
+            "eventTime": None,
+            "reportingComponent": self._component,
+            "reportingInstance": self._host,
+        }
+        await self._events.create(orjson.dumps(event), namespace)
         return _Logged(name, happening.times)
 
     async def _count(self, happening: _Happening, message: str, known: _Logged) -> _Logged:

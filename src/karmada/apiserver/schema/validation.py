@@ -272,7 +272,11 @@ def _bounds(rules: dict[str, Any]) -> list[Check]:
 def _enum(allowed: list[Any]) -> Check:
     shown = ", ".join(quoted(choice) if isinstance(choice, str) else f'"{quoted(choice)}"' for choice in allowed)
 
+    texts = frozenset(choice for choice in allowed if isinstance(choice, str))
+
     def run(value: Any, old: Any) -> list[Finding] | None:
+        if value.__class__ is str and value in texts:
+            return None
         if any(value == choice and (value.__class__ is bool) == (choice.__class__ is bool) for choice in allowed):
             return None
         return [Finding("", "FieldValueNotSupported", _quoted(value), f"supported values: {shown}")]
