@@ -42,7 +42,7 @@ def test_served_versions_become_types() -> None:
     first, second = resource_types_of(definition(new, old, hidden))
     assert (first.version, first.has_status, first.scale is not None) == ("v1", True, True)
     assert [sub.name for sub in first.subresources] == ["status", "scale"]
-    assert first.strategy.selectable == ("spec.color",)
+    assert list(first.strategy.selectable) == ["spec.color"]
     assert (second.version, second.storage_version, second.has_status) == ("v1beta1", "v1", False)
     assert second.deprecation == "example.dev/v1beta1 Thing is deprecated; use example.dev/v1 Thing"
     assert [column.name for column in second.columns] == ["Age"]
