@@ -11,6 +11,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.reflection import Reflection
 from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.transport import Verb
 
 SPACE = "karmada-es-m1"
 OTHERS = {"labels": {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "another"}}
@@ -56,13 +57,19 @@ def test_an_object_that_another_work_took_over_is_left_to_it(preserve):
     on_a_plane(scenario)
 
 
-def test_a_new_object_is_looked_at_once_when_it_is_in_its_member():
+@pytest.mark.parametrize("delay", [0, 1], ids=["told at once", "told a second later"])
+def test_a_new_object_is_looked_at_once_when_its_work_says_that_it_is_there(delay):
     async def scenario(plane):
+        async def late(request):
+            if request.verb is Verb.PATCH and request.subresource == "status":
+                await plane.clock.sleep(delay)
+
         async with server(plane.clock) as one:
             members = OneMember(one, plane.clock)
             await plane.cluster("m1")
             status = start(plane, members)
             await work(plane, preserve=False)
+            plane.transport.before = late
             before = status.queue.adds
             await work(plane, preserve=False, name="more")
             assert status.queue.adds == before + 1

@@ -144,11 +144,15 @@ class WorkStatusController:
                 continue
             if change.new is None or is_back_in_time(change):
                 self._reflection.forget(work)
-            if change.new is not None:
-                if change.initial:
-                    self.controller.queue.add(work, Priority.INITIAL)
-                else:
-                    self.controller.queue.add_after(work, GATHERING)
+            if change.initial:
+                self.controller.queue.add(work, Priority.INITIAL)
+            elif change.new is not None and self._is_reported(work):
+                self.controller.queue.add_after(work, GATHERING)
+
+    def _is_reported(self, key: Key) -> bool:
+        """Whether the objects of a Work are reported by now; once they are, it comes by itself."""
+        work = self._works.get(key.name, key.namespace)
+        return work is not None and is_applied(work)
 
 
 def work_of(body: bytes) -> Key | None:
