@@ -45,20 +45,28 @@ async def publish(context: Context, host: str, port: int, service_range: str, tr
         ip_address(host)
     except ValueError:
         return
+    found = {"name": "https", "port": port, "protocol": "TCP"}
     endpoints: JSONObject = {
-        "metadata": {
-            "name": "kubernetes",
-            "labels": {"kubernetes.io/service-name": "kubernetes"},
-        },
+        "metadata": {"name": "kubernetes", "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+        "subsets": [{"addresses": [{"ip": host}], "ports": [found]}],
+    }
+    await _publish(context, writer, ("", "endpoints"), endpoints)
+    endpoint_slice: JSONObject = {
+        "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
         "addressType": "IPv6" if ":" in host else "IPv4",
         "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
-        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+        "ports": [found],
     }
-    kind = ("discovery.k8s.io", "endpointslices")
-    if context.store.get(kind, "default", "kubernetes") is None:
-        await writer.create(kind, "default", endpoints)
+    await _publish(context, writer, ("discovery.k8s.io", "endpointslices"), endpoint_slice)
+
+
+async def _publish(context: Context, writer: Writer, kind: Kind, obj: JSONObject) -> None:
+    """Where the server is, in place of where it was."""
+    name = obj["metadata"]["name"]
+    if context.store.get(kind, "default", name) is None:
+        await writer.create(kind, "default", obj)
     else:
-        await writer.change(kind, "default", "kubernetes", lambda current: current.update(_payload(endpoints)))
+        await writer.change(kind, "default", name, lambda current: current.update(_payload(obj)))
 
 
 def _payload(obj: JSONObject) -> JSONObject:

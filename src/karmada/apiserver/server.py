@@ -291,7 +291,7 @@ class ApiServer:
             PodTolerations(store),
             DefaultStorageClass(store),
             *([StorageInUse()] if self.options.storage_protection else []),
-            CertificateRules(self.identity.rbac),
+            CertificateRules(self.identity.rbac, self.options.now),
             DefaultIngressClass(store),
             NodeTaint(store),
             VolumePhase(store, self.options.now),

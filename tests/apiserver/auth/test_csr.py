@@ -1,6 +1,7 @@
 import base64
 import datetime
 
+import orjson
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -14,6 +15,8 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.pki import server_names, user_name
 from karmada.apiserver.auth.rbac import RbacAuthorizer
 from karmada.apiserver.failures import Failure
+from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.machinery.transport import GroupVersionResource, PatchType, Request, Verb
 
 AT = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
 APPROVED = {"type": "Approved", "status": "True"}
@@ -196,3 +199,45 @@ def test_kubelets_get_their_certificates(authority):
     assert list(names.get_extension_for_class(x509.SubjectAlternativeName).value) == server_names(["n1", "10.0.0.1"])
     client = csr_object(csr.KUBELET_CLIENT, ["digital signature", "client auth"], [APPROVED], request=request(*NODE))
     assert certificate_of(csr.sign(client, authority, at))
+
+
+def test_conditions_get_the_times_they_lack():
+    before = "2026-01-01T00:00:00Z"
+    old = csr_object(conditions=[{**APPROVED, "lastTransitionTime": before}])
+    new = csr_object(conditions=[APPROVED, {"type": "Other", "status": "True", "lastUpdateTime": before}])
+    assert csr.stamped(new, old, "now") == [
+        {**APPROVED, "lastUpdateTime": "now", "lastTransitionTime": before},
+        {"type": "Other", "status": "True", "lastUpdateTime": before, "lastTransitionTime": "now"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "kept"),
+    [
+        ([{**APPROVED, "reason": "mine"}], [{**APPROVED, "reason": "theirs"}]),
+        ([APPROVED, APPROVED], [APPROVED, APPROVED]),
+        ([{"type": "Failed"}], [{"type": "Failed"}]),
+    ],
+    ids=["changed", "added", "removed"],
+)
+def test_signers_keep_what_was_decided(conditions, kept):
+    old = csr_object(conditions=[{**APPROVED, "reason": "theirs"}])
+    assert csr.with_decisions(conditions, old) == kept
+
+
+async def test_approval_keeps_annotations_and_leaves_the_rest_alone():
+    requests = GroupVersionResource(csr.GROUP, "v1", csr.PLURAL)
+    async with ApiServer() as server:
+        transport = server.direct(ADMIN)
+        await transport.send(Request(Verb.CREATE, requests, body=csr_object()))
+        document = {
+            "metadata": {"annotations": {"a": "b"}},
+            "spec": {"usages": ["server auth"]},
+            "status": {"certificate": "eA==", "conditions": [{**APPROVED, "reason": "r"}]},
+        }
+        patch = Request(Verb.PATCH, requests, "", "n", "approval", body=document, patch_type=PatchType.MERGE)
+        approved = orjson.loads(await transport.send(patch))
+    assert approved["metadata"]["annotations"] == {"a": "b"}
+    assert approved["spec"]["usages"] == ["client auth"]
+    assert "certificate" not in approved["status"]
+    assert approved["status"]["conditions"][0]["lastUpdateTime"]

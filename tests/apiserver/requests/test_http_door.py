@@ -125,6 +125,21 @@ async def test_unknown_and_duplicate_fields_warn_by_default_and_fail_when_strict
     assert "Warning" not in silent.headers
 
 
+async def test_unknown_and_duplicate_fields_are_told_in_their_order(http):
+    body = b'{"metadata":{"name":"a"},"bogus":1,"data":{"k":"1","k":"2"},"more":[{"x":1}]}'
+    refused = await http("POST", f"{MAPS}?fieldValidation=Strict", body)
+    told = 'unknown field "bogus", duplicate field "data.k", unknown field "more"'
+    assert decoded(refused)["message"].endswith(f"strict decoding error: {told}")
+
+
+async def test_what_is_never_stored_has_no_rows(http):
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    body = b'{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}}'
+    refused = await http("POST", path, body, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert (refused.status, decoded(refused)["reason"]) == (406, "NotAcceptable")
+    assert (await http("POST", path, body)).status == 201
+
+
 async def test_yaml_in_and_out(http):
     created = await http("POST", MAPS, b"metadata: {name: a}\ndata: {k: v}\n", content_type="application/yaml")
     assert created.status == 201

@@ -81,6 +81,28 @@ def prepare(obj: JSONObject, user: UserInfo) -> None:
     obj["status"] = {}
 
 
+def stamped(obj: JSONObject, old: JSONObject, now: str) -> list[JSONObject]:
+    """The conditions with their times: one that says what it said before has not changed since."""
+    since = {(one.get("type"), one.get("status")): one.get("lastTransitionTime") for one in _all_conditions(old)}
+    result = []
+    for one in _all_conditions(obj):
+        changed = one.get("lastTransitionTime") or since.get((one.get("type"), one.get("status"))) or now
+        result.append({**one, "lastUpdateTime": one.get("lastUpdateTime") or now, "lastTransitionTime": changed})
+    return result
+
+
+def with_decisions(conditions: list[JSONObject], old: JSONObject) -> list[JSONObject]:
+    """Conditions with what was decided before; if a decision was added or removed they stay, to be refused."""
+    result = list(conditions)
+    for kind in ("Approved", "Denied"):
+        before = _conditions(old, kind)
+        places = [place for place, one in enumerate(conditions) if one.get("type") == kind]
+        if len(before) == len(places):
+            for place, decided in zip(places, before, strict=True):
+                result[place] = decided
+    return result
+
+
 def check_subject(obj: JSONObject) -> None:
     """Refuse to make administrators by certificate; the 403 of admission."""
     spec = obj.get("spec") or {}
@@ -326,6 +348,11 @@ def _organisations(request: x509.CertificateSigningRequest) -> list[str]:
 def _approved(conditions: Sequence[JSONObject]) -> bool:
     kinds = {condition.get("type") for condition in conditions if condition.get("status") == "True"}
     return "Approved" in kinds and not kinds & {"Denied", "Failed"}
+
+
+def _all_conditions(obj: JSONObject) -> list[JSONObject]:
+    found: list[JSONObject] = (obj.get("status") or {}).get("conditions") or []
+    return found
 
 
 def _conditions(obj: JSONObject, kind: str) -> list[JSONObject]:

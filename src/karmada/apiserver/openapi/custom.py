@@ -8,21 +8,38 @@ from karmada.apiserver.resources import ResourceType
 
 JSONObject = dict[str, Any]
 _LOGIC = ("oneOf", "anyOf", "allOf", "not", "nullable", "default", "x-kubernetes-validations")
+_OPEN = "x-kubernetes-preserve-unknown-fields"
+_EMBEDDED = "x-kubernetes-embedded-resource"
 
 
 def object_schema(type_: ResourceType, source: JSONObject, prefix: str, v2: bool = False) -> JSONObject:
     """The definition of a custom kind; `prefix` is that of references in the document."""
-    schema = simplified(deepcopy(source)) if v2 else deepcopy(source)
     ref = {"$ref": f"{prefix}{META}ObjectMeta"}
-    metadata: JSONObject = ref if v2 else {"allOf": [ref]}
-    schema.setdefault("type", "object")
-    schema["properties"] = {
-        **(schema.get("properties") or {}),
+    common: JSONObject = {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
-        "metadata": metadata,
+        "metadata": ref if v2 else {"allOf": [ref]},
     }
+    if v2 and source.get(_OPEN):
+        schema: JSONObject = {"type": "object"}  # any property would make kubectl refuse all others
+    else:
+        schema = _with_embedded(simplified(source) if v2 else deepcopy(source), common, v2)
+        schema.setdefault("type", "object")
+        schema["properties"] = {**(schema.get("properties") or {}), **common}
     schema["x-kubernetes-group-version-kind"] = [_kind(type_, type_.kind)]
+    return schema
+
+
+def _with_embedded(schema: JSONObject, common: JSONObject, v2: bool) -> JSONObject:
+    """The schema, changed: objects embedded in it have what every object has."""
+    inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    for child in inner:
+        if isinstance(child, dict):
+            _with_embedded(child, common, v2)
+    if schema.get(_EMBEDDED) and not (v2 and schema.get(_OPEN)):
+        schema["properties"] = {**(schema.get("properties") or {}), **common}
+        required = schema.get("required") or []
+        schema["required"] = [*required, *(name for name in ("kind", "apiVersion") if name not in required)]
     return schema
 
 
@@ -47,17 +64,25 @@ def _kind(type_: ResourceType, kind: str) -> JSONObject:
 
 
 def simplified(schema: Any) -> Any:
-    """A schema without what OpenAPI v2 cannot say; where a value may be anything, nothing is said about it."""
+    """A schema without what OpenAPI v2 and its readers cannot cope with: of what may be null or hold unknown fields
+    neither type nor contents are said."""
     if not isinstance(schema, dict):
         return schema
-    if schema.get("nullable") or schema.get("x-kubernetes-int-or-string"):
-        kept = {key: value for key, value in schema.items() if key == "description" or key.startswith("x-kubernetes-")}
-        return {key: value for key, value in kept.items() if key not in _LOGIC}
     result = {key: value for key, value in schema.items() if key not in _LOGIC}
-    if result.get("x-kubernetes-preserve-unknown-fields") and not result.get("properties"):
+    nullable, is_open = schema.get("nullable"), schema.get(_OPEN)
+    if nullable or is_open:
         result.pop("items", None)
-    if "properties" in result:
-        result["properties"] = {name: simplified(child) for name, child in result["properties"].items()}
+        result.pop("properties", None)
+    if nullable or schema.get("x-kubernetes-int-or-string") or (is_open and result.get("type") == "object"):
+        result.pop("type", None)
+    if result.get("type") == "array" and "items" not in result:
+        del result["type"]
+    properties = result.get("properties") or {}
+    required = [name for name in result.pop("required", ()) if not properties.get(name, {}).get("nullable")]
+    if required:
+        result["required"] = required
+    if properties:
+        result["properties"] = {name: simplified(child) for name, child in properties.items()}
     for word in ("items", "additionalProperties"):
         if word in result:
             result[word] = simplified(result[word])

@@ -7,6 +7,7 @@ that there are some.
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -125,9 +126,15 @@ def _duplicates(body: bytes, decoded: Any) -> list[str]:
             return []
     except orjson.JSONEncodeError:
         return []
-    found: list[str] = []
-    _walk(json.loads(body, object_pairs_hook=_Pairs), "", found)
-    return found
+    return [path for path, again in _places(body) if again]
+
+
+def in_order(body: bytes, unknown: list[str], duplicates: list[str]) -> list[str]:
+    """What is to be said of unknown and duplicate members, in the order in which they stand in the body."""
+    position = {place: index for index, place in reversed([*enumerate(_places(body))])}
+    said = [((path, False), f'unknown field "{path}"') for path in unknown]
+    said += [((path, True), f'duplicate field "{path}"') for path in duplicates]
+    return [text for _, text in sorted(said, key=lambda one: position.get(one[0], len(position)))]
 
 
 def _members(text: bytes) -> int:
@@ -139,18 +146,22 @@ class _Pairs(list[tuple[str, Any]]):
     """An object as the list of its members, duplicates included."""
 
 
-def _walk(value: Any, path: str, found: list[str]) -> None:
+def _places(body: bytes) -> Iterator[tuple[str, bool]]:
+    """The path of every member of a JSON text, and whether the same object had one of that name before."""
+    return _walk(json.loads(body, object_pairs_hook=_Pairs), "")
+
+
+def _walk(value: Any, path: str) -> Iterator[tuple[str, bool]]:
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for key, child in value:
             here = f"{path}.{key}" if path else key
-            if key in seen:
-                found.append(here)
+            yield here, key in seen
             seen.add(key)
-            _walk(child, here, found)
+            yield from _walk(child, here)
     elif isinstance(value, list):
         for position, child in enumerate(value):
-            _walk(child, f"{path}[{position}]", found)
+            yield from _walk(child, f"{path}[{position}]")
 
 
 def check_kind(catalog: Catalog, call: Call, obj: Any, served: Served) -> JSONObject:

@@ -120,8 +120,11 @@ def _prune(schema: Schema, obj: JSONObject) -> list[str]:
 
 
 def _report(call: Call, obj: JSONObject, mode: str, unknown: list[str], duplicates: list[str]) -> None:
-    texts = [f'duplicate field "{path}"' for path in duplicates]
-    texts += [f'unknown field "{path}"' for path in unknown]
+    if duplicates and unknown and not call.served.type.custom and isinstance(call.body, bytes):
+        texts = bodies.in_order(call.body, unknown, duplicates)
+    else:  # custom objects are decoded first, and pruned then
+        texts = [f'duplicate field "{path}"' for path in duplicates]
+        texts += [f'unknown field "{path}"' for path in unknown]
     if mode in ("", "Warn"):
         call.warnings.extend(texts)
     elif mode == "Strict":

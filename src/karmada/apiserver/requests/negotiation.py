@@ -35,6 +35,12 @@ JSON = View()
 _FORMS = {form.value: form for form in Form if form is not Form.OBJECT}
 
 
+def refuse_tables(view: View) -> None:
+    """Raise 406 where no object can be shown as a row."""
+    if view.form is Form.TABLE:
+        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_OBJECT_TYPES}")
+
+
 def negotiate(accept: str, collection: bool) -> View:
     """The view for an `Accept` header; `collection` widens the list named in the refusal."""
     if not accept or accept == "*/*" or accept == "application/json":

@@ -1,5 +1,7 @@
 """CertificateSigningRequests: approval, and the rules of who may approve and sign."""
 
+from collections.abc import Callable
+
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth import csr
 from karmada.apiserver.auth.model import Authorizer
@@ -33,16 +35,10 @@ async def approval(context: Context, call: Call) -> Answer:
         new = wanted if call.verb == "update" else patch.patched(call, kind, document, current)
         if call.verb == "patch":
             conforming.conform(call, new, options.field_validation)
-        version = metadata.ensure(new).get("resourceVersion") or ""
-        times = _times(context)
-        wanted_conditions = (new.get("status") or {}).get("conditions") or ()
-        conditions = [
-            {**one, **{key: one.get(key) or time for key, time in times.items()}} for one in wanted_conditions
-        ]
-        status = {**(current.get("status") or {}), "conditions": conditions}
+        status = {**(current.get("status") or {}), "conditions": csr.stamped(new, current, rfc3339(context.now()))}
         if not status["conditions"]:
             del status["conditions"]
-        changed = {**current, "metadata": {**current["metadata"], "resourceVersion": version}, "status": status}
+        changed = {**current, "metadata": metadata.ensure(new), "status": status}
         errors = csr.validate(changed, current, csr.Door.APPROVAL)
         if errors:
             raise invalid(csr.GROUP, call.served.kind, call.name, errors)
@@ -51,27 +47,30 @@ async def approval(context: Context, call: Call) -> Answer:
     return await modify(context, Change(call, options, build, Part.OTHER))
 
 
-def _times(context: Context) -> JSONObject:
-    now = rfc3339(context.now())
-    return {"lastUpdateTime": now, "lastTransitionTime": now}
-
-
 class CertificateRules:
     """The admission plugin of certificate signing requests."""
 
     kinds = (KIND,)
 
-    def __init__(self, authorizer: Authorizer) -> None:
+    def __init__(self, authorizer: Authorizer, now: Callable[[], float]) -> None:
         self._authorizer = authorizer
+        self._now = now
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of signing requests."""
         return request.type.stored_as == KIND and request.operation is not Operation.DELETE
 
     async def mutate(self, request: AdmissionRequest) -> None:
-        """A new request is its requester's."""
-        if request.operation is Operation.CREATE and request.object is not None:
+        """A new request is its requester's; who signs it leaves decisions alone."""
+        if request.object is None:
+            return
+        if request.operation is Operation.CREATE:
             csr.prepare(request.object, request.user)
+        elif request.old is not None and request.subresource == csr.Door.STATUS:
+            conditions = csr.stamped(request.object, request.old, rfc3339(self._now()))
+            if conditions:
+                kept = csr.with_decisions(conditions, request.old)
+                request.object["status"] = {**request.object["status"], "conditions": kept}
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Check subject and permission."""

@@ -8,6 +8,7 @@ from karmada.apiserver.auth.reviews import REVIEWS, Review, ReviewContext
 from karmada.apiserver.requests import bodies, conforming, metadata, ownership
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.negotiation import refuse_tables
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.pipeline import Specials, Verb
 from karmada.apiserver.resources import JSONObject
@@ -19,6 +20,7 @@ def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
 
     def handler(review: Review) -> Verb:
         async def answer(context: Context, call: Call) -> Answer:
+            refuse_tables(call.view)
             options = write_options(dict(call.params), "CreateOptions")
             obj = conforming.decode(context, call, options.field_validation)
             meta = metadata.ensure(obj)
@@ -49,6 +51,7 @@ def token_handler(identity: Identity) -> Verb:
     async def answer(context: Context, call: Call) -> Answer:
         from karmada.apiserver.auth.token_request import TokenRequestContext, create_token
 
+        refuse_tables(call.view)
         write_options(dict(call.params), "CreateOptions")
         body, _ = bodies.tree(call, "TokenRequest")
         obj: JSONObject = body if isinstance(body, dict) else {}
