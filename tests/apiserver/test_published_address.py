@@ -25,3 +25,11 @@ async def test_the_address_of_the_server_is_found_and_follows_it(kind, where):
             await publish(server.context, host, port, "10.96.0.0/12", {})
             request = Request(Verb.GET, kind, "default", "kubernetes")
             assert where(orjson.loads(await server.direct(ADMIN).send(request))) == (host, port)
+
+
+async def test_the_range_of_service_addresses_can_be_looked_up():
+    ranges = GroupVersionResource("networking.k8s.io", "v1", "servicecidrs")
+    async with ApiServer() as server:
+        await publish(server.context, "10.0.0.1", 6443, "10.96.0.0/12", {})
+        found = orjson.loads(await server.direct(ADMIN).send(Request(Verb.GET, ranges, "", "kubernetes")))
+    assert found["spec"] == {"cidrs": ["10.96.0.0/12"]}

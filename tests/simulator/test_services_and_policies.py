@@ -61,6 +61,22 @@ def test_endpoints_follow_the_pods_of_a_service(act):
     act(scene)
 
 
+def test_a_deleted_slice_is_made_again(act):
+    async def scene(actor):
+        await actor.create(SERVICES, service())
+        await actor.create(DEPLOYMENTS, deployment(replicas=1))
+        await actor.clock.sleep(2)
+        found = await endpoints(actor)
+        for one in await actor.items(ENDPOINT_SLICES):
+            if one["metadata"]["name"].startswith("web-"):
+                await actor.delete(ENDPOINT_SLICES, one["metadata"]["name"])
+        await actor.clock.sleep(2)
+        assert found
+        assert await endpoints(actor) == found
+
+    act(scene)
+
+
 def test_pods_that_are_not_ready_are_endpoints_that_are_not_ready(act):
     async def scene(actor):
         await actor.create(SERVICES, service())

@@ -31,7 +31,8 @@ async def bootstrap(context: Context) -> None:
 
 
 async def publish(context: Context, host: str, port: int, service_range: str, trust: dict[str, str]) -> None:
-    """The service `kubernetes`, by which the cluster finds its API server, and what others need to believe it."""
+    """The service `kubernetes`, by which the cluster finds its API server, and what others need to believe it; the
+    addresses of services."""
     writer = Writer(context, "apiserver", AGENT)
     document: JSONObject = {"metadata": {"name": "extension-apiserver-authentication"}, "data": trust}
     await _ensure(context, writer, ("", "configmaps"), "kube-system", document)
@@ -40,6 +41,8 @@ async def publish(context: Context, host: str, port: int, service_range: str, tr
     address = str(ip_network(service_range, strict=False)[1])
     spec = {"clusterIP": address, "ports": ports}
     service: JSONObject = {"metadata": {"name": "kubernetes", "labels": labels}, "spec": spec}
+    addresses: JSONObject = {"metadata": {"name": "kubernetes"}, "spec": {"cidrs": [service_range]}}
+    await _ensure(context, writer, ("networking.k8s.io", "servicecidrs"), "", addresses)
     await _ensure(context, writer, ("", "services"), "default", service)
     try:
         ip_address(host)

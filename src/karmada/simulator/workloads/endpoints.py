@@ -36,6 +36,7 @@ class EndpointController:
         self.controller = context.controller(COMPONENT, self.reconcile, (self._services, self._slices, context.pods))
         self.controller.watch(self._services, own_key)
         self.controller.watch(context.pods, self._of_pod)
+        self.controller.watch(self._slices, _bereft)
 
     def _of_pod(self, change: Change[Pod]) -> list[Key]:
         """The Services that select a pod, before or after a change that matters to them."""
@@ -185,6 +186,14 @@ def _selector(item: Item[JSONObject]) -> list[str]:
     selector = item.value["spec"].get("selector") or {}
     first = min(selector.items(), default=None)
     return [f"{item.key.namespace}/{first[0]}={first[1]}"] if first else []
+
+
+def _bereft(change: Change[JSONObject]) -> list[Key]:
+    """The Service whose slice somebody deleted."""
+    if change.new is not None or change.old is None or not _is_ours(change.old.value):
+        return []
+    name = change.old.value["metadata"]["labels"].get(SERVICE_LABEL)
+    return [Key(change.key.namespace, name)] if name else []
 
 
 def _service(item: Item[JSONObject]) -> list[str]:
