@@ -4,7 +4,16 @@ import pytest
 from tests.simulator.conftest import template
 
 from karmada.simulator.spec import MemberSpec, NodePool
-from karmada.simulator.workloads.kinds import CLAIMS, CRON_JOBS, DAEMON_SETS, JOBS, NODES, STATEFUL_SETS, VOLUMES
+from karmada.simulator.workloads.kinds import (
+    ATTRIBUTES_CLASSES,
+    CLAIMS,
+    CRON_JOBS,
+    DAEMON_SETS,
+    JOBS,
+    NODES,
+    STATEFUL_SETS,
+    VOLUMES,
+)
 
 
 def stateful_set(replicas=3, **spec):
@@ -133,6 +142,35 @@ def test_a_claim_in_use_is_not_deleted(act):
         await actor.delete(STATEFUL_SETS, "db")
         await actor.clock.sleep(5)
         assert await actor.items(CLAIMS) == []
+
+    act(scene)
+
+
+def test_an_attributes_class_goes_when_nothing_names_it_any_more(act):
+    async def scene(actor):
+        claim = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data", "namespace": "default"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+                "volumeAttributesClassName": "fast",
+            },
+        }
+        for name in ("fast", "slow"):
+            await actor.create(
+                ATTRIBUTES_CLASSES, {"metadata": {"name": name}, "driverName": "d", "parameters": {"a": "b"}}
+            )
+        await actor.create(CLAIMS, claim)
+        await actor.clock.sleep(1)
+        for name in ("fast", "slow"):
+            await actor.delete(ATTRIBUTES_CLASSES, name, "")
+        await actor.clock.sleep(1)
+        assert [c["metadata"]["name"] for c in await actor.items(ATTRIBUTES_CLASSES)] == ["fast"]
+        await actor.delete(CLAIMS, "data")
+        await actor.clock.sleep(1)
+        assert await actor.items(ATTRIBUTES_CLASSES) == []
 
     act(scene)
 

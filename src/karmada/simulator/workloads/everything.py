@@ -1,5 +1,6 @@
 """Starts everything that makes workloads run."""
 
+from karmada.simulator.workloads.attributes_class import AttributesClassController
 from karmada.simulator.workloads.autoscaler import AutoscalerController
 from karmada.simulator.workloads.budget import BudgetController
 from karmada.simulator.workloads.context import Workloads
@@ -30,6 +31,7 @@ CONTROLLERS = (
     EndpointController,
     LoadBalancerController,
     VolumeController,
+    AttributesClassController,
     AutoscalerController,
     BudgetController,
     QuotaController,

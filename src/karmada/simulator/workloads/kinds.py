@@ -20,3 +20,4 @@ ENDPOINT_SLICES = GroupVersionResource("discovery.k8s.io", "v1", "endpointslices
 AUTOSCALERS = GroupVersionResource("autoscaling", "v2", "horizontalpodautoscalers")
 BUDGETS = GroupVersionResource("policy", "v1", "poddisruptionbudgets")
 STORAGE_CLASSES = GroupVersionResource("storage.k8s.io", "v1", "storageclasses")
+ATTRIBUTES_CLASSES = GroupVersionResource("storage.k8s.io", "v1", "volumeattributesclasses")

@@ -61,7 +61,7 @@ class VolumeController:
             return DONE
         if claim["metadata"].get("deletionTimestamp"):
             if not any(not pod.is_finished for pod in self._context.pods.indexed("claim", str(key))):
-                await self._commit_claim.commit(claim, lambda seen: _unprotected(seen, CLAIM_PROTECTION))
+                await self._commit_claim.commit(claim, lambda seen: unprotected(seen, CLAIM_PROTECTION))
             return DONE
         name = claim["spec"].get("volumeName")
         volume = self._volumes.get(name) if name else await self._find(claim, key)
@@ -133,7 +133,7 @@ class VolumeController:
     async def _unclaimed(self, volume: JSONObject) -> None:
         """A volume whose claim is gone, or that never had one."""
         if volume["metadata"].get("deletionTimestamp"):
-            await self._commit_volume.commit(volume, lambda seen: _unprotected(seen, VOLUME_PROTECTION))
+            await self._commit_volume.commit(volume, lambda seen: unprotected(seen, VOLUME_PROTECTION))
             return
         reference = volume["spec"].get("claimRef") or {}
         present = self._claims.get(reference.get("name", ""), reference.get("namespace", "")) if reference else None
@@ -191,7 +191,8 @@ def _suits(volume: JSONObject, claim: JSONObject) -> bool:
     return Quantity.parse(spec["capacity"]["storage"]) >= Quantity.parse(size)
 
 
-def _unprotected(obj: JSONObject, finalizer: str) -> JSONObject:
+def unprotected(obj: JSONObject, finalizer: str) -> JSONObject:
+    """An object without a finalizer that kept it while it was in use."""
     metadata = obj["metadata"]
     left = [name for name in metadata.get("finalizers") or () if name != finalizer]
     return obj | {"metadata": metadata | {"finalizers": left}}
