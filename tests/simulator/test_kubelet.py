@@ -114,6 +114,38 @@ def test_a_deleted_pod_goes_at_once(act):
     act(scene)
 
 
+@pytest.mark.parametrize(
+    ("at_first", "later", "fails_after"),
+    [
+        pytest.param(20, None, 20, id="from the start"),
+        pytest.param(None, 20, 20, id="set while it runs"),
+        pytest.param(60, 20, 20, id="lowered while it runs"),
+        pytest.param(60, 2, 5, id="lowered to less than it ran already"),
+    ],
+)
+def test_a_pod_fails_that_was_active_for_longer_than_it_may(act, at_first, later, fails_after):
+    async def scene(actor):
+        deadline = {"activeDeadlineSeconds": at_first} if at_first else {}
+        begun = actor.clock.monotonic()
+        await actor.create(PODS, pod(**deadline))
+        await actor.clock.sleep(5)
+        if later:
+            await actor.patch(PODS, "p", {"spec": {"activeDeadlineSeconds": later}})
+
+        async def failed():
+            status = await actor.status(PODS, "p")
+            return status if status["phase"] == "Failed" else None
+
+        status = await actor.until(failed)
+        assert actor.clock.monotonic() - begun == pytest.approx(fails_after, abs=1)
+        assert status["reason"] == "DeadlineExceeded"
+        assert status["message"] == "Pod was active on the node longer than the specified deadline"
+        assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
+        assert "True" not in {c["status"] for c in status["conditions"] if c["type"].endswith("Ready")}
+
+    act(scene)
+
+
 def test_pods_leave_a_node_that_died_and_run_elsewhere(act):
     async def scene(actor):
         await actor.create(DEPLOYMENTS, deployment(replicas=3))

@@ -13,6 +13,8 @@ BACKOFF = (10.0, 300.0)
 """First and longest pause before a container that ended is started again."""
 STEADY = 600.0
 """A container that ran this long is restarted at once."""
+KILLED = 137
+"""How a container ends that is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,12 @@ class Life:
         """Let everything happen that is due."""
         while self._step(course, policy, now):
             pass
+
+    def kill(self, now: float) -> None:
+        """Have it ended from outside, for good."""
+        if self.state != "terminated":
+            self.state, self.reason, self.code, self.since = "terminated", "Error", KILLED, now
+            self.started = self.started or now
 
     def _step(self, course: Course, policy: str, now: float) -> bool:
         if self.state == "waiting":

@@ -1,7 +1,8 @@
 """The kubelet stand-in: everything that happens to a pod on its node, for all nodes of the cluster.
 
 A pod's containers follow their course (`containers`); each visit writes what is due and says when to come again. A pod
-whose deletion was asked for goes at once. Nodes that are down do nothing.
+whose deletion was asked for goes at once, one that was active for longer than it may fails. Nodes that are down do
+nothing.
 """
 
 from functools import lru_cache
@@ -23,6 +24,10 @@ from karmada.simulator.workloads.views import Container, Node, Pod
 
 COMPONENT = "kubelet"
 NODE = "node"
+OVERDUE = {
+    "reason": "DeadlineExceeded",
+    "message": "Pod was active on the node longer than the specified deadline",
+}
 
 
 class Kubelet:
@@ -79,8 +84,7 @@ class Kubelet:
         if node.metadata.name in self._context.behaviour.dead_nodes:
             return DONE
         if pod.is_deleted:
-            for container in pod.spec.containers if pod.status.phase == "Running" else ():
-                self._event(pod, "Normal", "Killing", f"Stopping container {container.name}")
+            self._tell_end(pod, pod.spec.containers)
             await self._delete(pod)
             return DONE
         if pod.is_finished:
@@ -100,17 +104,30 @@ class Kubelet:
         before = {name: (life.state, life.reason, life.restarts) for name, life in lives.items()}
         for name, life in lives.items():
             life.advance(courses[name], pod.spec.restart_policy, now)
+        deadline = _deadline(pod, now)
+        if now >= deadline:
+            for life in lives.values():
+                life.kill(now)
         address = pod.status.pod_ip or self._address(item.uid)
         status = status_of(pod, containers, node, lives, courses, now, address)
         await self._commit.commit(
             self._pods.codec.decode(item.body), lambda seen: seen | {"status": merged(seen.get("status") or {}, status)}
         )
+        if now >= deadline:
+            self._tell_end(pod, containers)
+            self._event(pod, "Normal", OVERDUE["reason"], OVERDUE["message"])
+            return DONE
         self._tell(pod, containers, lives, courses, {} if fresh else before)
         if status["phase"] in ("Succeeded", "Failed"):
             return DONE
         policy = pod.spec.restart_policy
         wait = min((life.wakes(courses[name], policy, now) for name, life in lives.items()), default=inf)
+        wait = min(wait, deadline - now)
         return DONE if wait == inf else RequeueAfter(max(wait, 0.001))
+
+    def _tell_end(self, pod: Pod, containers: list[Container]) -> None:
+        for container in containers if pod.status.phase == "Running" else ():
+            self._event(pod, "Normal", "Killing", f"Stopping container {container.name}")
 
     def _tell(
         self,
@@ -175,8 +192,9 @@ def status_of(
     """The status that the kubelet reports."""
     host = next((a.address for a in node.status.addresses or () if a.type == "InternalIP"), "10.0.0.1")
     ready = {name: life.is_ready(courses[name], now) for name, life in lives.items()}
-    phase = phase_of(list(lives.values()), pod.spec.restart_policy)
-    status: JSONObject = {
+    overdue = now >= _deadline(pod, now)
+    phase = "Failed" if overdue else phase_of(list(lives.values()), pod.spec.restart_policy)
+    status: JSONObject = (OVERDUE if overdue else {}) | {
         "phase": phase,
         "hostIP": host,
         "hostIPs": [{"ip": host}],
@@ -207,6 +225,12 @@ def phase_of(lives: list[Life], policy: str) -> str:
     if all(life.state == "waiting" and life.reason != "CrashLoopBackOff" for life in lives):
         return "Pending"
     return "Running"
+
+
+def _deadline(pod: Pod, now: float) -> float:
+    """Until when a pod may be active."""
+    seconds = pod.spec.active_deadline_seconds
+    return inf if seconds is None else parse_rfc3339(pod.status.start_time or rfc3339(now)) + seconds
 
 
 def _conditions(pod: Pod, phase: str, ready: bool, each: dict[str, bool], stamp: str) -> list[JSONObject]:
@@ -253,10 +277,15 @@ def _node(item: Item[Pod]) -> list[str]:
 
 
 def _assigned(change: Change[Pod]) -> list[Key]:
-    """Changes that can matter: a pod came to its node, or its deletion was asked for."""
+    """Changes that can matter: a pod came to its node, its deletion was asked for, or it may be active for less."""
     new, old = change.new, change.old
     if new is None or not new.value.spec.node_name:
         return []
-    if old is None or not old.value.spec.node_name or new.value.is_deleted != old.value.is_deleted:
+    if old is None or not old.value.spec.node_name or _orders(new.value) != _orders(old.value):
         return list(own_key(change))
     return []
+
+
+def _orders(pod: Pod) -> tuple[bool, int | None]:
+    """What people change about a pod that runs."""
+    return pod.is_deleted, pod.spec.active_deadline_seconds
