@@ -1,7 +1,7 @@
 """Deployments in a member: what people see of rollouts."""
 
 import pytest
-from tests.simulator.conftest import ONE_NODE, Actor, deployment, image_patch
+from tests.simulator.conftest import ONE_NODE, Actor, deployment, image_patch, template
 
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 
@@ -143,10 +143,16 @@ def test_minimum_ready_seconds_delay_availability(act):
 
 def test_pods_beyond_the_capacity_wait_and_run_when_there_is_room(act):
     async def scene(actor):
-        await actor.create(DEPLOYMENTS, deployment(replicas=5, cpu="1"))
+        await actor.create(DEPLOYMENTS, deployment(replicas=4, cpu="1"))
         await actor.available("web", 4)
-        waiting = next(pod for pod in await actor.pods() if pod["status"]["phase"] == "Pending")
-        scheduled = next(c for c in waiting["status"]["conditions"] if c["type"] == "PodScheduled")
+        late = template({}, cpu="1") | {"metadata": {"name": "late", "namespace": "default"}}
+        await actor.create(PODS, {"apiVersion": "v1", "kind": "Pod", **late})
+
+        async def told_why():
+            conditions = (await actor.status(PODS, "late")).get("conditions") or ()
+            return [c for c in conditions if c["type"] == "PodScheduled"]
+
+        [scheduled] = await actor.until(told_why)
         assert (scheduled["status"], scheduled["reason"]) == ("False", "Unschedulable")
         assert scheduled["message"] == "0/1 nodes are available: 1 Insufficient cpu."
         from karmada.machinery.events import EVENTS
@@ -155,11 +161,10 @@ def test_pods_beyond_the_capacity_wait_and_run_when_there_is_room(act):
             return [e["message"] for e in await actor.items(EVENTS) if e["reason"] == "FailedScheduling"]
 
         assert set(await actor.until(told)) == {"0/1 nodes are available: 1 Insufficient cpu."}
-        running = next(pod for pod in await actor.pods() if pod["status"]["phase"] == "Running")
-        await actor.delete(PODS, running["metadata"]["name"])
+        await actor.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}})
 
         async def runs():
-            return (await actor.get(PODS, waiting["metadata"]["name"]))["status"]["phase"] == "Running"
+            return (await actor.status(PODS, "late"))["phase"] == "Running"
 
         await actor.until(runs)
 

@@ -15,6 +15,8 @@ from karmada.simulator.workloads.kinds import (
     SERVICES,
 )
 
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 LIMITS = GroupVersionResource("", "v1", "limitranges")
 POD_METRICS = GroupVersionResource("metrics.k8s.io", "v1beta1", "pods")
 NODE_METRICS = GroupVersionResource("metrics.k8s.io", "v1beta1", "nodes")
@@ -83,6 +85,27 @@ def test_pods_that_are_not_ready_are_endpoints_that_are_not_ready(act):
         await actor.create(DEPLOYMENTS, deployment(replicas=1, image="broken"))
         await actor.clock.sleep(2)
         assert list((await endpoints(actor)).values()) == [False]
+
+    act(scene)
+
+
+def test_every_namespace_has_the_authority_of_its_cluster(act):
+    async def scene(actor):
+        await actor.create(NAMESPACES, {"metadata": {"name": "new"}})
+        await actor.clock.sleep(1)
+        authority = actor.member.server.identity.authority.certificate_pem.decode()
+
+        async def published(namespace):
+            return (await actor.get(CONFIG_MAPS, "kube-root-ca.crt", namespace))["data"]
+
+        assert [await published(name) for name in ("default", "new")] == [{"ca.crt": authority}] * 2
+        await actor.delete(CONFIG_MAPS, "kube-root-ca.crt")
+        await actor.client.resource(CONFIG_MAPS).patch("kube-root-ca.crt", {"data": {"ca.crt": "", "b": "c"}}, "new")
+        await actor.clock.sleep(1)
+        assert [await published(name) for name in ("default", "new")] == [{"ca.crt": authority}] * 2
+        await actor.delete(NAMESPACES, "new", "")
+        await actor.clock.sleep(1)
+        assert not await actor.exists(NAMESPACES, "new", "")
 
     act(scene)
 

@@ -60,6 +60,7 @@ from karmada.apiserver.controllers.event_ttl import EventExpiry
 from karmada.apiserver.controllers.expiry import Expiry
 from karmada.apiserver.controllers.garbage import GarbageCollector
 from karmada.apiserver.controllers.namespaces import NamespaceController
+from karmada.apiserver.controllers.root_certificates import RootCertificates
 from karmada.apiserver.controllers.service_accounts import ServiceAccounts
 from karmada.apiserver.controllers.worker import Controller
 from karmada.apiserver.crds.conversion import WebhookConverter
@@ -120,6 +121,8 @@ class ApiServerOptions:
     """Whether this server runs the inherited controllers; one of several on the same storage does."""
     default_accounts: bool = True
     """Whether every namespace gets a service account `default`; of use only where pods run."""
+    root_certificates: bool = False
+    """Whether every namespace gets a ConfigMap with the CA of this server; of use only where pods run."""
     namespace_grace: float = 0.0
     """Seconds before the content of a namespace that ends is deleted."""
     storage_protection: bool = True
@@ -206,7 +209,7 @@ class ApiServer:
             ServiceAccounts(
                 self.context,
                 self.identity,
-                lambda: self.identity.authority.certificate_pem,
+                self._authority,
                 defaults=options.default_accounts,
             ),
             ClusterRoleAggregation(self.context),
@@ -215,6 +218,7 @@ class ApiServer:
             BootstrapSigner(self.context),
             EventExpiry(self.context, options.event_seconds),
             FlowSchemaStatus(self.context),
+            *([RootCertificates(self.context, self._authority)] if options.root_certificates else []),
         ]
         self._http: HttpServer | None = None
 
@@ -268,6 +272,9 @@ class ApiServer:
         """Tell clients inside the cluster where the server is and how to believe it."""
         trust = trust_document(self.identity.authority.certificate_pem)
         await publish(self.context, host, port, self.options.service_range, trust)
+
+    def _authority(self) -> bytes:
+        return self.identity.authority.certificate_pem
 
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
         if self.options.serving is None:

@@ -83,6 +83,7 @@ class Member:
             folder=folder,
             admission=(*admission, Interference(lambda: self.faults.webhooks, lambda: self.faults.full_namespaces)),
             apis=(MetricsApi(self.usage).local,) if spec.metrics_server else (),
+            root_certificates=spec.workloads,
             now=self.clock.now,
             history=HISTORY,
             random=self.random,
