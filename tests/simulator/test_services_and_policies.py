@@ -143,6 +143,19 @@ def test_a_quota_counts_what_is_there_and_refuses_more(act):
     act(scene)
 
 
+def test_a_quota_lets_no_more_in_while_it_is_counted(act):
+    """In whatever order things happen: a count is not written over one that admission has raised meanwhile."""
+
+    async def scene(actor):
+        await actor.create(QUOTAS, named("ResourceQuota", "q", spec={"hard": {"pods": "2"}}))
+        await actor.until(lambda: actor.status(QUOTAS, "q"))
+        await actor.create(DEPLOYMENTS, deployment(replicas=3))
+        await actor.clock.sleep(5)
+        return len(await actor.pods())
+
+    assert {act(scene, seed=seed) for seed in range(40)} == {2}
+
+
 def test_a_quota_counts_less_only_when_less_stays_there(act):
     """What admission has let in is counted before it can be seen."""
 

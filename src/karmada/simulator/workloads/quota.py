@@ -72,10 +72,14 @@ class QuotaController:
                     if name in used:
                         used[name] = used[name] + amount
         wait = self._wait(key, quota, used)
-        if wait:
-            used = {name: max(amount, _counted(quota, name)) for name, amount in used.items()}
-        status = {"hard": hard, "used": {name: str(amount) for name, amount in used.items()}}
-        await self._commit.commit(quota, lambda seen: seen | {"status": status})
+
+        def counted(seen: JSONObject) -> JSONObject:
+            # Who was let in meanwhile is counted there and not seen here yet.
+            keep = wait or seen["metadata"]["resourceVersion"] != quota["metadata"]["resourceVersion"]
+            amounts = {name: max(amount, _counted(seen, name)) if keep else amount for name, amount in used.items()}
+            return seen | {"status": {"hard": hard, "used": {name: str(amount) for name, amount in amounts.items()}}}
+
+        await self._commit.commit(quota, counted)
         if wait:
             return RequeueAfter(wait)
         return RequeueAfter(RECOUNT) if listed else DONE
