@@ -10,6 +10,7 @@ from karmada.simulator.workloads.kinds import (
     BUDGETS,
     DEPLOYMENTS,
     ENDPOINT_SLICES,
+    ENDPOINTS,
     PODS,
     QUOTAS,
     SERVICES,
@@ -85,6 +86,46 @@ def test_pods_that_are_not_ready_are_endpoints_that_are_not_ready(act):
         await actor.create(DEPLOYMENTS, deployment(replicas=1, image="broken"))
         await actor.clock.sleep(2)
         assert list((await endpoints(actor)).values()) == [False]
+
+    act(scene)
+
+
+def test_a_service_has_endpoints_grouped_by_their_ports(act):
+    async def scene(actor):
+        await actor.create(SERVICES, service(ports=[{"port": 80, "targetPort": "http"}]))
+        for name, image, port in (("a", "nginx", 1000), ("b", "nginx", 2000), ("c", "broken", 1000)):
+            container = {"ports": [{"name": "http", "containerPort": port}]}
+            await actor.create(
+                PODS,
+                named("Pod", name)
+                | template({"app": "web"}, image, container=container)
+                | {"metadata": {"name": name, "namespace": "default", "labels": {"app": "web"}}},
+            )
+        await actor.clock.sleep(2)
+
+        async def subsets():
+            return [
+                ([a["targetRef"]["name"] for a in s["addresses"]], s.get("notReadyAddresses", []), s["ports"])
+                for s in (await actor.get(ENDPOINTS, "web"))["subsets"]
+            ]
+
+        found = await subsets()
+        assert [(names, [a["targetRef"]["name"] for a in others]) for names, others, _ in found] == [
+            (["a"], ["c"]),
+            (["b"], []),
+        ]
+        assert [ports for *_, ports in found] == [[{"port": p, "protocol": "TCP"}] for p in (1000, 2000)]
+        one = await actor.get(ENDPOINTS, "web")
+        assert one["metadata"]["labels"] == {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+        await actor.delete(ENDPOINTS, "web")
+        await actor.clock.sleep(1)
+        assert await subsets() == found
+        settled = await actor.get(ENDPOINTS, "web")
+        await actor.clock.sleep(60)
+        assert await actor.get(ENDPOINTS, "web") == settled
+        await actor.delete(SERVICES, "web")
+        await actor.clock.sleep(1)
+        assert not await actor.exists(ENDPOINTS, "web")
 
     act(scene)
 

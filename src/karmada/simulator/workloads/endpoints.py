@@ -1,4 +1,4 @@
-"""EndpointSlices: where the pods behind a Service are, and which of them serve."""
+"""EndpointSlices and Endpoints: where the pods behind a Service are, and which of them serve."""
 
 import contextlib
 from functools import partial
@@ -9,7 +9,8 @@ from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.kinds import ENDPOINT_SLICES, SERVICES
+from karmada.simulator.workloads.endpoints_object import Groups, endpoints_of, renewed_endpoints
+from karmada.simulator.workloads.kinds import ENDPOINT_SLICES, ENDPOINTS, SERVICES
 from karmada.simulator.workloads.pod_making import owner_reference
 from karmada.simulator.workloads.rollout import template_hash
 from karmada.simulator.workloads.views import Pod
@@ -33,10 +34,14 @@ class EndpointController:
         self._slices.add_index("service", _service)
         context.pods.add_index("label", _labels)
         self._commit = Committer(context.client.resource(ENDPOINT_SLICES), status_subresource=False)
-        self.controller = context.controller(COMPONENT, self.reconcile, (self._services, self._slices, context.pods))
+        self._endpoints = context.trees(ENDPOINTS)
+        self._commit_endpoints = Committer(context.client.resource(ENDPOINTS), status_subresource=False)
+        needs = (self._services, self._slices, self._endpoints, context.pods)
+        self.controller = context.controller(COMPONENT, self.reconcile, needs)
         self.controller.watch(self._services, own_key)
         self.controller.watch(context.pods, self._of_pod)
         self.controller.watch(self._slices, _bereft)
+        self.controller.watch(self._endpoints, lambda change: [change.key] if change.new is None else [])
 
     def _of_pod(self, change: Change[Pod]) -> list[Key]:
         """The Services that select a pod, before or after a change that matters to them."""
@@ -51,15 +56,18 @@ class EndpointController:
         return list(found)
 
     async def reconcile(self, key: Key) -> Result:
-        """Write the slices of one Service."""
+        """Write the slices and the Endpoints of one Service."""
         service = self._services.get(key.name, key.namespace)
         present = {item.key.name: item.value for item in self._slices.indexed_items("service", str(key))}
         wanted: dict[str, JSONObject] = {}
+        older: JSONObject | None = None
         if service is not None and not service["metadata"].get("deletionTimestamp"):
             selector = service["spec"].get("selector")
             if not selector or service["spec"].get("type") == "ExternalName":
                 return DONE
-            wanted = {one["metadata"]["name"]: one for one in self._wanted(service, selector)}
+            groups = self._groups(service, selector)
+            wanted = {one["metadata"]["name"]: one for one in self._wanted(service, groups)}
+            older = endpoints_of(service, groups)
         for name, one in wanted.items():
             # Refused in a namespace that is going away: then nobody needs it.
             with contextlib.suppress(NotFound, Forbidden):
@@ -68,9 +76,20 @@ class EndpointController:
         for name, one in present.items():
             if name not in wanted and _is_ours(one):
                 await self._commit.remove(one, _is_ours)
+        await self._write_endpoints(key, older)
         return DONE
 
-    def _wanted(self, service: JSONObject, selector: dict[str, str]) -> list[JSONObject]:
+    async def _write_endpoints(self, key: Key, wanted: JSONObject | None) -> None:
+        present = self._endpoints.get(key.name, key.namespace)
+        if wanted is not None:
+            with contextlib.suppress(NotFound, Forbidden):
+                decide = partial(renewed_endpoints, wanted, {TRIGGER: self._context.now()})
+                await self._commit_endpoints.ensure(key.name, key.namespace, decide, present)
+        elif present is not None:
+            await self._commit_endpoints.remove(present, lambda seen: True)
+
+    def _groups(self, service: JSONObject, selector: dict[str, str]) -> Groups:
+        """The pods of a Service by the ports it has on them."""
         name, value = min(selector.items())
         pods = [
             pod
@@ -82,8 +101,11 @@ class EndpointController:
         for pod in pods:
             ports = ports_of(service, pod)
             groups.setdefault(repr(ports), (ports, []))[1].append(pod)
+        return list(groups.values())
+
+    def _wanted(self, service: JSONObject, groups: Groups) -> list[JSONObject]:
         slices: list[JSONObject] = []
-        for ports, members in groups.values() or [(ports_of(service, None), [])]:
+        for ports, members in groups or [(ports_of(service, None), [])]:
             for start in range(0, max(1, len(members)), LARGEST):
                 slices.append(self._slice(service, ports, members[start : start + LARGEST], len(slices)))
         return slices
