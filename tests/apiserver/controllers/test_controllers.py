@@ -15,6 +15,9 @@ from karmada.testing.loop import VirtualClock, run_virtual
 __all__ = ["api", "server"]
 
 
+CONTAINER = {"name": "c", "image": "i"}
+
+
 async def eventually(holds) -> None:
     """Let the controllers work until something holds; a bound, not a clock, says when to give up."""
     for _ in range(20_000):
@@ -149,6 +152,23 @@ async def test_a_namespace_says_what_keeps_it(api):
     with pytest.raises(errors.Forbidden, match="because it is being terminated"):
         await api.create("configmaps", configmap("b"), namespace="n")
     await api.patch("configmaps", "a", {"metadata": {"finalizers": None}}, namespace="n")
+    await gone(api, "namespaces", "n")
+
+
+async def test_the_rest_of_a_namespace_outlives_its_pods(api):
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    pod = {"metadata": {"name": "p", "finalizers": ["example.com/x"]}, "spec": {"containers": [CONTAINER]}}
+    await api.create("pods", pod, namespace="n")
+    await api.create("configmaps", configmap("a"), namespace="n")
+    await api.delete("namespaces", "n")
+
+    async def is_told():
+        return (await api.get("namespaces", "n"))["status"].get("conditions")
+
+    await eventually(is_told)
+    assert (await api.get("pods", "p", namespace="n"))["metadata"]["deletionTimestamp"]
+    assert "deletionTimestamp" not in (await api.get("configmaps", "a", namespace="n"))["metadata"]
+    await api.patch("pods", "p", {"metadata": {"finalizers": None}}, namespace="n")
     await gone(api, "namespaces", "n")
 
 

@@ -1,4 +1,4 @@
-"""Namespaces that end: their content is deleted kind by kind, then their own finalizer, then they are gone.
+"""Namespaces that end: their content is deleted, pods first, then their own finalizer, then they are gone.
 
 How far it has come is told in the namespace's conditions. A namespace is looked at again whenever something in it
 changes, so nothing waits for a timer; but its content may be given a while first, as Kubernetes does: other servers on
@@ -21,6 +21,7 @@ from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "namespaces")
+_PODS: Kind = ("", "pods")
 FINALIZER = "kubernetes"
 KUBERNETES_GRACE = 5.0
 """Seconds that Kubernetes leaves a namespace as it is."""
@@ -90,10 +91,11 @@ class NamespaceController:
         await self._finalize(name)
 
     async def _empty(self, namespace: str) -> Remaining:
+        """Delete pods, and when they are gone everything else: what pods rely on outlives them."""
         resources: Counter[str] = Counter()
         finalizers: Counter[str] = Counter()
         failures: list[str] = []
-        for served in self._context.catalog.storage_resources():
+        for served in sorted(self._context.catalog.storage_resources(), key=lambda one: one.key != _PODS):
             if not served.type.namespaced or "delete" not in served.type.verbs:
                 continue
             items = self._store.list(served.key, namespace).items
@@ -106,6 +108,8 @@ class NamespaceController:
                 resources[f"{served.type.plural}.{group}"] += 1
                 for finalizer in orjson.loads(left.body)["metadata"].get("finalizers") or ():
                     finalizers[finalizer] += 1
+            if served.key == _PODS and resources:
+                break
         return Remaining(resources, finalizers, failures)
 
     async def _delete(self, kind: Kind, items: list[Item]) -> list[str]:
