@@ -57,6 +57,34 @@ async def test_dependents_follow_their_owner_in_the_background(api):
     await gone(api, "configmaps", "dependent")
 
 
+async def test_owners_in_a_circle_do_not_wait_for_each_other(api):
+    circle = [await api.create("configmaps", configmap(name)) for name in "abc"]
+    for one, owner in zip(circle, [circle[-1], *circle], strict=False):
+        reference = owned("any", owner, blockOwnerDeletion=True)["metadata"]["ownerReferences"]
+        await api.patch("configmaps", one["metadata"]["name"], {"metadata": {"ownerReferences": reference}})
+    await api.delete("configmaps", "a", propagationPolicy="Foreground")
+    for name in "abc":
+        await gone(api, "configmaps", name)
+
+
+@pytest.mark.parametrize("blocks", [None, False], ids=["dependent no more", "blocking no more"])
+async def test_an_owner_goes_once_nothing_blocks_it(api, blocks):
+    owner = await api.create("configmaps", configmap("owner"))
+    body = owned("dependent", owner, blockOwnerDeletion=True)
+    body["metadata"]["finalizers"] = ["example.com/x"]
+    dependent = await api.create("configmaps", body)
+    await api.delete("configmaps", "owner", propagationPolicy="Foreground")
+
+    async def is_marked():
+        return "deletionTimestamp" in (await api.get("configmaps", "dependent"))["metadata"]
+
+    await eventually(is_marked)
+    [reference] = dependent["metadata"]["ownerReferences"]
+    references = None if blocks is None else [{**reference, "blockOwnerDeletion": blocks}]
+    await api.patch("configmaps", "dependent", {"metadata": {"ownerReferences": references}})
+    await gone(api, "configmaps", "owner")
+
+
 async def test_a_dependent_with_another_owner_stays(api):
     first = await api.create("configmaps", configmap("first"))
     second = await api.create("configmaps", configmap("second"))

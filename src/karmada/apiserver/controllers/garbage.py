@@ -58,6 +58,8 @@ class GarbageCollector:
         item = event.item
         if event.type is not EventType.DELETED:
             self._consider(kind, item)
+            for owner in event.previous.index.owners if event.previous is not None else ():
+                self._revisit(owner)  # which may not be blocked any more
             return
         for dependent_kind, dependent in self._store.owned_by(item.index.uid):
             self._add(dependent_kind, dependent)
@@ -124,7 +126,7 @@ class GarbageCollector:
                 solid.append(reference["uid"])
             elif found is None or not _is_at(found, reference, key.namespace):
                 gone.append(reference["uid"])
-            elif _FOREGROUND_MARK in found[1].body and found[1].ends:
+            elif _waits(found[1]):
                 waiting.append(reference["uid"])
             else:
                 solid.append(reference["uid"])
@@ -133,7 +135,11 @@ class GarbageCollector:
                 await self._drop_owners(key, {*gone, *waiting})
             return
         finalizers = metadata.get("finalizers") or []
-        if waiting and self._store.owned_by(key.uid):
+        dependents = self._store.owned_by(key.uid) if waiting else []
+        if any(_waits(dependent) for _, dependent in dependents):
+            # Perhaps they wait for each other in a circle: this one shall not be waited for.
+            await self._unblock(key)
+        if dependents:
             policy = "Foreground"
         elif ORPHAN in finalizers:
             policy = "Orphan"
@@ -157,6 +163,14 @@ class GarbageCollector:
 
         await self._writer.change(key.kind, key.namespace, key.name, edit)
 
+    async def _unblock(self, key: Key) -> None:
+        def edit(obj: JSONObject) -> None:
+            for owner in obj["metadata"].get("ownerReferences") or ():
+                if owner.get("blockOwnerDeletion"):
+                    owner["blockOwnerDeletion"] = False
+
+        await self._writer.change(key.kind, key.namespace, key.name, edit)
+
     async def _drop_finalizer(self, key: Key, finalizer: str) -> None:
         def edit(obj: JSONObject) -> None:
             metadata = obj["metadata"]
@@ -164,6 +178,11 @@ class GarbageCollector:
             metadata["finalizers"] = [other for other in finalizers if other != finalizer]
 
         await self._writer.change(key.kind, key.namespace, key.name, edit)
+
+
+def _waits(item: Item) -> bool:
+    """Whether an object goes as soon as its dependents are gone."""
+    return _FOREGROUND_MARK in item.body and item.ends
 
 
 def _blocks(item: Item, owner: str) -> bool:
