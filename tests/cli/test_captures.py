@@ -6,6 +6,7 @@ purpose, why, and in what.
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +17,12 @@ from tests.cli.world import Outcome, World
 
 from karmada.api import yaml
 from karmada.api.client_apply import remember
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 CLUSTER_BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "clusterresourcebindings")
+EVENTS = GroupVersionResource("", "v1", "events")
 RECORDED = Path(__file__).parents[3] / "shared" / "golden" / "cli"
 
 
@@ -47,6 +50,21 @@ EXPLAINED = {
 }
 IN_ANY_ORDER = {"065": "events that fall into one second", "124": "tokens, whose names are random"}
 FIRST = ("Namespace", "OverridePolicy", "ClusterOverridePolicy")
+TOLD = Counter(
+    {
+        ("Deployment", "GetReplicasSucceed"): 1,
+        ("Deployment", "ApplyPolicySucceed"): 1,
+        ("Deployment", "SyncWorkSucceed"): 1,
+        ("Deployment", "ScheduleBindingSucceed"): 1,
+        ("Deployment", "ApplyOverridePolicySucceed"): 1,
+        ("Deployment", "SyncSucceed"): 2,
+        ("Deployment", "AggregateStatusSucceed"): 1,
+        ("ResourceBinding", "SyncWorkSucceed"): 1,
+        ("ResourceBinding", "ScheduleBindingSucceed"): 1,
+        ("ResourceBinding", "AggregateStatusSucceed"): 1,
+    }
+)
+"""Events that descriptions show; they are written a while after what they tell of."""
 EARLIER = ("121", "122", "123", "127")
 """Commands that had been run once before the recording began."""
 _RULES = (
@@ -132,7 +150,10 @@ class Replay:
             self.world.call(client.resource(BINDINGS).get("shop-service", "t-cli-ns")),
             self.world.call(client.resource(CLUSTER_BINDINGS).get("t-cli-ns-role-clusterrole")),
         ]
-        return (found.get("status") or {}).get("readyReplicas") == 3 and all(map(_is_applied, bindings))
+        told = self.world.call(client.resource(EVENTS).list(Scope("t-cli-ns"))).items
+        about = Counter((event["involvedObject"]["kind"], event["reason"]) for event in told)
+        is_running = (found.get("status") or {}).get("readyReplicas") == 3 and all(map(_is_applied, bindings))
+        return is_running and about >= TOLD
 
     def _legacy(self) -> None:
         item = remember(yaml.load((RECORDED / "legacy.yaml").read_text()))
