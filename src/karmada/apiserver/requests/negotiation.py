@@ -38,7 +38,11 @@ _FORMS = {form.value: form for form in Form if form is not Form.OBJECT}
 def refuse_tables(view: View) -> None:
     """Raise 406 where no object can be shown as a row."""
     if view.form is Form.TABLE:
-        raise Failure(406, "NotAcceptable", f"only the following media types are accepted: {_OBJECT_TYPES}")
+        raise _no_transformation()
+
+
+def _no_transformation() -> Failure:
+    return Failure(406, "NotAcceptable", f"only the following media types are accepted: {_OBJECT_TYPES}")
 
 
 def negotiate(accept: str, collection: bool) -> View:
@@ -57,8 +61,7 @@ def negotiate(accept: str, collection: bool) -> View:
         elif media == "application/vnd.kubernetes.protobuf":
             asked_for_transformation = asked_for_transformation or "as" in options
     if asked_for_transformation:
-        types = f"only the following media types are accepted: {_OBJECT_TYPES}"
-        raise Failure(406, "NotAcceptable", types)
+        raise _no_transformation()
     available = _LIST_TYPES if collection else _OBJECT_TYPES
     message = f"406: Not Acceptable\n\nAvailable representations: {available}"
     raise Failure(406, "NotAcceptable", message, {})

@@ -9,7 +9,7 @@ from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.endpoints_object import Groups, endpoints_of, renewed_endpoints
+from karmada.simulator.workloads.endpoints_object import HEADLESS, Groups, endpoints_of, renewed_endpoints, target_of
 from karmada.simulator.workloads.kinds import ENDPOINT_SLICES, ENDPOINTS, SERVICES
 from karmada.simulator.workloads.pod_making import owner_reference
 from karmada.simulator.workloads.rollout import template_hash
@@ -118,7 +118,7 @@ class EndpointController:
             "endpointslice.kubernetes.io/managed-by": MANAGED_BY,
         }
         if service["spec"].get("clusterIP") == "None":
-            labels["service.kubernetes.io/headless"] = ""
+            labels[HEADLESS] = ""
         return {
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
@@ -141,12 +141,7 @@ class EndpointController:
             "addresses": [pod.status.pod_ip],
             "conditions": {"ready": ready, "serving": serving, "terminating": pod.is_deleted},
             "nodeName": pod.spec.node_name,
-            "targetRef": {
-                "kind": "Pod",
-                "namespace": pod.metadata.namespace,
-                "name": pod.metadata.name,
-                "uid": pod.metadata.uid,
-            },
+            "targetRef": target_of(pod),
         }
         node = self._context.nodes.get(pod.spec.node_name or "") if self._context.nodes.has_synced else None
         zone = (node.metadata.labels or {}).get("topology.kubernetes.io/zone") if node is not None else None

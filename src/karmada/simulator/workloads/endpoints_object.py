@@ -51,16 +51,13 @@ def endpoints_of(service: JSONObject, groups: Groups) -> JSONObject:
 
 
 def _address(pod: Pod) -> JSONObject:
-    return {
-        "ip": pod.status.pod_ip,
-        "nodeName": pod.spec.node_name,
-        "targetRef": {
-            "kind": "Pod",
-            "namespace": pod.metadata.namespace,
-            "name": pod.metadata.name,
-            "uid": pod.metadata.uid,
-        },
-    }
+    return {"ip": pod.status.pod_ip, "nodeName": pod.spec.node_name, "targetRef": target_of(pod)}
+
+
+def target_of(pod: Pod) -> JSONObject:
+    """How the pod behind an address is named."""
+    metadata = pod.metadata
+    return {"kind": "Pod", "namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}
 
 
 def renewed_endpoints(wanted: JSONObject, trigger: JSONObject, seen: JSONObject | None) -> JSONObject:

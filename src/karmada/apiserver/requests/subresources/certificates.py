@@ -58,7 +58,7 @@ class CertificateRules:
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Writes of signing requests."""
-        return request.type.stored_as == KIND and request.operation is not Operation.DELETE
+        return request.operation is not Operation.DELETE
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """A new request is its requester's; who signs it leaves decisions alone."""
