@@ -61,7 +61,7 @@ async def _measure() -> list[Result]:
 def _children(made: Federation) -> tuple[Child, Child]:
     layout = made.options.layout
     arguments = ["karmada.simulator.main", "--data", str(layout.members), "--fleet", str(made.options.fleet)]
-    control = ["karmada.standalone.control", "--data", str(layout.control_plane)]
+    control = ["karmada.standalone.control_plane_main", "--data", str(layout.control_plane)]
     return Child("members", arguments, layout.log("members")), Child("control", control, layout.log("control"))
 
 

@@ -12,7 +12,7 @@ import time
 
 from benchmarks.result import Result
 from karmada.apiserver.builtin import builtin_types
-from karmada.apiserver.store import Kind, StoreEvent
+from karmada.apiserver.watchcache import Kind, StoreEvent
 from karmada.machinery.process import COLLECTOR
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.fleet import Fleet

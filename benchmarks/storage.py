@@ -19,7 +19,7 @@ from benchmarks.result import Result
 from karmada.apiserver.storage.base import Storage, Value
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
-from karmada.apiserver.store import Index, ObjectStore, Watcher
+from karmada.apiserver.watchcache import Index, WatchCache, Watcher
 
 _KIND = ("apps", "deployments")
 _HEAD = b'{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"resourceVersion":"'
@@ -49,13 +49,13 @@ def _object(number: int) -> tuple[str, str, Value, Index]:
     return namespace, name, value, Index(f"uid-{number:032}", labels, (f"owner-{number % 100}",), {})
 
 
-async def _store(storage: Storage) -> ObjectStore:
-    store = ObjectStore(storage, lambda kind, body: Index("", {}, (), {}))
+async def _store(storage: Storage) -> WatchCache:
+    store = WatchCache(storage, lambda kind, body: Index("", {}, (), {}))
     await store.start()
     return store
 
 
-async def _fill(store: ObjectStore, count: int, writers: int = 16) -> None:
+async def _fill(store: WatchCache, count: int, writers: int = 16) -> None:
     numbers: Iterator[int] = iter(range(count))
 
     async def write() -> None:

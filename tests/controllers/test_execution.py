@@ -9,7 +9,7 @@ from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_
 
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.execution import ExecutionController
-from karmada.controllers.reflection import Reflection
+from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.transport import Verb
 

@@ -10,7 +10,7 @@ from karmada.apiserver.server import ADMIN
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.execution import ExecutionController
-from karmada.controllers.reflection import Reflection
+from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.errors import Gone, Unavailable
 from karmada.machinery.supervisor import Supervisor

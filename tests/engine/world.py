@@ -71,7 +71,7 @@ class Program:
         return str(await eventually(look))
 
     async def page(self, path: str) -> str:
-        """A page of its side door."""
+        """A page of its diagnostics server."""
         port = int(await self.says(r"http://127\.0\.0\.1:(\d+)"))
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -5,7 +5,7 @@ import pytest
 from karmada.machinery.client import Client
 from karmada.machinery.delegation import KEPT, DelegatedAuthorizer
 from karmada.machinery.errors import Unavailable
-from karmada.machinery.serving import SideDoor, SideRequest
+from karmada.machinery.serving import DiagnosticsRequest, DiagnosticsServer
 from karmada.machinery.transport import GroupVersionResource
 
 ACCOUNTS = GroupVersionResource("", "v1", "serviceaccounts")
@@ -32,8 +32,8 @@ async def test_access_is_decided_by_the_api_server(apiserver, granted):
     async with apiserver() as server:
         client = Client(server.direct())
         token = await token_of(client, "someone", granted)
-        door = SideDoor(authorize=DelegatedAuthorizer(client))
-        answer = await door.answer(SideRequest("/debug/tasks", {}, {"authorization": f"Bearer {token}"}))
+        diagnostics = DiagnosticsServer(authorize=DelegatedAuthorizer(client))
+        answer = await diagnostics.answer(DiagnosticsRequest("/debug/tasks", {}, {"authorization": f"Bearer {token}"}))
         assert answer.status == (200 if granted else 403)
 
 
@@ -64,7 +64,7 @@ class Stopped:
 
 
 def page(token, path="/debug/tasks"):
-    return SideRequest(path, {}, {"authorization": f"Bearer {token}"} if token else {})
+    return DiagnosticsRequest(path, {}, {"authorization": f"Bearer {token}"} if token else {})
 
 
 async def test_answers_are_kept_for_a_short_while():
@@ -86,6 +86,8 @@ async def test_a_review_that_fails_means_no_and_is_not_kept():
     assert await authorize(page("good"))
 
 
-@pytest.mark.parametrize("request_", [page(""), page("bad"), SideRequest("/x", {}, {"authorization": "Basic eA=="})])
+@pytest.mark.parametrize(
+    "request_", [page(""), page("bad"), DiagnosticsRequest("/x", {}, {"authorization": "Basic eA=="})]
+)
 async def test_without_a_good_token_the_answer_is_no(request_):
     assert not await DelegatedAuthorizer(Client(Reviews()), Stopped())(request_)

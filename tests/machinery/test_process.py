@@ -1,4 +1,4 @@
-"""The parts every process has: supervised tasks, logs, the side door."""
+"""The parts every process has: supervised tasks, logs, the diagnostics server."""
 
 import asyncio
 import io
@@ -11,7 +11,7 @@ import pytest
 from karmada.machinery.controller import DONE, Controller
 from karmada.machinery.logging import Format, JSONFormatter, TextFormatter, fields, verbosity, without_secrets
 from karmada.machinery.metrics import MachineryCollector
-from karmada.machinery.serving import SideDoor, SideRequest
+from karmada.machinery.serving import DiagnosticsRequest, DiagnosticsServer
 from karmada.machinery.supervisor import Supervisor
 from karmada.testing.loop import VirtualClock, run_virtual
 
@@ -140,8 +140,10 @@ async def test_the_side_door():
 
     registry = CollectorRegistry()
     registry.register(collector)
-    door = SideDoor(registry, {"ping": lambda: True}, {"caches": lambda: ready or "works are not loaded"})
-    port = await door.listen()
+    diagnostics = DiagnosticsServer(
+        registry, {"ping": lambda: True}, {"caches": lambda: ready or "works are not loaded"}
+    )
+    port = await diagnostics.listen()
     try:
         assert await fetch(port, "/healthz") == (200, "ok")
         assert await fetch(port, "/readyz") == (
@@ -158,24 +160,24 @@ async def test_the_side_door():
         assert (await fetch(port, "/nothing"))[0] == 404
         assert (await fetch(port, "/healthz", "DELETE"))[0] == 405
     finally:
-        await door.close()
+        await diagnostics.close()
 
 
 @pytest.mark.parametrize("path", ["/debug/profile?seconds=0.02", "/debug/tasks"])
 async def test_debug_pages_need_permission(path):
-    door = SideDoor()
+    diagnostics = DiagnosticsServer()
     url, _, _query = path.partition("?")
-    request = SideRequest(url, {"seconds": ["0.02"]}, {"authorization": "Bearer good"})
-    assert (await door.answer(request)).status == 403
+    request = DiagnosticsRequest(url, {"seconds": ["0.02"]}, {"authorization": "Bearer good"})
+    assert (await diagnostics.answer(request)).status == 403
 
     async def authorize(asked):
         return asked.headers.get("authorization") == "Bearer good"
 
-    door.authorize = authorize
-    answer = await door.answer(request)
+    diagnostics.authorize = authorize
+    answer = await diagnostics.answer(request)
     assert answer.status == 200
     assert answer.body
-    assert (await door.answer(SideRequest(url, {}, {}))).status == 403
+    assert (await diagnostics.answer(DiagnosticsRequest(url, {}, {}))).status == 403
 
 
 def test_a_check_that_fails_by_exception_fails():
@@ -183,7 +185,7 @@ def test_a_check_that_fails_by_exception_fails():
         def broken():
             raise RuntimeError("secret detail")
 
-        answer = await SideDoor(health={"x": broken}).answer(SideRequest("/healthz", {}, {}))
+        answer = await DiagnosticsServer(health={"x": broken}).answer(DiagnosticsRequest("/healthz", {}, {}))
         assert (answer.status, answer.body) == (503, b"[-]x failed: RuntimeError\ncheck failed\n")
 
     run_virtual(main)

@@ -108,7 +108,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
         types[objects.CLUSTERS] = False
         yield Stage(
             Client(front.direct(AGENT)),
-            Client(DirectTransport(behind.door, AGENT, "tests")),
+            Client(DirectTransport(behind.dispatcher, AGENT, "tests")),
             admin,
             list(types),
             {type_ for type_, namespaced in types.items() if namespaced},

@@ -6,7 +6,7 @@ import pytest
 
 from karmada.api.codec import from_tree, to_tree
 from karmada.api.policy.v1alpha1 import PropagationSpec
-from karmada.policies.dialect import canonical, contradictions
+from karmada.policies.legacy_fields import canonical, contradictions
 
 SELECTORS = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
 

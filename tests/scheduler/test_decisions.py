@@ -9,16 +9,16 @@ from karmada.api import decision as decisions
 from karmada.api.decision import ConstraintUnmet, NoClusterFits, NotEnoughRoom, Placed
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.machinery.client import Client
-from karmada.machinery.serving import SideDoor, SideRequest
+from karmada.machinery.serving import DiagnosticsRequest, DiagnosticsServer
 from karmada.scheduler.core import grouping
 from karmada.scheduler.core.decide import decide
 from karmada.scheduler.core.grouping import ClusterGroup
 from karmada.scheduler.core.rendering import event_message, in_full
 from karmada.scheduler.core.simulation import Demand, Simulation
 from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.decision_history import DecisionHistory, Noted
 from karmada.scheduler.decisions_route import PREFIX, by_review, decisions_route
 from karmada.scheduler.keys import BindingKey
-from karmada.scheduler.ring import DecisionRing, Noted
 
 REGION = [{"spreadByField": "region", "minGroups": 1, "maxGroups": 1}]
 
@@ -192,7 +192,7 @@ def test_filling_many_nodes_with_sets_costs_as_much_as_the_sets() -> None:
 
 
 def test_only_what_is_new_is_remembered() -> None:
-    ring, key = DecisionRing(per_binding=2, bindings=2), BindingKey("default", "web")
+    ring, key = DecisionHistory(per_binding=2, bindings=2), BindingKey("default", "web")
     made = [decide(fleet(), binding(count), {}) for count in (1, 1, 2, 3)]
     for moment, decision in enumerate(made):
         ring.note(key, Noted(float(moment), "test", decision))
@@ -208,16 +208,16 @@ def test_only_what_is_new_is_remembered() -> None:
     ids=["no token", "unknown token", "not allowed", "allowed"],
 )
 async def test_decisions_are_served_to_those_who_may_read_the_binding(token: str, allowed: bool, status: int) -> None:
-    ring, key = DecisionRing(), BindingKey("default", "web")
+    ring, key = DecisionHistory(), BindingKey("default", "web")
     ring.note(key, Noted(1_700_000_000.0, "placementChanged", decide(fleet(), binding(1), {})))
 
     async def authorize(given: str, which: BindingKey) -> int:
         assert which == key
         return (200 if allowed else 403) if given == "right" else 401
 
-    door = SideDoor(routes={PREFIX: decisions_route(ring, authorize)})
+    diagnostics = DiagnosticsServer(routes={PREFIX: decisions_route(ring, authorize)})
     headers = {"authorization": f"Bearer {token}"} if token else {}
-    answer = await door.answer(SideRequest("/decisions/default/web", {}, headers))
+    answer = await diagnostics.answer(DiagnosticsRequest("/decisions/default/web", {}, headers))
     assert answer.status == status
     if status == 200:
         (item,) = orjson.loads(answer.body)["items"]

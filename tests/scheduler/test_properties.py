@@ -26,12 +26,12 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha2 import Component, ResourceBinding
 from karmada.policies import webster
 from karmada.scheduler.core.assumptions import AssumedWorkload
+from karmada.scheduler.core.capacity import Question, Room, columns_of
 from karmada.scheduler.core.decide import conclude, decide, requests
 from karmada.scheduler.core.facts import Estimates, one_by_one
 from karmada.scheduler.core.framework import DEFAULT
 from karmada.scheduler.core.grouping import ClusterGroup, choose
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Settings, Strategy, strategy_of
-from karmada.scheduler.core.room import Question, Room, columns_of
 from karmada.scheduler.core.snapshot import Snapshot
 
 

@@ -84,11 +84,11 @@ async def test_decisions_can_be_read_by_who_may_read_the_binding(federation: Fed
 
 
 async def test_others_may_not_read_decisions() -> None:
-    from karmada.scheduler.ring import DecisionRing
+    from karmada.scheduler.decision_history import DecisionHistory
     from karmada.standalone.decisions import ROOT, DecisionsPage
 
     async with ApiServer() as server:
-        server.pages.own[ROOT] = DecisionsPage(DecisionRing())
+        server.pages.own[ROOT] = DecisionsPage(DecisionHistory())
         stranger = Client(server.direct(UserInfo("stranger", ("system:authenticated",))))
         with pytest.raises(Forbidden, match=r'cannot get resource "resourcebindings".*in the namespace "default"'):
             await stranger.transport.raw("GET", "/decisions/default/web-deployment")

@@ -23,7 +23,7 @@ from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.members import Member
 from karmada.controllers.metrics import PipelineMetrics
-from karmada.controllers.reflection import Reflection
+from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client, type_of

@@ -8,13 +8,13 @@ from karmada.aggregated.cluster_type import GROUP, PLURAL, PROXY, TUNNEL, cluste
 from karmada.aggregated.identities import ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
-from karmada.aggregated.tunnel_door import TunnelDoor
+from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.client import Client
 from karmada.membership.access import SecretAccess
 from karmada.membership.tunnel.tunnels import Tunnels
@@ -32,11 +32,11 @@ class ClusterApi:
             [cluster_type(gates, now)],
             {
                 (GROUP, PLURAL, PROXY): Guarded(Access.RESOURCE, self._proxied),
-                (GROUP, PLURAL, TUNNEL): Guarded(Access.RESOURCE, TunnelDoor(self.tunnels)),
+                (GROUP, PLURAL, TUNNEL): Guarded(Access.RESOURCE, TunnelEndpoint(self.tunnels)),
             },
         )
 
-    def connect(self, hub: Client, store: ObjectStore) -> None:
+    def connect(self, hub: Client, store: WatchCache) -> None:
         """Read Secrets with this client; Clusters are in this store."""
         self._identities.connect(store)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))

@@ -19,8 +19,8 @@ import orjson
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, already_exists, forbidden
 from karmada.apiserver.storage.base import Mismatch, StorageFailed, Value
-from karmada.apiserver.store import Item, Kind, ObjectStore, StoreEvent
-from karmada.apiserver.store.model import NO_INDEX
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent, WatchCache
+from karmada.apiserver.watchcache.model import NO_INDEX
 from karmada.machinery.transport import EventType
 
 CLUSTERS: Kind = ("cluster.karmada.io", "clusters")
@@ -50,7 +50,7 @@ class ClusterIdentities:
     """An `AdmissionPlugin`; `connect` comes before the first request."""
 
     kinds = (CLUSTERS,)
-    _store: ObjectStore
+    _store: WatchCache
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -60,7 +60,7 @@ class ClusterIdentities:
         """Since when a claim of somebody else is known: its revision and the moment."""
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def connect(self, store: ObjectStore) -> None:
+    def connect(self, store: WatchCache) -> None:
         """Where Clusters are kept."""
         self._store = store
         store.subscribe(self._seen)

@@ -26,16 +26,16 @@ from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.failures import forbidden
-from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.pages import ServerPages
-from karmada.apiserver.requests.door import Door
-from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.nonresource import ServerPages
+from karmada.apiserver.overload.traffic import Traffic
+from karmada.apiserver.requests.dispatcher import Dispatcher
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.requests.pipeline import Pipeline
 from karmada.apiserver.server import ADMIN
 from karmada.apiserver.storage.base import Storage
-from karmada.apiserver.store import Index, Kind, ObjectStore
+from karmada.apiserver.watchcache import Index, Kind, WatchCache
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.informers.cache import Change
@@ -83,7 +83,7 @@ class ClusterServer:
         self._random = SystemRandom()
         self.api = ClusterApi(gates, clock.now)
         self.catalog = Catalog(self.api.local.types)
-        self.store = ObjectStore(storage, self._index)
+        self.store = WatchCache(storage, self._index)
         proxies = FrontProxies(trust.proxy_ca, trust.proxy_names, clock.now) if trust.proxy_ca else None
         self.identity = Identity(
             self.store, folder, client_ca=trust.client_ca, anonymous=True, proxies=proxies, clock=clock.now
@@ -102,8 +102,8 @@ class ClusterServer:
             traffic.metrics.render,
             lambda type_: schema_source(self.store, type_),
         )
-        self.door = Door(Pipeline(context, self.api.local.handlers), self.identity.rbac, pages)
-        self._handler = HttpDoor(self.door, self.identity.user_of, None, traffic)
+        self.dispatcher = Dispatcher(Pipeline(context, self.api.local.handlers), self.identity.rbac, pages)
+        self._handler = HttpDispatcher(self.dispatcher, self.identity.user_of, None, traffic)
         self._http: HttpServer | None = None
         self.supervisor = Supervisor(clock)
         self.api.connect(hub, self.store)
@@ -129,7 +129,7 @@ class ClusterServer:
 
     def direct(self) -> DirectTransport:
         """A transport into this server, as its own administrator."""
-        return DirectTransport(self.door, ADMIN, "karmada-aggregated-apiserver")
+        return DirectTransport(self.dispatcher, ADMIN, "karmada-aggregated-apiserver")
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = ()) -> int:
         """Serve HTTPS; returns the port."""

@@ -11,7 +11,7 @@ from karmada.apiserver.auth.rbac import GROUP as RBAC
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind
+from karmada.apiserver.watchcache import Kind
 
 AGENT = "kube-apiserver"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from karmada.apiserver.builtin.conversions import converter_of
 from karmada.apiserver.resources import ResourceType
-from karmada.apiserver.served import Converter, Served
+from karmada.apiserver.served_resource import Converter, Served
 
 Key = tuple[str, str, str]
 

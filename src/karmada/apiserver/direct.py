@@ -12,13 +12,13 @@ import orjson
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests import reading
-from karmada.apiserver.requests.door import Door
+from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, Call, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, not_served
 from karmada.apiserver.requests.watch import Watch, batches, bookmark_object
 from karmada.apiserver.storage.base import StorageFailed
-from karmada.apiserver.store import StoreEvent
+from karmada.apiserver.watchcache import StoreEvent
 from karmada.machinery import errors
 from karmada.machinery.codec import Identity
 from karmada.machinery.transport import EventType, Request, WatchEvent, WatchStream
@@ -27,8 +27,8 @@ from karmada.machinery.transport import EventType, Request, WatchEvent, WatchStr
 class DirectTransport:
     """Implements `machinery.transport.Transport` on the server's own pipeline."""
 
-    def __init__(self, door: Door, user: UserInfo, agent: str = "karmada") -> None:
-        self._door = door
+    def __init__(self, dispatcher: Dispatcher, user: UserInfo, agent: str = "karmada") -> None:
+        self._dispatcher = dispatcher
         self._user = user
         self._agent = agent
         self._closed = False
@@ -37,8 +37,8 @@ class DirectTransport:
         """Answer every verb but watch."""
         self._check_open()
         try:
-            call = self._door.call_for(request, self._user, self._agent)
-            answer = await self._door.pipeline.run(call)
+            call = self._dispatcher.call_for(request, self._user, self._agent)
+            answer = await self._dispatcher.pipeline.run(call)
         except _REFUSALS as refusal:
             raise _typed(refusal) from None
         if isinstance(answer, Answer):
@@ -52,8 +52,8 @@ class DirectTransport:
         """Open a watch; leaving the context closes it."""
         self._check_open()
         with _typed_errors():
-            call = self._door.call_for(request, self._user, self._agent)
-            opened = await self._door.pipeline.watch(call)
+            call = self._dispatcher.call_for(request, self._user, self._agent)
+            opened = await self._dispatcher.pipeline.watch(call)
         stream = self._events(opened)
         try:
             yield stream
@@ -65,7 +65,7 @@ class DirectTransport:
         call = opened.call
         plain, since = call.served.is_storage_version, call.served.since
         with _typed_errors():
-            async for events in batches(self._door.pipeline.context, opened):
+            async for events in batches(self._dispatcher.pipeline.context, opened):
                 if plain and (not since or all(event.item.revision >= since for event in events)):
                     yield [_plain(call, event) for event in events]
                 else:
@@ -75,7 +75,7 @@ class DirectTransport:
         """Request a path that is no resource."""
         self._check_open()
         with _typed_errors():
-            answer = await self._door.page(method, path, {}, accept, self._user)
+            answer = await self._dispatcher.page(method, path, {}, accept, self._user)
             if answer is None:
                 raise not_served()
         return answer.body

@@ -3,7 +3,7 @@
 A `ResourceType` is one served version of one resource; its objects are stored once under (group, plural) in
 the storage version. Built-ins are declared in `apiserver.builtin`, custom ones come from CRDs, aggregated ones
 from in-process handlers. The `Strategy` holds what clients notice beyond the schema: defaulting, validation,
-immutability, what an update through each door may change.
+immutability, what an update through each subresource may change.
 """
 
 from collections.abc import Callable, Mapping

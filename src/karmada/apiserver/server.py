@@ -66,15 +66,15 @@ from karmada.apiserver.controllers.worker import Controller
 from karmada.apiserver.crds.conversion import WebhookConverter
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
-from karmada.apiserver.flow.traffic import Traffic
 from karmada.apiserver.flowcontrol import FlowSchemaStatus, seed
 from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.outgoing import Caller, HttpCaller
-from karmada.apiserver.pages import ServerPages
+from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests.access import Access, Guarded
-from karmada.apiserver.requests.conforming import conform
-from karmada.apiserver.requests.door import Door
-from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.requests.decoding import conform
+from karmada.apiserver.requests.dispatcher import Dispatcher
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.pipeline import Pipeline, Special, Specials, Verb
 from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
@@ -85,11 +85,11 @@ from karmada.apiserver.requests.subresources.pods import bind, evict
 from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
 from karmada.apiserver.requests.subresources.scale import scale
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Converter, Served
+from karmada.apiserver.served_resource import Converter, Served
 from karmada.apiserver.services import address_of
 from karmada.apiserver.storage.base import Storage, StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.apiserver.store import Bounds, Index, Kind, ObjectStore
+from karmada.apiserver.watchcache import Bounds, Index, Kind, WatchCache
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -165,7 +165,7 @@ class ApiServer:
         self.options = options = options or ApiServerOptions()
         types = [*builtin_types(), *(type_ for api in options.apis for type_ in api.types)]
         self.catalog = Catalog(types, converter_of)
-        self.store = ObjectStore(options.storage, self._index, options.history)
+        self.store = WatchCache(options.storage, self._index, options.history)
         self.identity = Identity(
             self.store,
             options.folder,
@@ -201,7 +201,7 @@ class ApiServer:
             self._metrics_text,
             partial(schema_source, self.store),
         )
-        self.door = Door(self.pipeline, self.identity.rbac, self.pages)
+        self.dispatcher = Dispatcher(self.pipeline, self.identity.rbac, self.pages)
         self.custom_resources = CustomResources(self.context, self._converter)
         self._controllers: list[Controller] = [
             NamespaceController(self.context, options.namespace_grace),
@@ -255,14 +255,14 @@ class ApiServer:
 
     def direct(self, user: UserInfo = ADMIN, agent: str = "karmada") -> DirectTransport:
         """A transport into this server, as a user."""
-        return DirectTransport(self.door, user, agent)
+        return DirectTransport(self.dispatcher, user, agent)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), tls: bool = True) -> int:
         """Serve HTTP(S) on an address, with a certificate for `hosts`; returns the port."""
         if self._http is None:
             context = self._tls(hosts) if tls else None
-            door = HttpDoor(self.door, self.identity.user_of, self.api_services, self.traffic)
-            self._http = HttpServer(door, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
+            dispatcher = HttpDispatcher(self.dispatcher, self.identity.user_of, self.api_services, self.traffic)
+            self._http = HttpServer(dispatcher, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
         port = await self._http.listen(host, port)
         await self.announce(host, port)
         await seed(self.context)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import orjson
 
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 
 
 class Address(NamedTuple):
@@ -27,7 +27,7 @@ class Unreachable(Exception):
         self.reason = reason
 
 
-def address_of(store: ObjectStore, namespace: str, name: str, port: int) -> Address:
+def address_of(store: WatchCache, namespace: str, name: str, port: int) -> Address:
     """The address of a service port; raises `Unreachable`."""
     item = store.get(("", "services"), namespace, name)
     if item is None:
@@ -50,7 +50,7 @@ def address_of(store: ObjectStore, namespace: str, name: str, port: int) -> Addr
     return Address(cluster_ip, port)
 
 
-def _endpoint(store: ObjectStore, namespace: str, name: str, port: JSONObject) -> Address | None:
+def _endpoint(store: WatchCache, namespace: str, name: str, port: JSONObject) -> Address | None:
     slices = store.list(
         ("discovery.k8s.io", "endpointslices"),
         namespace,

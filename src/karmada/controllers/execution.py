@@ -17,11 +17,11 @@ from karmada.controllers.bindings import with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
-from karmada.controllers.following import Following
+from karmada.controllers.member_deletion import Removal
+from karmada.controllers.member_watches import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
-from karmada.controllers.reflection import Reflection
-from karmada.controllers.removal import Removal
+from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of

@@ -19,7 +19,7 @@ from karmada.controllers.execution import ExecutionController
 from karmada.controllers.members import Members
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import PERIOD, QuotaEnforcementController
-from karmada.controllers.reflection import Reflection
+from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.templates import Templates
 from karmada.controllers.unified_auth import UnifiedAuthController
 from karmada.controllers.work_status import WorkStatusController

@@ -10,7 +10,7 @@ from karmada.api import conditions, events
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
-from karmada.controllers.reflection import Reflection
+from karmada.controllers.status_reporter import Reflection
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.codec import identity
 from karmada.machinery.committer import Absent, Committer

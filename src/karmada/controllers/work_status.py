@@ -7,9 +7,9 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
-from karmada.controllers.following import Following
+from karmada.controllers.member_watches import Following
 from karmada.controllers.members import Member, Members, MemberUnavailable
-from karmada.controllers.reflection import COMPONENT, Reflection
+from karmada.controllers.status_reporter import COMPONENT, Reflection
 from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.informers.cache import Change, Item, Key, is_back_in_time

@@ -1,4 +1,4 @@
-"""The door to one API server: typed and untyped collections, discovery.
+"""A client of one API server: typed and untyped collections, discovery.
 
     client = Client(transport, field_manager="karmada-scheduler")
     binding = await client.of(ResourceBinding).get("nginx-deployment", "default")       # a frozen struct

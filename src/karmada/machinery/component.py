@@ -1,4 +1,4 @@
-"""Runs a component as a program: connection, side doors, leader election, an orderly end.
+"""Runs a component as a program: connection, diagnostics servers, leader election, an orderly end.
 
     def main(argv=None):
         flags = parser().parse(argv)
@@ -29,7 +29,7 @@ from karmada.machinery.http.target import Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.leader import LeaderElector, Timing
 from karmada.machinery.process import run
-from karmada.machinery.serving import SideDoor
+from karmada.machinery.serving import DiagnosticsServer
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import Transport
 
@@ -45,7 +45,7 @@ class Process:
 
     client: Client
     supervisor: Supervisor
-    door: SideDoor
+    diagnostics: DiagnosticsServer
     registry: "CollectorRegistry"
     fence: Callable[[Transport], Transport]
     """Makes a transport to another server write only while this process leads."""
@@ -80,30 +80,30 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
         stack.push_async_callback(transport.close)
         client = Client(transport, field_manager=program)
         registry = CollectorRegistry()
-        door = SideDoor(registry=registry, authorize=DelegatedAuthorizer(client))
+        diagnostics = DiagnosticsServer(registry=registry, authorize=DelegatedAuthorizer(client))
         for host, port in addresses:
-            # One door per address; they share what they show.
-            opened = replace(door)
+            # One diagnostics per address; they share what they show.
+            opened = replace(diagnostics)
             log.info("health and metrics at http://%s:%d", host, await opened.listen(host, port))
             stack.push_async_callback(opened.close)
         if not getattr(flags, "leader_elect", False):
-            await _work(client, door, registry, lambda other: other, body)
+            await _work(client, diagnostics, registry, lambda other: other, body)
             return
         elector = _elector(flags, client)
         fenced = Client(elector.fenced(transport), field_manager=program)
-        await elector.run(lambda: _work(fenced, door, registry, elector.fenced, body))
+        await elector.run(lambda: _work(fenced, diagnostics, registry, elector.fenced, body))
 
 
 async def _work(
     client: Client,
-    door: SideDoor,
+    diagnostics: DiagnosticsServer,
     registry: "CollectorRegistry",
     fence: Callable[[Transport], Transport],
     body: Body,
 ) -> None:
     """Run the body until it ends or something that must not fail does."""
     async with Supervisor() as supervisor:
-        ended = asyncio.ensure_future(body(Process(client, supervisor, door, registry, fence)))
+        ended = asyncio.ensure_future(body(Process(client, supervisor, diagnostics, registry, fence)))
         failed = asyncio.ensure_future(supervisor.wait())
         try:
             done, _ = await asyncio.wait({ended, failed}, return_when=asyncio.FIRST_COMPLETED)
@@ -149,7 +149,7 @@ def _target(flags: Namespace) -> Target:
 
 
 def _addresses(flags: Namespace) -> list[tuple[str, int]]:
-    """Where the side doors are, each once."""
+    """Where the diagnostics servers are, each once."""
     health: str = flags.health_probe_bind_address
     if flags.bind_address or flags.secure_port:
         host, _, port = health.rpartition(":")

@@ -12,7 +12,7 @@ from typing import Any
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError
-from karmada.machinery.serving import SideRequest
+from karmada.machinery.serving import DiagnosticsRequest
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ MOST = 1000
 
 
 class DelegatedAuthorizer:
-    """The `authorize` function of a `SideDoor`."""
+    """The `authorize` function of a `DiagnosticsServer`."""
 
     def __init__(self, client: Client, clock: Clock = REAL) -> None:
         self._tokens = client.resource(TOKEN_REVIEWS)
@@ -32,7 +32,7 @@ class DelegatedAuthorizer:
         self._clock = clock
         self._known: dict[tuple[bytes, str], tuple[float, bool]] = {}
 
-    async def __call__(self, request: SideRequest) -> bool:
+    async def __call__(self, request: DiagnosticsRequest) -> bool:
         """Whether the caller may read the page."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:

@@ -1,4 +1,4 @@
-"""The side door of a component: health, readiness, metrics, and profiles for those who may see them.
+"""The diagnostics server of a component: health, readiness, metrics, and profiles for those who may see them.
 
     /healthz /livez    the process works: every health check passes
     /readyz            it can do its job: caches are loaded, leadership is settled; `?verbose` names each check
@@ -35,8 +35,8 @@ Check = Callable[[], bool | str]
 
 
 @dataclass(frozen=True, slots=True)
-class SideRequest:
-    """A request for the side door."""
+class DiagnosticsRequest:
+    """A request for the diagnostics server."""
 
     path: str
     query: Mapping[str, list[str]]
@@ -44,7 +44,7 @@ class SideRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SideResponse:
+class DiagnosticsResponse:
     """Its answer."""
 
     body: bytes
@@ -52,17 +52,17 @@ class SideResponse:
     content_type: str = "text/plain; charset=utf-8"
 
 
-Handler = Callable[[SideRequest], Awaitable[SideResponse]]
+Handler = Callable[[DiagnosticsRequest], Awaitable[DiagnosticsResponse]]
 
 
 @dataclass(slots=True)
-class SideDoor:
+class DiagnosticsServer:
     """What a component shows of itself; `routes` adds paths of its own, those that end in `/` with all below them."""
 
     registry: "CollectorRegistry | None" = None
     health: dict[str, Check] = field(default_factory=dict)
     readiness: dict[str, Check] = field(default_factory=dict)
-    authorize: Callable[[SideRequest], Awaitable[bool]] | None = None
+    authorize: Callable[[DiagnosticsRequest], Awaitable[bool]] | None = None
     routes: dict[str, Handler] = field(default_factory=dict)
     _server: asyncio.Server | None = None
 
@@ -77,7 +77,7 @@ class SideDoor:
             self._server.close()
             await self._server.wait_closed()
 
-    async def answer(self, request: SideRequest) -> SideResponse:
+    async def answer(self, request: DiagnosticsRequest) -> DiagnosticsResponse:
         """The answer to one request."""
         route = self._route(request.path)
         if route is not None:
@@ -91,9 +91,9 @@ class SideDoor:
                 return self._metrics()
             case "/debug/profile" | "/debug/tasks":
                 if self.authorize is None or not await self.authorize(request):
-                    return SideResponse(b"forbidden\n", 403)
+                    return DiagnosticsResponse(b"forbidden\n", 403)
                 return await _profile(request) if request.path == "/debug/profile" else _tasks()
-        return SideResponse(b"not found\n", 404)
+        return DiagnosticsResponse(b"not found\n", 404)
 
     def _route(self, path: str) -> Handler | None:
         if path in self.routes:
@@ -102,11 +102,11 @@ class SideDoor:
             (route for prefix, route in self.routes.items() if prefix[-1:] == "/" and path.startswith(prefix)), None
         )
 
-    def _metrics(self) -> SideResponse:
+    def _metrics(self) -> DiagnosticsResponse:
         from prometheus_client import REGISTRY, generate_latest
 
         body = generate_latest(self.registry or REGISTRY)
-        return SideResponse(body, content_type="text/plain; version=0.0.4; charset=utf-8")
+        return DiagnosticsResponse(body, content_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -120,21 +120,21 @@ class SideDoor:
         finally:
             writer.close()
 
-    async def _respond(self, head: bytes) -> SideResponse:
+    async def _respond(self, head: bytes) -> DiagnosticsResponse:
         lines = head.decode("latin-1").split("\r\n")
         method, _, rest = lines[0].partition(" ")
         target = rest.rpartition(" ")[0]
         if method != "GET":
-            return SideResponse(b"method not allowed\n", 405)
+            return DiagnosticsResponse(b"method not allowed\n", 405)
         headers = {
             name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
         }
         url = urlsplit(target)
         try:
-            return await self.answer(SideRequest(url.path, parse_qs(url.query, keep_blank_values=True), headers))
+            return await self.answer(DiagnosticsRequest(url.path, parse_qs(url.query, keep_blank_values=True), headers))
         except Exception:
             log.exception("the answer to %s failed", url.path)
-            return SideResponse(b"internal error\n", 500)
+            return DiagnosticsResponse(b"internal error\n", 500)
 
 
 _PHRASES = {
@@ -147,7 +147,7 @@ _PHRASES = {
 }
 
 
-def _encoded(response: SideResponse) -> bytes:
+def _encoded(response: DiagnosticsResponse) -> bytes:
     head = (
         f"HTTP/1.1 {response.status} {_PHRASES.get(response.status, 'Error')}\r\n"
         f"Content-Type: {response.content_type}\r\n"
@@ -156,7 +156,7 @@ def _encoded(response: SideResponse) -> bytes:
     return head.encode("latin-1") + response.body
 
 
-def _checked(checks: Mapping[str, Check], verbose: bool) -> SideResponse:
+def _checked(checks: Mapping[str, Check], verbose: bool) -> DiagnosticsResponse:
     lines, failed = [], False
     for name, check in checks.items():
         try:
@@ -169,17 +169,17 @@ def _checked(checks: Mapping[str, Check], verbose: bool) -> SideResponse:
         lines.append(f"[{'-' if bad else '+'}]{name}{reason}")
     status = 503 if failed else 200
     if not failed and not verbose:
-        return SideResponse(b"ok")
-    return SideResponse("\n".join([*lines, "check failed" if failed else "check passed", ""]).encode(), status)
+        return DiagnosticsResponse(b"ok")
+    return DiagnosticsResponse("\n".join([*lines, "check failed" if failed else "check passed", ""]).encode(), status)
 
 
-async def _profile(request: SideRequest) -> SideResponse:
+async def _profile(request: DiagnosticsRequest) -> DiagnosticsResponse:
     try:
         seconds = min(LONGEST_PROFILE, float(request.query.get("seconds", ["5"])[0]))
     except ValueError:
-        return SideResponse(b"seconds must be a number\n", 400)
+        return DiagnosticsResponse(b"seconds must be a number\n", 400)
     stacks = await asyncio.to_thread(_sampled, threading.get_ident(), seconds)
-    return SideResponse("".join(f"{stack} {count}\n" for stack, count in stacks.most_common()).encode())
+    return DiagnosticsResponse("".join(f"{stack} {count}\n" for stack, count in stacks.most_common()).encode())
 
 
 def _sampled(thread: int, seconds: float) -> "Counter[str]":
@@ -197,10 +197,10 @@ def _sampled(thread: int, seconds: float) -> "Counter[str]":
     return stacks
 
 
-def _tasks() -> SideResponse:
+def _tasks() -> DiagnosticsResponse:
     lines = []
     for task in asyncio.all_tasks():
         frames = task.get_stack(limit=1)
         where = f"{frames[0].f_code.co_qualname}:{frames[0].f_lineno}" if frames else "?"
         lines.append(f"{task.get_name()}\t{where}\n")
-    return SideResponse("".join(sorted(lines)).encode())
+    return DiagnosticsResponse("".join(sorted(lines)).encode())

@@ -26,8 +26,8 @@ from karmada.api.work.v1alpha2 import (
     WorkloadAffinityGroups,
 )
 from karmada.policies.claims import ClaimMetadata
-from karmada.policies.dialect import canonical
 from karmada.policies.election import Policy
+from karmada.policies.legacy_fields import canonical
 
 JSONObject = Mapping[str, Any]
 FindPriority = Callable[[str], int]

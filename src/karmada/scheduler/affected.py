@@ -11,8 +11,8 @@ import msgspec
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import ClusterAffinity
 from karmada.policies.cluster_affinity import cluster_matches
-from karmada.scheduler.core.need import affinity_in_use
 from karmada.scheduler.core.request import Binding
+from karmada.scheduler.core.trigger import affinity_in_use
 from karmada.scheduler.keys import BindingKey
 
 _ALWAYS = b""

@@ -1,4 +1,4 @@
-"""`/decisions/<namespace>/<name>` (or `/decisions/<name>` without a namespace) on the side door.
+"""`/decisions/<namespace>/<name>` (or `/decisions/<name>` without a namespace) on the diagnostics server.
 
 Who may read the binding may read the decisions about it: the caller's token is checked by the API server (TokenReview),
 and so is the permission (SubjectAccessReview). Without a token, or when the API server cannot be asked, nothing is
@@ -14,10 +14,10 @@ from karmada.api import decision as decisions
 from karmada.machinery.client import Client
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.errors import ApiError
-from karmada.machinery.serving import SideRequest, SideResponse
+from karmada.machinery.serving import DiagnosticsRequest, DiagnosticsResponse
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.scheduler.decision_history import DecisionHistory
 from karmada.scheduler.keys import BindingKey
-from karmada.scheduler.ring import DecisionRing
 
 PREFIX = "/decisions/"
 TOKEN_REVIEWS = GroupVersionResource("authentication.k8s.io", "v1", "tokenreviews")
@@ -27,18 +27,20 @@ Authorize = Callable[[str, BindingKey], Awaitable[int]]
 """(token, binding) -> the HTTP status: 200, 401 or 403."""
 
 
-def decisions_route(ring: DecisionRing, authorize: Authorize) -> Callable[[SideRequest], Awaitable[SideResponse]]:
+def decisions_route(
+    ring: DecisionHistory, authorize: Authorize
+) -> Callable[[DiagnosticsRequest], Awaitable[DiagnosticsResponse]]:
     """The handler of the route."""
 
-    async def answer(request: SideRequest) -> SideResponse:
+    async def answer(request: DiagnosticsRequest) -> DiagnosticsResponse:
         key = binding_at(request.path)
         if key is None:
-            return SideResponse(b"write /decisions/<namespace>/<name> or /decisions/<name>\n", 404)
+            return DiagnosticsResponse(b"write /decisions/<namespace>/<name> or /decisions/<name>\n", 404)
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         status = await authorize(token.strip(), key) if scheme.lower() == "bearer" and token.strip() else 401
         if status != 200:
-            return SideResponse(b"unauthorized\n" if status == 401 else b"forbidden\n", status)
-        return SideResponse(told(ring, key), content_type="application/json")
+            return DiagnosticsResponse(b"unauthorized\n" if status == 401 else b"forbidden\n", status)
+        return DiagnosticsResponse(told(ring, key), content_type="application/json")
 
     return answer
 
@@ -51,7 +53,7 @@ def binding_at(path: str) -> BindingKey | None:
     return BindingKey(parts[0], parts[1]) if len(parts) == 2 else BindingKey("", parts[0])
 
 
-def told(ring: DecisionRing, key: BindingKey) -> bytes:
+def told(ring: DecisionHistory, key: BindingKey) -> bytes:
     """What is remembered about a binding, newest first."""
     items = [
         {"time": rfc3339(noted.at), "cause": noted.cause, "decision": msgspec.Raw(decisions.encode(noted.decision))}

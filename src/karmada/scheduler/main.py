@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             informers.resource(given.type).add_handler(given.changed)
         scheduler = Scheduler(process.client, informers, recorder, options, estimator=estimator)
         process.registry.register(scheduler.metrics)
-        process.door.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
+        process.diagnostics.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
         await scheduler.run()
 
     return run_component(flags, "karmada-scheduler", body)

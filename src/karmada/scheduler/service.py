@@ -28,16 +28,16 @@ from karmada.scheduler.assumed import AssumedWorkloads
 from karmada.scheduler.core.decide import decide, fitting_names, requests
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.framework import DEFAULT, Framework
-from karmada.scheduler.core.need import Need, is_ours, need, versions_to_check
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Settings
 from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.trigger import Need, is_ours, need, versions_to_check
+from karmada.scheduler.decision_history import DecisionHistory, Noted
 from karmada.scheduler.keys import BindingKey
 from karmada.scheduler.metrics import SchedulerMetrics
 from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
-from karmada.scheduler.ring import DecisionRing, Noted
-from karmada.scheduler.sanity import complaint, has_negative
-from karmada.scheduler.telling import Teller
+from karmada.scheduler.spec_checks import complaint, has_negative
+from karmada.scheduler.status_events import Teller
 from karmada.scheduler.writing import Said, Writer, with_clusters
 
 log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class Scheduler:
         self._estimator = estimator
         self.snapshot = Snapshot(peers=self._peers)
         """The facts now."""
-        self.decisions = DecisionRing()
+        self.decisions = DecisionHistory()
         self.metrics = SchedulerMetrics(self.queue)
         self._attempts = 0
         self._settled: dict[BindingKey, tuple[str, int]] = {}

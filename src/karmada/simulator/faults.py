@@ -1,6 +1,6 @@
-"""What can be wrong with a member as its clients see it. The cluster itself goes on working behind its broken door.
+"""What can be wrong with a member as its clients see it. The cluster itself goes on working behind its faulty endpoint.
 
-A `Gate` holds the present faults of one member. It stands before both doors: the HTTP listener and transports in
+A `Gate` holds the present faults of one member. It stands before both endpoints: the HTTP listener and transports in
 the same process. Controllers of the member itself go around it.
 
 A hanging member is like a process that is stopped: requests it has taken and watches that are open wait, and go on when

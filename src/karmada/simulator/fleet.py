@@ -18,7 +18,7 @@ from typing import Any
 from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.base import EMPTY, Snapshot, Storage
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.apiserver.store.keys import place_of
+from karmada.apiserver.watchcache.keys import place_of
 from karmada.machinery.clock import REAL, Clock
 from karmada.simulator.member import Member
 from karmada.simulator.spec import FleetSpec, MemberSpec

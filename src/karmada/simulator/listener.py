@@ -1,4 +1,4 @@
-"""The HTTPS door of a member, which can be shut and reopened, and can show a certificate that is out of date."""
+"""The HTTPS dispatcher of a member, which can be shut and reopened, and can show a certificate that is out of date."""
 
 import contextlib
 import datetime
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from karmada.apiserver.auth.identity import LOCAL_HOSTS, SERVICE_HOSTS
 from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ApiServer
 from karmada.simulator.faults import Faults, Gate
 
@@ -23,7 +23,9 @@ class Listener:
     def __init__(self, server: ApiServer, gate: Gate) -> None:
         self._server = server
         self._gate = gate
-        self._door = HttpDoor(server.door, server.identity.user_of, server.api_services, server.traffic)
+        self._dispatcher = HttpDispatcher(
+            server.dispatcher, server.identity.user_of, server.api_services, server.traffic
+        )
         self._http: HttpServer | None = None
         self._host = ""
         self._port = 0
@@ -56,14 +58,14 @@ class Listener:
             self._http.tls = self._tls(faults)
 
     async def stop(self) -> None:
-        """Shut the door; connections break."""
+        """Shut the dispatcher; connections break."""
         if self._http is not None:
             http, self._http = self._http, None
             with contextlib.suppress(OSError):
                 await http.stop(grace=0.0)
 
     async def _open(self, port: int) -> int:
-        self._http = HttpServer(self._gate.handler(self._door), tls=self._tls(self._gate.faults))
+        self._http = HttpServer(self._gate.handler(self._dispatcher), tls=self._tls(self._gate.faults))
         port = await self._http.listen(self._host, port)
         await self._server.announce(self._host, port)
         return port

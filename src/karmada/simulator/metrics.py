@@ -12,7 +12,7 @@ from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.schema.model import Schema
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import rfc3339
 from karmada.simulator.usage import Amount, Usage
 from karmada.simulator.workloads.views import NODE, POD, Node, Pod
@@ -62,7 +62,7 @@ class MetricsApi:
             return _answer(self._node(node, used, stamp))
         return _list("NodeMetricsList", (self._node(node, used, stamp) for node in _chosen(call, nodes)))
 
-    def _by_node(self, store: ObjectStore) -> dict[str, Amount]:
+    def _by_node(self, store: WatchCache) -> dict[str, Amount]:
         total: dict[str, Amount] = {}
         for item in store.list(("", "pods")).items:
             pod = POD.decode(item.body)

@@ -2,8 +2,8 @@
 
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.requests.model import Answer
+from karmada.scheduler.decision_history import DecisionHistory
 from karmada.scheduler.decisions_route import PREFIX, binding_at, told
-from karmada.scheduler.ring import DecisionRing
 
 ROOT = PREFIX.strip("/")
 
@@ -11,7 +11,7 @@ ROOT = PREFIX.strip("/")
 class DecisionsPage:
     """Implements `apiserver.pages.OwnPage`."""
 
-    def __init__(self, ring: DecisionRing) -> None:
+    def __init__(self, ring: DecisionHistory) -> None:
         self._ring = ring
 
     def about(self, path: str) -> Attributes | None:

@@ -96,7 +96,7 @@ class Federation:
 
     def _control_arguments(self) -> list[str]:
         options = self.options
-        arguments = ["karmada.standalone.control", "--data", str(options.layout.control_plane)]
+        arguments = ["karmada.standalone.control_plane_main", "--data", str(options.layout.control_plane)]
         arguments += ["--port", str(options.port)]
         if options.memory:
             arguments.append("--memory")

@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
     """`up` and `demo`: what this command does not know is the control plane's, which is asked before anything runs."""
     if rest:
-        from karmada.standalone.control import parser as control_flags
+        from karmada.standalone.control_plane_main import parser as control_flags
 
         known = control_flags()
         known.prog, known.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"

@@ -10,7 +10,7 @@ from karmada.api.policy.v1alpha1 import (
     PropagationSpec,
     StatePreservation,
 )
-from karmada.policies.dialect import contradictions
+from karmada.policies.legacy_fields import contradictions
 from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, refuse_if_any
 from karmada.webhook.placement import validate_placement
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from karmada.apiserver.auth import csr
-from karmada.apiserver.auth.csr import Door
+from karmada.apiserver.auth.csr import Subresource
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.pki import server_names, user_name
 from karmada.apiserver.auth.rbac import RbacAuthorizer
@@ -75,37 +75,37 @@ def test_a_request_that_is_none_is_invalid(data):
 
 
 @pytest.mark.parametrize(
-    ("door", "before", "after", "message"),
+    ("subresource", "before", "after", "message"),
     [
-        (Door.APPROVAL, [], [APPROVED], None),
-        (Door.MAIN, [], [APPROVED], 'Forbidden: updates may not add a condition of type "Approved"'),
-        (Door.APPROVAL, [APPROVED], [], 'Forbidden: updates may not remove a condition of type "Approved"'),
+        (Subresource.APPROVAL, [], [APPROVED], None),
+        (Subresource.MAIN, [], [APPROVED], 'Forbidden: updates may not add a condition of type "Approved"'),
+        (Subresource.APPROVAL, [APPROVED], [], 'Forbidden: updates may not remove a condition of type "Approved"'),
         (
-            Door.APPROVAL,
+            Subresource.APPROVAL,
             [],
             [APPROVED, {"type": "Denied", "status": "True"}],
             'Invalid value: "Denied": Approved and Denied conditions are mutually exclusive',
         ),
         (
-            Door.APPROVAL,
+            Subresource.APPROVAL,
             [],
             [{"type": "Approved", "status": "False"}],
             'Unsupported value: "False": supported values: "True"',
         ),
     ],
 )
-def test_conditions_change_only_as_they_may(door, before, after, message):
+def test_conditions_change_only_as_they_may(subresource, before, after, message):
     old = csr_object(conditions=before)
     new = {**old, "status": {"conditions": after}}
-    assert [e.message for e in csr.validate(new, old, door)] == ([message] if message else [])
+    assert [e.message for e in csr.validate(new, old, subresource)] == ([message] if message else [])
 
 
 def test_the_certificate_is_set_once_through_the_status():
     old = csr_object()
     new = {**old, "status": {"certificate": "eA=="}}
-    assert csr.validate(new, old, Door.STATUS) == []
-    assert len(csr.validate(new, old, Door.APPROVAL)) == 1
-    assert len(csr.validate({**old, "status": {"certificate": "eQ=="}}, new, Door.STATUS)) == 1
+    assert csr.validate(new, old, Subresource.STATUS) == []
+    assert len(csr.validate(new, old, Subresource.APPROVAL)) == 1
+    assert len(csr.validate({**old, "status": {"certificate": "eQ=="}}, new, Subresource.STATUS)) == 1
 
 
 def test_approving_needs_the_signers_permission():
@@ -123,10 +123,10 @@ def test_approving_needs_the_signers_permission():
     reference = {"kind": "ClusterRole", "name": "r"}
     rbac.put("clusterrolebindings", {"metadata": {"name": "b"}, "roleRef": reference, "subjects": subjects})
     allowed = csr_object("x.dev/y")
-    csr.check_permission(rbac, UserInfo("u"), Door.APPROVAL, allowed, allowed)
+    csr.check_permission(rbac, UserInfo("u"), Subresource.APPROVAL, allowed, allowed)
     refused = csr_object("z.dev/y")
     with pytest.raises(Failure, match="user not permitted to approve requests with signerName"):
-        csr.check_permission(rbac, UserInfo("u"), Door.APPROVAL, refused, refused)
+        csr.check_permission(rbac, UserInfo("u"), Subresource.APPROVAL, refused, refused)
 
 
 def certificate_of(status) -> x509.Certificate:

@@ -9,7 +9,7 @@ from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.http.model import HttpRequest, HttpResponse
 from karmada.apiserver.requests.access import Access, Guarded, Undeclared
-from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 
 NOBODY = UserInfo("nobody")
@@ -35,11 +35,11 @@ def resource_paths(server: ApiServer) -> list[str]:
 
 
 async def test_a_user_without_roles_reaches_nothing(server):
-    door = HttpDoor(server.door, lambda request: NOBODY)
+    dispatcher = HttpDispatcher(server.dispatcher, lambda request: NOBODY)
     paths = PAGES + resource_paths(server)
     assert len(paths) > 150
     for method, path in itertools.product(METHODS, paths):
-        answer = await door(HttpRequest(method, path, "", {}, b"{}", ("127.0.0.1", 1), None))
+        answer = await dispatcher(HttpRequest(method, path, "", {}, b"{}", ("127.0.0.1", 1), None))
         assert isinstance(answer, HttpResponse)
         assert answer.status == 403, f"{method} {path} answered {answer.status}"
         assert orjson.loads(answer.body)["reason"] == "Forbidden"

@@ -9,8 +9,8 @@ from karmada.api import merge_patch
 from karmada.apiserver.crds import Names, crd_status, resource_types_of, validate_crd
 from karmada.apiserver.crds.objects import decode, fill_defaults
 from karmada.apiserver.crds.types import version_order
-from karmada.apiserver.requests.conforming import is_known
-from karmada.apiserver.served import Served
+from karmada.apiserver.requests.decoding import is_known
+from karmada.apiserver.served_resource import Served
 
 NOW = "2026-01-01T00:00:00Z"
 

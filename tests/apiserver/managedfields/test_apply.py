@@ -1,4 +1,4 @@
-"""Server-side apply beyond what is recorded: refusals in words, list order, migration, doors."""
+"""Server-side apply beyond what is recorded: refusals in words, list order, migration, subresources."""
 
 import copy
 from typing import Any
@@ -27,10 +27,12 @@ def deployment(spec: JSONObject, metadata: JSONObject | None = None) -> JSONObje
 
 
 def put(
-    live: JSONObject | None, config: JSONObject, manager: str = "m", force: bool = False, door: str = ""
+    live: JSONObject | None, config: JSONObject, manager: str = "m", force: bool = False, subresource: str = ""
 ) -> JSONObject:
     kind = resource("deployments")
-    return apply(live, config, kind.schema, manager, force, "apps/v1", door, "now", reset_fields(kind, door))
+    return apply(
+        live, config, kind.schema, manager, force, "apps/v1", subresource, "now", reset_fields(kind, subresource)
+    )
 
 
 def pod(*containers: JSONObject) -> JSONObject:
@@ -145,7 +147,7 @@ def test_a_field_changed_since_client_side_apply_is_a_conflict_for_kubectl() -> 
 def test_the_status_door_owns_status_alone() -> None:
     live = put(None, deployment({"replicas": 1}))
     config = {**deployment({"replicas": 9}), "status": {"replicas": 4}}
-    result = put(live, config, "controller", door="status")
+    result = put(live, config, "controller", subresource="status")
     assert result["spec"] == {"replicas": 1}
     assert result["status"] == {"replicas": 4}
     entry = next(item for item in result["metadata"]["managedFields"] if item["manager"] == "controller")
@@ -155,7 +157,7 @@ def test_the_status_door_owns_status_alone() -> None:
 
 def test_applying_a_scale_owns_the_replicas_of_the_scaled_object() -> None:
     live = put(None, deployment({"minReadySeconds": 1}))
-    result = put(live, scale_config(live, 7), "scaler", door="scale")
+    result = put(live, scale_config(live, 7), "scaler", subresource="scale")
     assert result["spec"] == {"minReadySeconds": 1, "replicas": 7}
     entry = next(item for item in result["metadata"]["managedFields"] if item["manager"] == "scaler")
     assert entry["fieldsV1"] == {"f:spec": {"f:replicas": {}}}

@@ -1,4 +1,4 @@
-"""Both doors ask the same authoriser."""
+"""HTTP and the direct transport ask the same authoriser."""
 
 import pytest
 from tests.apiserver.requests.conftest import Api, configmap

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from karmada.apiserver.http.model import HttpRequest, HttpResponse
-from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ADMIN
 
 ODD = {
@@ -48,12 +48,12 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 @pytest.fixture
 def call(server):
-    door = HttpDoor(server.door, lambda request: ADMIN, server.api_services)
+    dispatcher = HttpDispatcher(server.dispatcher, lambda request: ADMIN, server.api_services)
 
     async def send(method: str, path: str, body=None, **headers: str) -> HttpResponse:
         data = b"" if body is None else json.dumps(body).encode()
         names = {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = await door(HttpRequest(method, path, "", names, data, ("127.0.0.1", 1), None))
+        answer = await dispatcher(HttpRequest(method, path, "", names, data, ("127.0.0.1", 1), None))
         assert isinstance(answer, HttpResponse)
         assert b"its log says why" not in answer.body, (method, path, body)
         return answer

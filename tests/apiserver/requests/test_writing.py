@@ -58,11 +58,11 @@ async def test_a_dry_run_stores_nothing(api):
         await api.get("configmaps", "a")
 
 
-@pytest.mark.parametrize("door", ["", "status"], ids=["object", "status"])
-async def test_an_update_of_nothing_is_not_found_before_it_wants_a_revision(api, door):
+@pytest.mark.parametrize("subresource", ["", "status"], ids=["object", "status"])
+async def test_an_update_of_nothing_is_not_found_before_it_wants_a_revision(api, subresource):
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "metadata": {"name": "things.example.dev"}, "spec": {}}
     with pytest.raises(errors.NotFound, match=r'"things\.example\.dev" not found'):
-        await api.update("crds", crd, subresource=door)
+        await api.update("crds", crd, subresource=subresource)
 
 
 async def test_an_update_of_a_definition_wants_a_revision(api):

@@ -31,7 +31,7 @@ def test_other_urls_are_refused_with_the_forms_that_work(url: str) -> None:
 
 def test_no_storage_is_loaded_before_it_is_chosen() -> None:
     code = (
-        "import sys; import karmada.apiserver.storage.choice, karmada.apiserver.store;"
+        "import sys; import karmada.apiserver.storage.choice, karmada.apiserver.watchcache;"
         "print([name for name in ('grpc', 'google.protobuf', 'sqlite3') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import pytest
 from karmada.apiserver.storage.base import Compacted, Mismatch, StorageFailed, Value
 from karmada.apiserver.storage.etcd import EtcdStorage, Tls
 from karmada.apiserver.storage.etcd.storage import trusts_progress
-from karmada.apiserver.store import Index, ObjectStore
+from karmada.apiserver.watchcache import Index, WatchCache
 
 pytestmark = pytest.mark.tools
 
@@ -23,9 +23,9 @@ def index(kind: tuple[str, str], body: bytes) -> Index:
 
 
 @pytest.fixture
-async def pair(etcd) -> AsyncIterator[tuple[ObjectStore, ObjectStore]]:
+async def pair(etcd) -> AsyncIterator[tuple[WatchCache, WatchCache]]:
     """Two API servers' stores on one etcd."""
-    stores = [ObjectStore(EtcdStorage((etcd.endpoint,)), index) for _ in range(2)]
+    stores = [WatchCache(EtcdStorage((etcd.endpoint,)), index) for _ in range(2)]
     for store in stores:
         await store.start()
     yield stores[0], stores[1]
@@ -50,7 +50,7 @@ def test_progress_is_trusted_only_where_it_cannot_overtake_events(version: tuple
     assert trusts_progress(version) is trusted
 
 
-async def test_servers_see_each_others_writes(pair: tuple[ObjectStore, ObjectStore], obj: Obj) -> None:
+async def test_servers_see_each_others_writes(pair: tuple[WatchCache, WatchCache], obj: Obj) -> None:
     here, there = pair
     with there.watch(PODS) as watcher:
         created = await here.create(PODS, "ns", "a", obj("1"), NONE)
@@ -77,9 +77,7 @@ async def test_servers_see_each_others_writes(pair: tuple[ObjectStore, ObjectSto
     assert found[2].item.body == obj("2").at(gone)
 
 
-async def test_a_conflict_with_a_deletion_is_seen_by_its_author(
-    pair: tuple[ObjectStore, ObjectStore], obj: Obj
-) -> None:
+async def test_a_conflict_with_a_deletion_is_seen_by_its_author(pair: tuple[WatchCache, WatchCache], obj: Obj) -> None:
     here, there = pair
     created = await here.create(PODS, "ns", "a", obj(), NONE)
     await here.delete(PODS, "ns", "a", obj(), created.revision)
@@ -154,7 +152,7 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 async def test_changes_that_were_compacted_unseen_end_watches(etcd, obj: Obj, heard) -> None:
     wire = Wire(etcd.endpoint)
     await wire.join()
-    store, other = ObjectStore(EtcdStorage((wire.endpoint,)), index), EtcdStorage((etcd.endpoint,))
+    store, other = WatchCache(EtcdStorage((wire.endpoint,)), index), EtcdStorage((etcd.endpoint,))
     await store.start()
     heard.revision = (await other.open(heard)).revision
     first = await store.create(PODS, "ns", "a", obj("1"), NONE)

@@ -29,7 +29,7 @@ async def test_certificates_are_rotated_without_a_restart(stage: Stage, federati
     """Client certificates, the API server's own, and those of the servers it asks are replaced in their files."""
     await federation.hub.resource(POLICIES).create(policy(*PUSHED))
     restarts = [component.restarts for component in stage.components.values()]
-    ports = [stage.hub.port, *stage.doors.values()]
+    ports = [stage.hub.port, *stage.ports.values()]
     before = [await _served_serial(port) for port in ports]
     for program in (CONTROLLERS, SCHEDULER):
         stage.hub.rotatable_access(stage.components[program].access, user_of(program))

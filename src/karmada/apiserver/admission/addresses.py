@@ -12,7 +12,7 @@ import orjson
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, invalid
 from karmada.apiserver.resources import FieldError, JSONObject
-from karmada.apiserver.store import Item, Kind, ObjectStore, StoreEvent
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent, WatchCache
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "services")
@@ -26,7 +26,7 @@ class ServiceAddresses:
 
     kinds = (_KIND,)
 
-    def __init__(self, store: ObjectStore, network: str = DEFAULT_RANGE, random: Random | None = None) -> None:
+    def __init__(self, store: WatchCache, network: str = DEFAULT_RANGE, random: Random | None = None) -> None:
         self._store = store
         self._network = ipaddress.ip_network(network, strict=False)
         self._random = random or SystemRandom()
@@ -36,7 +36,7 @@ class ServiceAddresses:
         store.subscribe(self._changed, _KIND)
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """Writes of services through their main door."""
+        """Writes of services of the resource itself."""
         return request.type.stored_as == _KIND and not request.subresource and request.operation is not Operation.DELETE
 
     async def mutate(self, request: AdmissionRequest) -> None:

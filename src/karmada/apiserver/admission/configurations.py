@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import orjson
 
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind, ObjectStore, StoreEvent
+from karmada.apiserver.watchcache import Kind, StoreEvent, WatchCache
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Configurations(Generic[T]):
     """What the objects of one kind mean, in the order of their names; rebuilt only after a change."""
 
-    def __init__(self, store: ObjectStore, kind: Kind, build: Callable[[list[JSONObject]], T]) -> None:
+    def __init__(self, store: WatchCache, kind: Kind, build: Callable[[list[JSONObject]], T]) -> None:
         self._store = store
         self._kind = kind
         self._build = build

@@ -8,8 +8,8 @@ import orjson
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind, ObjectStore
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import Kind, WatchCache
 
 _PODS: Kind = ("", "pods")
 _CLAIMS: Kind = ("", "persistentvolumeclaims")
@@ -26,7 +26,7 @@ class _OnCreate:
     kind: Kind
     operations = (Operation.CREATE,)
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
         self.kinds = (self.kind,)
 
@@ -132,7 +132,7 @@ class VolumePhase(_OnCreate):
 
     kind = _VOLUMES
 
-    def __init__(self, store: ObjectStore, now: Callable[[], float]) -> None:
+    def __init__(self, store: WatchCache, now: Callable[[], float]) -> None:
         super().__init__(store)
         self._now = now
 

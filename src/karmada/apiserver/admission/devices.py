@@ -9,8 +9,8 @@ from karmada.api.field_errors import forbidden
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind, ObjectStore
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import Kind, WatchCache
 
 _GROUP = "resource.k8s.io"
 _SLICES: Kind = (_GROUP, "resourceslices")
@@ -27,7 +27,7 @@ class DeviceAdmins:
     kinds = (_CLAIMS, _TEMPLATES)
     operations = _WRITES
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
 
     def applies(self, request: AdmissionRequest) -> bool:

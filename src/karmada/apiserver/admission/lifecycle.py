@@ -6,7 +6,7 @@ What the server itself puts there is not deleted.
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.strategies.classes import SYSTEM_PRIORITIES
 from karmada.apiserver.failures import Failure, forbidden, not_found
-from karmada.apiserver.store import Item, ObjectStore
+from karmada.apiserver.watchcache import Item, WatchCache
 
 _NAMESPACES = ("", "namespaces")
 _PRIORITY_CLASSES = ("scheduling.k8s.io", "priorityclasses")
@@ -19,7 +19,7 @@ class NamespaceLifecycle:
 
     operations = (Operation.CREATE, Operation.DELETE)
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
 
     def applies(self, request: AdmissionRequest) -> bool:
@@ -82,7 +82,7 @@ class TerminatingDefinitions:
 
     operations = (Operation.CREATE,)
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
         self._lasting: dict[str, Item] = {}
         """Definitions found not to be marked, as they were then: they are long, and looked at for every object."""

@@ -10,7 +10,7 @@ from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.admission.presence import Presence
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind, ObjectStore
+from karmada.apiserver.watchcache import Kind, WatchCache
 
 _RANGES: Kind = ("", "limitranges")
 _PODS: Kind = ("", "pods")
@@ -23,7 +23,7 @@ class LimitRanger:
 
     kinds = (_PODS, _CLAIMS)
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
         self._present = Presence(store, _RANGES)
 

@@ -1,8 +1,8 @@
 """What admission sees of a write, and the protocol of its plugins.
 
-A plugin is called for both front doors, after authorisation. `mutate` may change `request.object` in place (or put a
-new tree there); `validate` sees the final object and may only refuse. Refusals are `Failure`s. Plugins must not write
-when `dry_run` is set.
+Plugins are called for HTTP and direct requests alike, after authorisation. `mutate` may change `request.object` in
+place (or put a new tree there); `validate` sees the final object and may only refuse. Refusals are `Failure`s. Plugins
+must not write when `dry_run` is set.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +13,7 @@ import msgspec
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.resources import JSONObject, ResourceType
-from karmada.apiserver.store import Kind
+from karmada.apiserver.watchcache import Kind
 
 
 class Operation(StrEnum):

@@ -12,7 +12,7 @@ import orjson
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind, ObjectStore
+from karmada.apiserver.watchcache import Kind, WatchCache
 
 _PODS: Kind = ("", "pods")
 _NAMESPACES: Kind = ("", "namespaces")
@@ -42,7 +42,7 @@ class PodSecurity:
 
     kinds = (_PODS, *_TEMPLATES)
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
 
     def applies(self, request: AdmissionRequest) -> bool:

@@ -12,7 +12,7 @@ from karmada.apiserver.admission.expressions import Expressions
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 
 _GROUP = "admissionregistration.k8s.io"
 
@@ -41,7 +41,7 @@ class NoParameters(Exception):
 class PolicySet:
     """The policies of one kind: `validating` or `mutating`."""
 
-    def __init__(self, store: ObjectStore, catalog: Catalog, kind: str) -> None:
+    def __init__(self, store: WatchCache, catalog: Catalog, kind: str) -> None:
         self._store = store
         self._catalog = catalog
         self._policies = Configurations(

@@ -2,14 +2,14 @@
 
 from collections import Counter
 
-from karmada.apiserver.store import Kind, ObjectStore, StoreEvent
+from karmada.apiserver.watchcache import Kind, StoreEvent, WatchCache
 from karmada.machinery.transport import EventType
 
 
 class Presence:
     """Counts the objects of one kind by namespace."""
 
-    def __init__(self, store: ObjectStore, kind: Kind) -> None:
+    def __init__(self, store: WatchCache, kind: Kind) -> None:
         self._store = store
         self._kind = kind
         self._counts: Counter[str] | None = None

@@ -14,9 +14,9 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.admission.presence import Presence
 from karmada.apiserver.admission.usage import Usage, is_finished, matches_scopes, missing_constraints, usage_of
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
+from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Mismatch
-from karmada.apiserver.store import Item, Kind, ObjectStore
+from karmada.apiserver.watchcache import Item, Kind, WatchCache
 
 _QUOTAS: Kind = ("", "resourcequotas")
 _TRIES = 10
@@ -28,7 +28,7 @@ class ResourceQuotas:
 
     operations = (Operation.CREATE, Operation.UPDATE)
 
-    def __init__(self, store: ObjectStore, quotas: Served) -> None:
+    def __init__(self, store: WatchCache, quotas: Served) -> None:
         self._store = store
         self._quotas = quotas
         self._present = Presence(store, _QUOTAS)

@@ -21,7 +21,7 @@ from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import Failure, bad_request, internal
 from karmada.apiserver.outgoing import Caller, CallFailed, Target, target_of
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 
 _GROUP = "admissionregistration.k8s.io"
 Decode = Callable[[AdmissionRequest, JSONObject], JSONObject]
@@ -64,7 +64,7 @@ class Webhooks:
 
     def __init__(
         self,
-        store: ObjectStore,
+        store: WatchCache,
         catalog: Catalog,
         caller: Caller,
         uid: Callable[[], str],

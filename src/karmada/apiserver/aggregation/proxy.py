@@ -11,7 +11,7 @@ from karmada.apiserver.outgoing import Caller, Response, Target
 from karmada.apiserver.requests.model import AnyAnswer, Streamed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 
 _PROBE_SECONDS = 5.0
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
@@ -63,7 +63,7 @@ class Backend(NamedTuple):
 class Proxy:
     """Passes requests on; `certificate` gives the files of the front-proxy client certificate."""
 
-    def __init__(self, store: ObjectStore, caller: Caller, certificate: Callable[[], tuple[str, str] | None]) -> None:
+    def __init__(self, store: WatchCache, caller: Caller, certificate: Callable[[], tuple[str, str] | None]) -> None:
         self._store = store
         self._caller = caller
         self._certificate = certificate

@@ -20,8 +20,8 @@ from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests.model import AnyAnswer, Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Unreachable
-from karmada.apiserver.store import Item, Kind, StoreEvent
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiregistration.k8s.io", "apiservices")

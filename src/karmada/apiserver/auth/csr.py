@@ -58,7 +58,7 @@ _USAGES = (
 _FINAL = ("Approved", "Denied", "Failed")
 
 
-class Door(StrEnum):
+class Subresource(StrEnum):
     """Through which an update comes; each may change other things."""
 
     MAIN = ""
@@ -118,13 +118,15 @@ def check_subject(obj: JSONObject) -> None:
         raise failures.forbidden(GROUP, PLURAL, name, why)
 
 
-def check_permission(authorizer: Authorizer, user: UserInfo, door: Door, obj: JSONObject, old: JSONObject) -> None:
+def check_permission(
+    authorizer: Authorizer, user: UserInfo, subresource: Subresource, obj: JSONObject, old: JSONObject
+) -> None:
     """Refuse approving or signing without the right to; the 403 of admission."""
-    if door is Door.MAIN:
+    if subresource is Subresource.MAIN:
         return
-    if door is Door.STATUS and _decided(obj) == _decided(old):
+    if subresource is Subresource.STATUS and _decided(obj) == _decided(old):
         return
-    verb = "approve" if door is Door.APPROVAL else "sign"
+    verb = "approve" if subresource is Subresource.APPROVAL else "sign"
     signer = (old.get("spec") or {}).get("signerName", "")
     domain = signer.partition("/")[0]
     for name in (signer, f"{domain}/*"):
@@ -135,13 +137,13 @@ def check_permission(authorizer: Authorizer, user: UserInfo, door: Door, obj: JS
     raise failures.forbidden(GROUP, PLURAL, old["metadata"].get("name", ""), why)
 
 
-def validate(obj: JSONObject, old: JSONObject | None, door: Door = Door.MAIN) -> list[FieldError]:
-    """Field errors of a create (`old` is None) or of an update through a door."""
+def validate(obj: JSONObject, old: JSONObject | None, subresource: Subresource = Subresource.MAIN) -> list[FieldError]:
+    """Field errors of a create (`old` is None) or of an update through a subresource."""
     spec = obj.get("spec") or {}
     errors = _spec_errors(spec)
     errors += _condition_errors((obj.get("status") or {}).get("conditions") or [])
     if old is not None:
-        errors += _update_errors(obj, old, door)
+        errors += _update_errors(obj, old, subresource)
     return errors
 
 
@@ -252,21 +254,21 @@ def _condition_errors(conditions: Sequence[JSONObject]) -> list[FieldError]:
     return errors
 
 
-def _update_errors(obj: JSONObject, old: JSONObject, door: Door) -> list[FieldError]:
+def _update_errors(obj: JSONObject, old: JSONObject, subresource: Subresource) -> list[FieldError]:
     errors = []
     for kind in _FINAL:
         before, after = _conditions(old, kind), _conditions(obj, kind)
         change = ""
         if len(after) < len(before):
             change = "remove"
-        elif door is not Door.APPROVAL and kind != "Failed" and after != before:
+        elif subresource is not Subresource.APPROVAL and kind != "Failed" and after != before:
             change = "add" if len(after) > len(before) else "modify"
         if change:
             message = f'Forbidden: updates may not {change} a condition of type "{kind}"'
             errors.append(FieldError("FieldValueForbidden", "status.conditions", message))
     before_certificate = (old.get("status") or {}).get("certificate", "")
     if (obj.get("status") or {}).get("certificate", "") != before_certificate:
-        if door is not Door.STATUS:
+        if subresource is not Subresource.STATUS:
             message = "Forbidden: updates may not set certificate content"
             errors.append(FieldError("FieldValueForbidden", "status.certificate", message))
         elif before_certificate:

@@ -11,13 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from karmada.apiserver.auth.following import RbacFollower
 from karmada.apiserver.auth.impersonation import impersonate
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.objects import StoredObjects
 from karmada.apiserver.auth.rbac import RbacAuthorizer
+from karmada.apiserver.auth.rbac_sync import RbacFollower
 from karmada.apiserver.http.model import HttpRequest
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -41,7 +41,7 @@ class Identity:
 
     def __init__(
         self,
-        store: ObjectStore,
+        store: WatchCache,
         folder: Path | None = None,
         *,
         static: "StaticTokens | None" = None,

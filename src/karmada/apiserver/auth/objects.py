@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 
 JSONObject = dict[str, Any]
 Kind = tuple[str, str]
@@ -31,7 +31,7 @@ class Objects(Protocol):
 class StoredObjects:
     """`Objects` on the store."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
 
     def uid(self, kind: Kind, namespace: str, name: str) -> str | None:

@@ -109,7 +109,7 @@ class _Group:
 
 
 def _strategy(type_: tuple[str, str, str], namespaced: bool, schema: Schema, status: bool) -> Strategy:
-    """The rules of a kind; where the status has a door of its own, a new object starts with an empty one."""
+    """The rules of a kind; where the status is a subresource, a new object starts with an empty one."""
     found = strategy_of(*type_, namespaced)
     if not status or type_[2] == "Node":
         return found

@@ -14,7 +14,7 @@ from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind, StoreEvent
+from karmada.apiserver.watchcache import Kind, StoreEvent
 
 _MAPS: Kind = ("", "configmaps")
 _SECRETS: Kind = ("", "secrets")

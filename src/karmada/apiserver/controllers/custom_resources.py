@@ -20,9 +20,9 @@ from karmada.apiserver.crds.status import is_established, terminating
 from karmada.apiserver.requests.delete import DEFINITION_FINALIZER as FINALIZER
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject, ResourceType
-from karmada.apiserver.served import Converter, Relabel, Served
-from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.apiserver.served_resource import Converter, Relabel, Served
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")

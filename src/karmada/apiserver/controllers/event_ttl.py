@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.storage.base import Mismatch, Value
-from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 _EVENTS: Kind = ("", "events")

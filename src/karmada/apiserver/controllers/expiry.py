@@ -11,7 +11,7 @@ from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Item, Kind, StoreEvent
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 _JOBS: Kind = ("batch", "jobs")

@@ -7,7 +7,7 @@ import orjson
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.store import Kind, StoreEvent
+from karmada.apiserver.watchcache import Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 NAME = "kube-root-ca.crt"

@@ -10,8 +10,8 @@ from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, WriteOptions
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
-from karmada.apiserver.store import Kind
+from karmada.apiserver.served_resource import Served
+from karmada.apiserver.watchcache import Kind
 
 AGENT = "kube-controller-manager"
 Edit = Callable[[JSONObject], None]
@@ -45,7 +45,7 @@ class Writer:
         call = self._call("create", kind, namespace, "")
         if call is None:
             return False
-        from karmada.apiserver.requests.conforming import conform
+        from karmada.apiserver.requests.decoding import conform
 
         obj.setdefault("apiVersion", call.served.api_version)
         obj.setdefault("kind", call.served.kind)

@@ -12,9 +12,9 @@ from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, req
 from karmada.apiserver import cel
 from karmada.apiserver.cel.syntax import Loop, Node, mentions
 from karmada.apiserver.crds.names import escaped
+from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.validation import join
-from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 JSONObject = dict[str, Any]
 OLD = "oldSelf"

@@ -44,7 +44,7 @@ def keep(obj: JSONObject) -> None:
 
 
 def drop_status(obj: JSONObject) -> None:
-    """A new object has no status where the status has a door of its own."""
+    """A new object has no status where the status is a subresource."""
     obj.pop("status", None)
 
 

@@ -9,13 +9,13 @@ import orjson
 
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.openapi import to_openapi
-from karmada.apiserver.store import Kind, ObjectStore
+from karmada.apiserver.watchcache import Kind, WatchCache
 
 JSONObject = dict[str, Any]
 _DEFINITIONS: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
-def schema_source(store: ObjectStore, type_: ResourceType) -> JSONObject:
+def schema_source(store: WatchCache, type_: ResourceType) -> JSONObject:
     """The openAPIV3Schema of a type; the tree's own keywords where no definition is stored."""
     item = store.get(_DEFINITIONS, "", f"{type_.plural}.{type_.group}") if type_.custom else None
     if item is not None:

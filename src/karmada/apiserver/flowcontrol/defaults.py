@@ -11,7 +11,7 @@ import orjson
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.store import Kind
+from karmada.apiserver.watchcache import Kind
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 SCHEMAS: Kind = (GROUP, "flowschemas")

@@ -117,5 +117,5 @@ def _refuse_conflicts(
 
 
 def _cut(config: JSONObject, reset: Fields) -> JSONObject:
-    """The configuration without the top-level fields this door does not write."""
+    """The configuration without the top-level fields this subresource does not write."""
     return {key: value for key, value in config.items() if key == "metadata" or reset.get("f:" + key) != EMPTY}

@@ -9,8 +9,8 @@ from typing import Any
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import elements
 from karmada.apiserver.managedfields.fieldset import EMPTY, spell
+from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.model import MISSING, Schema
-from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 JSONObject = dict[str, Any]
 

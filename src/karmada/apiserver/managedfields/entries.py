@@ -1,4 +1,4 @@
-"""The entries of metadata.managedFields: who owns which fields, since when, through which door.
+"""The entries of metadata.managedFields: who owns which fields, since when, through which subresource.
 
 An entry is identified by manager, operation and subresource, for updates also by the API version. Entries are kept
 as they are stored; one that nothing changed keeps its very object.

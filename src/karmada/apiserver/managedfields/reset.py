@@ -1,4 +1,4 @@
-"""Which fields a door does not write: the object itself leaves out its status, the status subresource the rest."""
+"""Which fields an endpoint does not write: the main resource leaves out the status, the status subresource the rest."""
 
 from karmada.apiserver.managedfields.fieldset import EMPTY, Fields
 from karmada.apiserver.resources import ResourceType
@@ -17,7 +17,7 @@ _STATUS_DOOR: dict[tuple[str, str], Fields] = {
 
 
 def reset_fields(resource: ResourceType, subresource: str) -> Fields:
-    """What writes through a door never own, as a set whose members stand for all below them."""
+    """What writes through a subresource never own, as a set whose members stand for all below them."""
     if subresource == "status":
         return _STATUS_DOOR.get((resource.group, resource.plural), _SPEC)
     if not subresource and resource.has_status and any(sub.name == "status" for sub in resource.subresources):

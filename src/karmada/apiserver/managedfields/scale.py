@@ -1,6 +1,6 @@
 """Ownership through the scale subresource: one field of the scaled object, owned there with the subresource's name.
 
-Entries made through this door carry no time, and a `Scale` shows no managedFields of its own.
+Entries made through this subresource carry no time, and a `Scale` shows no managedFields of its own.
 """
 
 from typing import Any

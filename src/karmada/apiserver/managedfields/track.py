@@ -30,7 +30,7 @@ def track_update(
 
     `new` is decoded and defaulted, not yet changed by admission. Its own managedFields count as the client's wish:
     absent or malformed ones are ignored, an empty list (or `[{}]`) forgets all ownership, others replace the live ones.
-    `reset` holds what this door does not write, see `reset_fields`. `now` is an RFC 3339 time in UTC.
+    `reset` holds what this subresource does not write, see `reset_fields`. `now` is an RFC 3339 time in UTC.
     """
     metadata = new["metadata"]
     sent = metadata.pop("managedFields", None)

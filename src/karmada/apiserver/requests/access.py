@@ -1,8 +1,8 @@
 """Every route says what its requests are authorised by; a server with one that does not is not made.
 
-The doors ask the authoriser before anything is routed, in two ways: for a resource, whether the user may use the verb
-on it; for any other page, whether the method on the path. A route declares which of the two it relies on. One that
-declares nothing, or a question its door does not ask, is refused when the server is put together.
+The dispatchers ask the authoriser before anything is routed, in two ways: for a resource, whether the user may use the
+verb on it; for any other page, whether the method on the path. A route declares which of the two it relies on. One that
+declares nothing, or a question its dispatcher does not ask, is refused when the server is put together.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Undeclared(Exception):
 
 
 def check_declared(routes: Mapping[Any, Any], asked: Access) -> None:
-    """Refuse routes that do not rely on the question which their door asks."""
+    """Refuse routes that do not rely on the question which their dispatcher asks."""
     for name, route in routes.items():
         if not isinstance(route, Guarded):
             raise Undeclared(f"the route {name} does not declare its authorisation")

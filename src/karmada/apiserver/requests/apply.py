@@ -4,7 +4,7 @@ from typing import Any
 
 from karmada.apiserver import managedfields
 from karmada.apiserver.failures import bad_request
-from karmada.apiserver.requests import bodies, conforming, metadata
+from karmada.apiserver.requests import bodies, decoding, metadata
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
@@ -68,5 +68,5 @@ def applied(
     )
     if served.type.namespaced:
         obj["metadata"].setdefault("namespace", call.namespace)
-    conforming.conform(call, obj, options.field_validation)
+    decoding.conform(call, obj, options.field_validation)
     return obj

@@ -14,12 +14,12 @@ import orjson
 
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import Failure, bad_request, unsupported_media_type
+from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.scalars import Mismatch, described
-from karmada.apiserver.secrecy import REDACTED, holds_secret
-from karmada.apiserver.served import Served
+from karmada.apiserver.served_resource import Served
 
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 30

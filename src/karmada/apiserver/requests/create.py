@@ -2,7 +2,7 @@
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, already_exists, invalid
-from karmada.apiserver.requests import conforming, metadata, ownership, reading
+from karmada.apiserver.requests import decoding, metadata, ownership, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
@@ -14,7 +14,7 @@ _GENERATED_NAME_TRIES = 8
 async def create(context: Context, call: Call) -> Answer:
     """Create the object in the body."""
     options = write_options(dict(call.params), "CreateOptions")
-    obj = conforming.decode(context, call, options.field_validation)
+    obj = decoding.decode(context, call, options.field_validation)
     return await create_object(context, call, obj, options)
 
 
@@ -55,7 +55,7 @@ async def create_object(
             raise refuse_nameless(call)
         if attempt == 0:
             strategy.prepare_create(obj)
-            conforming.validate(call, obj, None)
+            decoding.validate(call, obj, None)
             metadata.tidy(meta)
         request.name = meta["name"]
         if attempt == 0:
@@ -75,7 +75,7 @@ async def _store(context: Context, call: Call, obj: JSONObject, options: WriteOp
         if context.store.get(served.key, call.namespace, name) is not None:
             raise Mismatch(name, 0, 1)
         return reading.tree(call, obj, 201)
-    stored = await conforming.for_storage(context, served, obj)
+    stored = await decoding.for_storage(context, served, obj)
     item = await context.store.create(
         served.key, call.namespace, name, stored.served.encode(stored.obj), stored.served.index(stored.obj)
     )

@@ -12,15 +12,15 @@ import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, bad_request, not_found
-from karmada.apiserver.requests import bodies, conforming, reading
+from karmada.apiserver.requests import bodies, decoding, reading
 from karmada.apiserver.requests.list import read_page
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, delete_options, list_options
 from karmada.apiserver.requests.selection import select
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Mismatch
-from karmada.apiserver.store import Item
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import Item
 
 _ANSWERED_WITH_OBJECT = frozenset(
     {
@@ -238,7 +238,7 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
             expected = int((await _write(context, call, item, obj))["metadata"]["resourceVersion"])
     if options.dry_run:
         return Deleted(obj, True)
-    stored = await conforming.for_storage(context, served, obj)
+    stored = await decoding.for_storage(context, served, obj)
     value = stored.served.encode(stored.obj)
     try:
         revision = await context.store.delete(served.key, call.namespace, call.name, value, expected)
@@ -326,7 +326,7 @@ async def _mark_namespace(context: Context, call: Call, options: DeleteOptions, 
 
 async def _write(context: Context, call: Call, item: Item, obj: JSONObject) -> JSONObject:
     served = call.served
-    stored = await conforming.for_storage(context, served, obj)
+    stored = await decoding.for_storage(context, served, obj)
     value, index = stored.served.encode(stored.obj), stored.served.index(stored.obj)
     written = await context.store.update(served.key, call.namespace, call.name, value, index, item.revision)
     obj["metadata"]["resourceVersion"] = str(written.revision)

@@ -14,9 +14,9 @@ from karmada.apiserver.requests.negotiation import Form
 from karmada.apiserver.requests.options import ListOptions, list_options, parse_version
 from karmada.apiserver.requests.selection import Selection, select
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
+from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Compacted
-from karmada.apiserver.store import Page
+from karmada.apiserver.watchcache import Page
 
 
 async def list_objects(context: Context, call: Call) -> Answer:

@@ -13,8 +13,8 @@ from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.http.model import ByteStream, HttpRequest
 from karmada.apiserver.requests.negotiation import JSON, View
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.served_resource import Served
+from karmada.apiserver.watchcache import WatchCache
 
 
 class Call(msgspec.Struct, eq=False):
@@ -45,7 +45,7 @@ class Call(msgspec.Struct, eq=False):
 
 
 class Answer(msgspec.Struct, frozen=True, eq=False):
-    """An encoded answer; `headers` are for the HTTP door."""
+    """An encoded answer; `headers` are for the HTTP dispatcher."""
 
     code: int
     body: bytes
@@ -76,7 +76,7 @@ AnyAnswer = Answer | Streamed | Upgraded
 class Context:
     """What the verbs work with."""
 
-    store: ObjectStore
+    store: WatchCache
     catalog: Catalog
     admission: AdmissionChain
     now: Callable[[], float]

@@ -7,12 +7,12 @@ import orjson
 from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
 from karmada.apiserver.failures import Failure, bad_request
-from karmada.apiserver.requests import bodies, conforming, metadata, patch_errors
+from karmada.apiserver.redaction import REDACTED, holds_secret
+from karmada.apiserver.requests import bodies, decoding, metadata, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.secrecy import REDACTED, holds_secret
 from karmada.machinery.transport import PatchType
 
 _TYPES = {kind.value: kind for kind in PatchType}
@@ -29,10 +29,10 @@ async def patch(context: Context, call: Call) -> Answer:
         return await apply(context, call)
     options = write_options(dict(call.params), "PatchOptions")
     document = patch_body(call, kind)
-    known = kind is PatchType.MERGE and conforming.is_known(call.served, document)
+    known = kind is PatchType.MERGE and decoding.is_known(call.served, document)
 
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
-    # Everything but the status is taken from the current object anyway. Through the main door admission may change
+    # Everything but the status is taken from the current object anyway. On the main resource admission may change
     # any part in place, and must not change the current object with it.
     sharing = kind is PatchType.MERGE and part is Part.STATUS
 
@@ -42,7 +42,7 @@ async def patch(context: Context, call: Call) -> Answer:
             raise failure
         try:
             new = bodies.check_kind(context.catalog, call, new, call.served)
-            conforming.conform(call, new, options.field_validation, known=known)
+            decoding.conform(call, new, options.field_validation, known=known)
         except Failure as failure:
             raise patch_errors.undecodable(failure, _shown(call, kind, current)) from None
         meta = metadata.ensure(new)

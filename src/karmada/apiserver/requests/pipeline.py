@@ -1,4 +1,4 @@
-"""The pipeline: one entry for both front doors. A call goes to its verb, or to the handler of its subresource."""
+"""The pipeline: one entry for HTTP and the direct transport. A call goes to its verb, or its subresource handler."""
 
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -11,8 +11,8 @@ from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import Form
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
-from karmada.apiserver.store import Item
+from karmada.apiserver.served_resource import Served
+from karmada.apiserver.watchcache import Item
 
 
 async def decoded(served: Served, body: bytes) -> JSONObject:

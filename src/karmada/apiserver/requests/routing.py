@@ -7,7 +7,7 @@ from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.options import flag
 from karmada.apiserver.requests.paths import ResourcePath
-from karmada.apiserver.served import Served
+from karmada.apiserver.served_resource import Served
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 CONNECT = frozenset({"exec", "attach", "portforward", "proxy", "log"})

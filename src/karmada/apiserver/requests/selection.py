@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from karmada.api import field_selector, label_selector
 from karmada.apiserver.failures import bad_request
-from karmada.apiserver.served import Served
-from karmada.apiserver.store import Item
+from karmada.apiserver.served_resource import Served
+from karmada.apiserver.watchcache import Item
 
 Match = Callable[[Item], bool]
 

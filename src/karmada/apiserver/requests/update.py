@@ -13,13 +13,13 @@ import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, conflict, invalid, not_found
-from karmada.apiserver.requests import conforming, metadata, ownership, reading
+from karmada.apiserver.requests import decoding, metadata, ownership, reading
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.storage.base import Mismatch
-from karmada.apiserver.store import Item
+from karmada.apiserver.watchcache import Item
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _TRIES = 100
@@ -58,7 +58,7 @@ class Change(msgspec.Struct, eq=False):
 async def update(context: Context, call: Call) -> Answer:
     """Replace the object with the one in the body."""
     options = write_options(dict(call.params), "UpdateOptions")
-    obj = conforming.decode(context, call, options.field_validation)
+    obj = decoding.decode(context, call, options.field_validation)
     meta = metadata.ensure(obj)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
@@ -157,7 +157,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
     if change.part is not Part.OTHER:
-        conforming.validate(call, new, old, errors, change.part is Part.STATUS)
+        decoding.validate(call, new, old, errors, change.part is Part.STATUS)
     elif errors:
         raise invalid(served.type.group, served.kind, call.name, errors)
     meta = new["metadata"]
@@ -168,12 +168,12 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         await context.admission.validate(request)
     if not change.options.dry_run and ownership.unchanged(new, old):
         return item.body
-    stored = await conforming.for_storage(context, served, new)
+    stored = await decoding.for_storage(context, served, new)
     if change.options.dry_run:
         return orjson.dumps(stored.obj)
     value = stored.served.encode(stored.obj)
     if _is_finished(new):
-        last = await conforming.for_storage(context, served, old)
+        last = await decoding.for_storage(context, served, old)
         await context.store.delete(served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision)
         return value.at(item.revision)
     written = await context.store.update(
@@ -192,6 +192,6 @@ def _is_finished(obj: JSONObject) -> bool:
 
 def _prepare(change: Change, new: JSONObject, old: JSONObject) -> None:
     if change.part is Part.STATUS:
-        conforming.prepare_status(change.call.served, new, old)
+        decoding.prepare_status(change.call.served, new, old)
     elif change.part is Part.MAIN:
-        conforming.prepare_update(change.call.served, new, old)
+        decoding.prepare_update(change.call.served, new, old)

@@ -1,7 +1,7 @@
 """WATCH: the store's events as clients asked for them.
 
 Each event is encoded once for all plain watchers; only watchers of another version or form pay for a conversion.
-Two consumers: the HTTP door writes lines, the direct transport takes typed events.
+Two consumers: the HTTP dispatcher writes lines, the direct transport takes typed events.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from karmada.apiserver.requests.negotiation import JSON, Form
 from karmada.apiserver.requests.options import ListOptions, list_options, unparsable_version
 from karmada.apiserver.requests.selection import select
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served import Served
+from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Compacted
-from karmada.apiserver.store import StoreEvent, TooSlow, Watcher
+from karmada.apiserver.watchcache import StoreEvent, TooSlow, Watcher
 from karmada.machinery.transport import EventType
 
 _DEFAULT_SECONDS = (1800, 3600)

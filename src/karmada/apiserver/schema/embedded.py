@@ -5,10 +5,10 @@ from functools import cache
 from typing import Any
 
 from karmada.api.field_errors import FieldError, invalid
+from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.scalars import Mismatch, described
-from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 
 def malformed(schema: Schema, value: Any, path: str = "") -> FieldError | None:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from karmada.api.field_errors import FieldError, quoted
+from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.formats import format_check
 from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
 from karmada.apiserver.schema.regexes import searcher
-from karmada.apiserver.secrecy import REDACTED, holds_secret
 
 Path = str
 

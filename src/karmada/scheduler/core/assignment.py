@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karmada.api.decision import ConstraintUnmet, Division, NotEnoughRoom
 from karmada.api.work.v1alpha2 import TargetCluster, TargetComponent
 from karmada.policies import webster
-from karmada.scheduler.core.members import Listed, Members
+from karmada.scheduler.core.candidates import Listed, Members
 from karmada.scheduler.core.request import Request, Strategy
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.core.weights import rules_of, static_weights

@@ -13,12 +13,12 @@ from karmada.api.decision import Attempt, Decision, NoClusterFits, Placed, Rejec
 from karmada.api.policy.v1alpha1 import ClusterAffinityTerm
 from karmada.policies.webster import ties_ascend
 from karmada.scheduler.core.assignment import Assignment, assign
-from karmada.scheduler.core.basis import asked_by
+from karmada.scheduler.core.capacity import takes_room
 from karmada.scheduler.core.facts import Estimates, Facts, facts_of
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_rescheduled
-from karmada.scheduler.core.room import takes_room
 from karmada.scheduler.core.selection import Selection, select
+from karmada.scheduler.core.shared_facts import asked_by
 from karmada.scheduler.core.snapshot import Snapshot
 
 ATTEMPTS = 2048

@@ -12,14 +12,14 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.scheduler.core.amounts import NO_OPINION, UNLIMITED
-from karmada.scheduler.core.basis import Asked, basis_of
-from karmada.scheduler.core.candidates import Candidate, in_order
+from karmada.scheduler.core.candidate import Candidate, in_order
+from karmada.scheduler.core.capacity import Question, Room, question_of, takes_room
 from karmada.scheduler.core.estimation import Capacity
 from karmada.scheduler.core.fitting import Estimated, Fitting, Preferred, Scores
 from karmada.scheduler.core.framework import Framework
 from karmada.scheduler.core.ranking import Kept, Ranked, Ranking
 from karmada.scheduler.core.request import Request
-from karmada.scheduler.core.room import Question, Room, question_of, takes_room
+from karmada.scheduler.core.shared_facts import Asked, basis_of
 from karmada.scheduler.core.snapshot import Snapshot
 
 Estimates = Mapping[str, int]

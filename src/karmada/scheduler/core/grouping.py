@@ -12,8 +12,8 @@ from itertools import accumulate
 from math import comb
 from typing import NamedTuple, Protocol
 
-from karmada.scheduler.core.candidates import Candidate
-from karmada.scheduler.core.members import Listed, Members, group_of
+from karmada.scheduler.core.candidate import Candidate
+from karmada.scheduler.core.candidates import Listed, Members, group_of
 
 WEIGHT_UNIT = 1000
 SEARCH_BUDGET = 20_000

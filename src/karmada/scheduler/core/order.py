@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.scheduler.core.amounts import UNLIMITED
+from karmada.scheduler.core.candidates import group_of
 from karmada.scheduler.core.grouping import ClusterGroup, Scale
-from karmada.scheduler.core.members import group_of
 from karmada.scheduler.core.snapshot import Snapshot
 
 Entry = tuple[int, str]

@@ -11,9 +11,9 @@ from operator import itemgetter
 from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.scheduler.core.candidates import Candidate, in_order
+from karmada.scheduler.core.candidate import Candidate, in_order
+from karmada.scheduler.core.candidates import Listed, Members, Reach, walk
 from karmada.scheduler.core.grouping import ClusterGroup, Groups, ListedGroups, Scale
-from karmada.scheduler.core.members import Listed, Members, Reach, walk
 from karmada.scheduler.core.order import Entry, Order, Parts
 
 _room_of = itemgetter(0)

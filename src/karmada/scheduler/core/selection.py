@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from karmada.api.decision import ConstraintUnmet, Group
 from karmada.scheduler.core import grouping
-from karmada.scheduler.core.candidates import Candidate
+from karmada.scheduler.core.candidate import Candidate
+from karmada.scheduler.core.candidates import Listed, Members, best_of
 from karmada.scheduler.core.grouping import Scale
-from karmada.scheduler.core.members import Listed, Members, best_of
 from karmada.scheduler.core.ranking import Ranking
 from karmada.scheduler.core.request import Request, Strategy
 

@@ -7,7 +7,7 @@ import msgspec
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import Placement, StaticClusterWeight
 from karmada.policies.cluster_affinity import cluster_matches
-from karmada.scheduler.core.members import Members
+from karmada.scheduler.core.candidates import Members
 from karmada.scheduler.core.snapshot import Snapshot
 
 Rules = tuple[StaticClusterWeight, ...]

@@ -6,7 +6,7 @@ from math import isinf
 import orjson
 
 from karmada.apiserver.http.backends import ExecRequest, ExitStatus, ProcessStreams
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import Clock
 from karmada.machinery.transport import JSONObject
 from karmada.simulator import shell
@@ -17,7 +17,7 @@ from karmada.simulator.workloads.containers import surroundings
 class Console:
     """Runs commands in containers."""
 
-    def __init__(self, store: ObjectStore, clock: Clock) -> None:
+    def __init__(self, store: WatchCache, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 

@@ -2,7 +2,7 @@
 
 from karmada.apiserver.http.backends import ForwardingFailed
 from karmada.apiserver.http.model import ByteStream
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 from karmada.simulator.runtime.pods import find
 
 _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ")
@@ -11,7 +11,7 @@ _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ")
 class Forwarding:
     """Connects to ports of pods."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: WatchCache) -> None:
         self._store = store
 
     async def forward(self, namespace: str, pod: str, port: int, stream: ByteStream) -> None:

@@ -9,7 +9,7 @@ from math import inf
 
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.http.backends import LogRequest
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import Clock, parse_rfc3339, rfc3339_micro
 from karmada.simulator import shell
 from karmada.simulator.runtime.pods import container_of, find, status_of
@@ -24,7 +24,7 @@ MOST = 10_000
 class Logs:
     """Reads logs of containers."""
 
-    def __init__(self, store: ObjectStore, clock: Clock) -> None:
+    def __init__(self, store: WatchCache, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 

@@ -3,12 +3,12 @@
 import orjson
 
 from karmada.apiserver.failures import Failure, bad_request
-from karmada.apiserver.store import ObjectStore
+from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.views import POD, Container, ContainerStatus, Pod
 
 
-def find(store: ObjectStore, namespace: str, name: str) -> Pod:
+def find(store: WatchCache, namespace: str, name: str) -> Pod:
     """The pod; the server has made sure that there is one."""
     item = store.get(("", "pods"), namespace, name)
     if item is None:
@@ -30,7 +30,7 @@ def status_of(pod: Pod, name: str) -> ContainerStatus:
     raise bad_request(f'container "{name}" in pod "{pod.metadata.name}" is waiting to start: ContainerCreating')
 
 
-def config_files(store: ObjectStore, pod: JSONObject, container: JSONObject) -> dict[str, str]:
+def config_files(store: WatchCache, pod: JSONObject, container: JSONObject) -> dict[str, str]:
     """The files that ConfigMaps put into a container."""
     files: dict[str, str] = {}
     namespace = pod["metadata"]["namespace"]

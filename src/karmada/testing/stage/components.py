@@ -21,14 +21,14 @@ def console(program: str) -> Path:
 
 
 class Component(Daemon):
-    """One replica of a component, reached through its side door."""
+    """One replica of a component, reached through its diagnostics server."""
 
     def __init__(self, program: str, access: Path, log: Path, flags: Sequence[str]) -> None:
         self.program = program
         self.access = access
         self.port = free_port()
-        door = [f"--health-probe-bind-address={HOST}:{self.port}", "--metrics-bind-address=0"]
-        command: list[str | Path] = [console(program), f"--kubeconfig={access}", *door, *flags]
+        address = [f"--health-probe-bind-address={HOST}:{self.port}", "--metrics-bind-address=0"]
+        command: list[str | Path] = [console(program), f"--kubeconfig={access}", *address, *flags]
         super().__init__(program, command, log)
         self.restarts = 0
         self._keeper: asyncio.Task[None] | None = None
@@ -67,7 +67,7 @@ class Component(Daemon):
             raise Ended(f"{self.name} did not become healthy:\n{self.tail}") from None
 
     async def page(self, path: str) -> str:
-        """A page of its side door."""
+        """A page of its diagnostics server."""
         reader, writer = await asyncio.open_connection(HOST, self.port)
         try:
             writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

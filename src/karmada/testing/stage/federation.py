@@ -90,7 +90,7 @@ class Stage:
         # Of a member's stock controllers only this one runs: workloads and housekeeping are simulated.
         self.controllers += [KubeControllerManager(server, TOKENS) for server in self.members.values()]
         self.components: dict[str, Component] = {}
-        self.doors = {AGGREGATED: free_port(), WEBHOOK: free_port()}
+        self.ports = {AGGREGATED: free_port(), WEBHOOK: free_port()}
         """Ports of those whom the API server asks."""
         self.agents: dict[str, Path] = {}
         """How the agents of members in pull mode reach the control plane: kubeconfigs by member."""
@@ -164,7 +164,7 @@ class Stage:
         """Start one (more) replica of a component of the control plane; it ends with the stage."""
         access = self.hub.rotatable_access(self._place(program, "kubeconfig"), user_of(program))
         made = await self._run(program, access, flags)
-        if program != AGGREGATED:  # It has no side door: the API server sees whether it is healthy.
+        if program != AGGREGATED:  # It has no diagnostics server: the API server sees whether it is healthy.
             await made.healthy()
         return made
 
@@ -244,7 +244,7 @@ class Stage:
         await eventually(self._established)
         await installation.install(self.client, self.hub.endpoint, self.hub.authority.certificate_pem)
         self.renew_serving()
-        pki, clusters, hooks = self._pki, self.doors[AGGREGATED], self.doors[WEBHOOK]
+        pki, clusters, hooks = self._pki, self.ports[AGGREGATED], self.ports[WEBHOOK]
         keys = (f"--tls-cert-file={pki}/tls.crt", f"--tls-private-key-file={pki}/tls.key")
         await self.start(AGGREGATED, *self.etcd.flags, *keys, f"--bind-address={HOST}", f"--secure-port={clusters}")
         await self.start(WEBHOOK, f"--cert-dir={pki}", f"--bind-address={HOST}", f"--secure-port={hooks}")

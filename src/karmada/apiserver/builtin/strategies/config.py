@@ -13,7 +13,7 @@ from karmada.apiserver.builtin.strategies.common import (
     immutable,
     strategy,
 )
-from karmada.apiserver.secrecy import REDACTED
+from karmada.apiserver.redaction import REDACTED
 from karmada.apiserver.selectable import fields
 
 _LIMIT = 1024 * 1024

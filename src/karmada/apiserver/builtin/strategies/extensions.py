@@ -77,13 +77,13 @@ def _update_crd(obj: JSONObject, old: JSONObject) -> None:
 def _validate_csr(obj: JSONObject, old: JSONObject | None) -> Errors:
     from karmada.apiserver.auth import csr
 
-    return csr.validate(obj, old, csr.Door.MAIN)
+    return csr.validate(obj, old, csr.Subresource.MAIN)
 
 
 def _validate_csr_status(obj: JSONObject, old: JSONObject | None) -> Errors:
     from karmada.apiserver.auth import csr
 
-    return csr.validate(obj, old, csr.Door.STATUS)
+    return csr.validate(obj, old, csr.Subresource.STATUS)
 
 
 def _update_csr(obj: JSONObject, old: JSONObject) -> None:

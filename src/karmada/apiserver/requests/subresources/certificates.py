@@ -6,7 +6,7 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth import csr
 from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.failures import invalid, not_found
-from karmada.apiserver.requests import conforming, metadata, patch, reading
+from karmada.apiserver.requests import decoding, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
@@ -25,7 +25,7 @@ async def approval(context: Context, call: Call) -> Answer:
         return await reading.one(call, item.body)
     options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
     if call.verb == "update":
-        wanted = conforming.decode(context, call, options.field_validation)
+        wanted = decoding.decode(context, call, options.field_validation)
         metadata.check_name(call, metadata.ensure(wanted))
     else:
         kind = patch.patch_type(call)
@@ -34,12 +34,12 @@ async def approval(context: Context, call: Call) -> Answer:
     def build(current: JSONObject) -> JSONObject:
         new = wanted if call.verb == "update" else patch.patched(call, kind, document, current)
         if call.verb == "patch":
-            conforming.conform(call, new, options.field_validation)
+            decoding.conform(call, new, options.field_validation)
         status = {**(current.get("status") or {}), "conditions": csr.stamped(new, current, rfc3339(context.now()))}
         if not status["conditions"]:
             del status["conditions"]
         changed = {**current, "metadata": metadata.ensure(new), "status": status}
-        errors = csr.validate(changed, current, csr.Door.APPROVAL)
+        errors = csr.validate(changed, current, csr.Subresource.APPROVAL)
         if errors:
             raise invalid(csr.GROUP, call.served.kind, call.name, errors)
         return changed
@@ -66,7 +66,7 @@ class CertificateRules:
             return
         if request.operation is Operation.CREATE:
             csr.prepare(request.object, request.user)
-        elif request.old is not None and request.subresource == csr.Door.STATUS:
+        elif request.old is not None and request.subresource == csr.Subresource.STATUS:
             conditions = csr.stamped(request.object, request.old, rfc3339(self._now()))
             if conditions:
                 kept = csr.with_decisions(conditions, request.old)
@@ -79,5 +79,5 @@ class CertificateRules:
         if request.operation is Operation.CREATE:
             csr.check_subject(request.object)
         elif request.old is not None:
-            part = csr.Door(request.subresource)
+            part = csr.Subresource(request.subresource)
             csr.check_permission(self._authorizer, request.user, part, request.object, request.old)

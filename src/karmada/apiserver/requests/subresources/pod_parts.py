@@ -1,9 +1,9 @@
-"""`pods/ephemeralcontainers` and `pods/resize`: doors through which one part of a running pod changes."""
+"""`pods/ephemeralcontainers` and `pods/resize`: subresources that change one part of a running pod."""
 
 from collections.abc import Callable
 
 from karmada.apiserver.failures import invalid, not_found
-from karmada.apiserver.requests import conforming, metadata, patch, reading
+from karmada.apiserver.requests import decoding, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
@@ -31,7 +31,7 @@ async def _part(context: Context, call: Call, take: Take) -> Answer:
         return await reading.one(call, item.body, revision=item.revision)
     options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
     if call.verb == "update":
-        body = conforming.decode(context, call, options.field_validation)
+        body = decoding.decode(context, call, options.field_validation)
         metadata.check_name(call, metadata.ensure(body))
 
         def wanted(current: JSONObject) -> JSONObject:
@@ -43,12 +43,12 @@ async def _part(context: Context, call: Call, take: Take) -> Answer:
 
         def wanted(current: JSONObject) -> JSONObject:
             new: JSONObject = patch.patched(call, kind, document, current)
-            conforming.conform(call, new, options.field_validation)
+            decoding.conform(call, new, options.field_validation)
             return new
 
     def build(current: JSONObject) -> JSONObject:
         # The current pod is changed below, and patches share its parts.
-        new = wanted(conforming.copied(current))
+        new = wanted(decoding.copied(current))
         current["metadata"]["resourceVersion"] = metadata.ensure(new).get("resourceVersion") or ""
         take(call, new, current)
         return current

@@ -16,9 +16,9 @@ from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.scalars import Mismatch
-from karmada.apiserver.served import Served
-from karmada.apiserver.store import Kind
+from karmada.apiserver.served_resource import Served
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import Kind
 
 _BINDING = ("", "v1", "Binding")
 _EVICTION = ("policy", "v1", "Eviction")

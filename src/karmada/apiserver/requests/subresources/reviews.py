@@ -5,7 +5,7 @@ import orjson
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.auth.reviews import REVIEWS, Review, ReviewContext
-from karmada.apiserver.requests import bodies, conforming, metadata, ownership
+from karmada.apiserver.requests import bodies, decoding, metadata, ownership
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.negotiation import refuse_tables
@@ -22,7 +22,7 @@ def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
         async def answer(context: Context, call: Call) -> Answer:
             refuse_tables(call.view)
             options = write_options(dict(call.params), "CreateOptions")
-            obj = conforming.decode(context, call, options.field_validation)
+            obj = decoding.decode(context, call, options.field_validation)
             meta = metadata.ensure(obj)
             if review.namespaced and not meta.get("namespace"):
                 meta["namespace"] = call.namespace

@@ -12,7 +12,7 @@ from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import FieldError, JSONObject, ScalePaths
-from karmada.apiserver.served import dig
+from karmada.apiserver.served_resource import dig
 from karmada.machinery.transport import PatchType
 
 KIND = ("autoscaling", "v1", "Scale")

@@ -7,8 +7,8 @@ from karmada.api.codec import from_tree
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.scheduler.core.decide import terms_to_try
-from karmada.scheduler.core.need import Need, concerns, need, versions_to_check
 from karmada.scheduler.core.request import Binding
+from karmada.scheduler.core.trigger import Need, concerns, need, versions_to_check
 from karmada.testing.golden.case import Topic
 
 

@@ -11,9 +11,9 @@ from karmada.api.work.v1alpha2 import Component, ResourceBinding, TargetCluster
 from karmada.policies import webster
 from karmada.scheduler.core.amounts import UNLIMITED
 from karmada.scheduler.core.assumptions import AssumedWorkload
+from karmada.scheduler.core.capacity import Question, Room, needs_of
 from karmada.scheduler.core.decide import decide
 from karmada.scheduler.core.request import Settings, Strategy, strategy_of
-from karmada.scheduler.core.room import Question, Room, needs_of
 from karmada.scheduler.core.snapshot import PeerGroup, Snapshot
 from karmada.testing.golden.case import Case, Excuse, Record, Topic
 from karmada.testing.golden.compare import first_difference

@@ -3,14 +3,14 @@
 import orjson
 
 from karmada.apiserver.auth.rbac import GROUP, KINDS, RbacAuthorizer
-from karmada.apiserver.store import Item, Kind, ObjectStore, StoreEvent
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent, WatchCache
 from karmada.machinery.transport import EventType
 
 
 class RbacFollower:
     """Loads all roles and bindings, then listens to the store."""
 
-    def __init__(self, store: ObjectStore, authorizer: RbacAuthorizer) -> None:
+    def __init__(self, store: WatchCache, authorizer: RbacAuthorizer) -> None:
         self._store = store
         self._authorizer = authorizer
 

@@ -9,10 +9,10 @@ from karmada.api.work.v1alpha2 import ClusterResourceBinding
 from karmada.machinery.clock import Clock, rfc3339
 from karmada.machinery.errors import ApiError, Forbidden
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.scheduler.core.need import Need
 from karmada.scheduler.core.rendering import event_message
 from karmada.scheduler.core.request import Binding
-from karmada.scheduler.sanity import complaint
+from karmada.scheduler.core.trigger import Need
+from karmada.scheduler.spec_checks import complaint
 from karmada.scheduler.writing import SUCCESS, Said, Verdict, Writer, verdict_of, with_condition
 
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from karmada.apiserver.storage.base import Compacted, Mismatch, Storage, Value
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
-from karmada.apiserver.store import Bounds, Index, Item, ObjectStore, Watcher
+from karmada.apiserver.watchcache import Bounds, Index, Item, WatchCache, Watcher
 
 PODS = ("", "pods")
 NAMESPACES, NAMES, COLOURS = ["a", "a-b", "b"], ["x", "x.y", "y"], ["red", "blue"]
@@ -73,7 +73,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def start(self) -> None:
         self.storage = self.open_storage()
-        self.store = ObjectStore(self.storage, index, Bounds(events=4), buffer=1000)
+        self.store = WatchCache(self.storage, index, Bounds(events=4), buffer=1000)
         self.runner.run(self.store.start())
         self.started_at = self.store.revision
 

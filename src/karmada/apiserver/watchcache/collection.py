@@ -4,9 +4,9 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from karmada.apiserver.store.keys import Kind, key_of, prefix_of
-from karmada.apiserver.store.model import Item, Match, Page, StoreEvent
-from karmada.apiserver.store.watcher import Watcher
+from karmada.apiserver.watchcache.keys import Kind, key_of, prefix_of
+from karmada.apiserver.watchcache.model import Item, Match, Page, StoreEvent
+from karmada.apiserver.watchcache.watcher import Watcher
 
 _AFTER_SLASH = "0"
 

@@ -7,7 +7,7 @@ import pytest
 
 from karmada.apiserver.storage.base import Compacted, Mismatch, Record, Snapshot, Value
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.apiserver.store import Bounds, Index, Item, ObjectStore, StoreEvent, TooSlow, Watcher
+from karmada.apiserver.watchcache import Bounds, Index, Item, StoreEvent, TooSlow, WatchCache, Watcher
 
 PODS = ("", "pods")
 NODES = ("", "nodes")
@@ -26,8 +26,8 @@ def red(item: Item) -> bool:
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[ObjectStore]:
-    store = ObjectStore(MemoryStorage(), lambda kind, body: index(), buffer=5)
+async def store() -> AsyncIterator[WatchCache]:
+    store = WatchCache(MemoryStorage(), lambda kind, body: index(), buffer=5)
     await store.start()
     yield store
     await store.stop()
@@ -38,7 +38,7 @@ async def read(watcher: Watcher) -> list[tuple[str, str, int]]:
     return [(event.type, event.item.name, event.item.revision) for event in events]
 
 
-async def test_a_created_object_is_read_with_its_revision_inside(store: ObjectStore) -> None:
+async def test_a_created_object_is_read_with_its_revision_inside(store: WatchCache) -> None:
     item = await store.create(PODS, "ns", "a", value("x"), index())
     assert item.revision == store.revision == 3
     assert item.body == b'{"metadata":{"resourceVersion":"3","t":"x"}}'
@@ -48,7 +48,7 @@ async def test_a_created_object_is_read_with_its_revision_inside(store: ObjectSt
     assert store.get(NODES, "ns", "a") is None
 
 
-async def test_writes_name_the_revision_they_expect(store: ObjectStore) -> None:
+async def test_writes_name_the_revision_they_expect(store: WatchCache) -> None:
     await store.create(PODS, "ns", "a", value(), index())
     with pytest.raises(Mismatch):
         await store.create(PODS, "ns", "a", value(), index())
@@ -61,7 +61,7 @@ async def test_writes_name_the_revision_they_expect(store: ObjectStore) -> None:
     assert store.get(PODS, "ns", "a") is None
 
 
-async def test_lists_come_in_the_byte_order_of_keys(store: ObjectStore) -> None:
+async def test_lists_come_in_the_byte_order_of_keys(store: WatchCache) -> None:
     for namespace, name in [("a", "x"), ("a-b", "x"), ("b", "y"), ("a", "a.b"), ("a", "a")]:
         await store.create(PODS, namespace, name, value(), index())
     names = [(item.namespace, item.name) for item in store.list(PODS).items]
@@ -69,7 +69,7 @@ async def test_lists_come_in_the_byte_order_of_keys(store: ObjectStore) -> None:
     assert [item.name for item in store.list(PODS, "a").items] == ["a", "a.b", "x"]
 
 
-async def test_pages_stay_at_the_revision_of_the_first(store: ObjectStore) -> None:
+async def test_pages_stay_at_the_revision_of_the_first(store: WatchCache) -> None:
     for name in "abcde":
         await store.create(PODS, "ns", name, value(), index())
     first = store.list(PODS, limit=2)
@@ -83,7 +83,7 @@ async def test_pages_stay_at_the_revision_of_the_first(store: ObjectStore) -> No
     assert ([item.name for item in last.items], last.next, last.remaining) == (["e"], "", 0)
 
 
-async def test_a_limited_list_with_a_match_fills_its_page(store: ObjectStore) -> None:
+async def test_a_limited_list_with_a_match_fills_its_page(store: WatchCache) -> None:
     for number in range(6):
         await store.create(PODS, "ns", f"p{number}", value(), index(colour="red" if number % 2 else "blue"))
     page = store.list(PODS, match=red, limit=2)
@@ -91,7 +91,7 @@ async def test_a_limited_list_with_a_match_fills_its_page(store: ObjectStore) ->
     assert [item.name for item in store.list(PODS, match=red, limit=2, after=page.next).items] == ["p5"]
 
 
-async def test_a_watch_sees_each_later_event_once(store: ObjectStore) -> None:
+async def test_a_watch_sees_each_later_event_once(store: WatchCache) -> None:
     await store.create(PODS, "ns", "a", value(), index())
     with store.watch(PODS) as now, store.watch(PODS, after=2) as resumed:
         await store.update(PODS, "ns", "a", value(), index(), 3)
@@ -105,7 +105,7 @@ async def test_a_watch_sees_each_later_event_once(store: ObjectStore) -> None:
     [("", "", ["a", "b", "a"]), ("one", "", ["a", "b"]), ("one", "a", ["a"]), ("", "a", ["a", "a"])],
     ids=["all", "namespace", "object", "name-everywhere"],
 )
-async def test_a_watch_is_limited_to_its_place(store: ObjectStore, namespace: str, name: str, seen: list[str]) -> None:
+async def test_a_watch_is_limited_to_its_place(store: WatchCache, namespace: str, name: str, seen: list[str]) -> None:
     with store.watch(PODS, namespace, name) as live:
         for where, what in [("one", "a"), ("one", "b"), ("two", "a")]:
             await store.create(PODS, where, what, value(), index())
@@ -117,7 +117,7 @@ async def test_a_watch_is_limited_to_its_place(store: ObjectStore, namespace: st
         assert [event[1] for event in await read(initial)] == sorted(seen) if namespace else True
 
 
-async def test_entering_and_leaving_a_selection_is_added_and_deleted(store: ObjectStore) -> None:
+async def test_entering_and_leaving_a_selection_is_added_and_deleted(store: WatchCache) -> None:
     with store.watch(PODS, match=red) as watcher:
         await store.create(PODS, "ns", "a", value("1"), index(colour="blue"))
         await store.update(PODS, "ns", "a", value("2"), index(colour="red"), 3)
@@ -137,7 +137,7 @@ async def test_entering_and_leaving_a_selection_is_added_and_deleted(store: Obje
     assert left.line == b'{"type":"DELETED","object":{"metadata":{"resourceVersion":"6","t":"3"}}}\n'
 
 
-async def test_initial_events_end_with_a_marked_bookmark(store: ObjectStore) -> None:
+async def test_initial_events_end_with_a_marked_bookmark(store: WatchCache) -> None:
     for name in "ba":
         await store.create(PODS, "ns", name, value(), index())
     with store.watch(PODS, initial=True, initial_end=True) as watcher:
@@ -153,7 +153,7 @@ async def test_initial_events_end_with_a_marked_bookmark(store: ObjectStore) -> 
     assert events[2].item.revision == 4
 
 
-async def test_a_watcher_that_does_not_keep_up_is_cut_off(store: ObjectStore) -> None:
+async def test_a_watcher_that_does_not_keep_up_is_cut_off(store: WatchCache) -> None:
     with store.watch(PODS) as slow, store.watch(PODS) as good:
         for number in range(6):
             await store.create(PODS, "ns", f"p{number}", value(), index())
@@ -162,7 +162,7 @@ async def test_a_watcher_that_does_not_keep_up_is_cut_off(store: ObjectStore) ->
             await read(slow)
 
 
-async def test_a_watcher_is_cut_off_by_the_size_of_what_it_does_not_read(store: ObjectStore) -> None:
+async def test_a_watcher_is_cut_off_by_the_size_of_what_it_does_not_read(store: WatchCache) -> None:
     large = value("x" * (20 << 20))
     await store.create(PODS, "ns", "old", large, index())
     with store.watch(PODS, initial=True) as slow, store.watch(PODS) as good:
@@ -174,7 +174,7 @@ async def test_a_watcher_is_cut_off_by_the_size_of_what_it_does_not_read(store: 
 
 
 async def test_revisions_beyond_the_history_are_compacted() -> None:
-    store = ObjectStore(MemoryStorage(history=3), lambda kind, body: index(), Bounds(events=3))
+    store = WatchCache(MemoryStorage(history=3), lambda kind, body: index(), Bounds(events=3))
     await store.start()
     for number in range(5):
         await store.create(PODS, "ns", f"p{number}", value(), index())
@@ -185,7 +185,7 @@ async def test_revisions_beyond_the_history_are_compacted() -> None:
     await store.stop()
 
 
-async def test_owners_and_uids_are_indexed(store: ObjectStore) -> None:
+async def test_owners_and_uids_are_indexed(store: WatchCache) -> None:
     await store.create(PODS, "ns", "a", value(), Index("u1", {}, ("o1", "o2"), {}))
     await store.create(NODES, "", "n", value(), Index("u2", {}, ("o1",), {}))
     assert [item.name for _, item in store.owned_by("o1")] == ["n", "a"]
@@ -199,13 +199,13 @@ async def test_owners_and_uids_are_indexed(store: ObjectStore) -> None:
     assert store.by_uid("u1") is None
 
 
-async def test_stopping_ends_watches(store: ObjectStore) -> None:
+async def test_stopping_ends_watches(store: WatchCache) -> None:
     watcher = store.watch(PODS)
     await store.stop()
     assert [events async for events in watcher] == []
 
 
-async def test_a_watcher_whose_match_fails_ends_alone(store: ObjectStore) -> None:
+async def test_a_watcher_whose_match_fails_ends_alone(store: WatchCache) -> None:
     def broken(item: Item) -> bool:
         raise ZeroDivisionError
 
@@ -218,7 +218,7 @@ async def test_a_watcher_whose_match_fails_ends_alone(store: ObjectStore) -> Non
 
 async def test_an_object_that_cannot_be_indexed_is_still_served(caplog: pytest.LogCaptureFixture) -> None:
     storage = MemoryStorage()
-    store = ObjectStore(storage, lambda kind, body: index())
+    store = WatchCache(storage, lambda kind, body: index())
     await store.start()
     await store.create(PODS, "ns", "a", value("secret"), index(colour="red"))
     await store.stop()
@@ -226,7 +226,7 @@ async def test_an_object_that_cannot_be_indexed_is_still_served(caplog: pytest.L
     def broken(kind: tuple[str, str], body: bytes) -> Index:
         raise ValueError(body)
 
-    again = ObjectStore(storage, broken)
+    again = WatchCache(storage, broken)
     await again.start()
     assert [item.name for item in again.list(PODS).items] == ["a"]
     assert again.list(PODS, match=red).items == []
@@ -236,7 +236,7 @@ async def test_an_object_that_cannot_be_indexed_is_still_served(caplog: pytest.L
     await again.stop()
 
 
-async def test_many_initial_events_come_in_batches_that_fit_a_write(store: ObjectStore) -> None:
+async def test_many_initial_events_come_in_batches_that_fit_a_write(store: WatchCache) -> None:
     for number in range(1100):
         await store.create(PODS, "ns", f"p{number:04}", value(), index())
     with store.watch(PODS, initial=True, initial_end=True) as watcher:
@@ -249,7 +249,7 @@ async def test_many_initial_events_come_in_batches_that_fit_a_write(store: Objec
     assert max(sizes) <= 500
 
 
-async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: ObjectStore) -> None:
+async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: WatchCache) -> None:
     with store.watch(PODS) as one, store.watch(PODS) as other:
         await store.create(PODS, "ns", "a", value(), index())
         (first,), (second,) = await anext(one), await anext(other)
@@ -261,7 +261,7 @@ async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: ObjectSt
 
 
 async def test_listeners_hear_every_change_even_beside_one_that_fails(
-    store: ObjectStore, caplog: pytest.LogCaptureFixture
+    store: WatchCache, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard: list[tuple[str, str]] = []
 
@@ -278,7 +278,7 @@ async def test_listeners_hear_every_change_even_beside_one_that_fails(
     assert "resourceVersion" not in caplog.text
 
 
-async def test_a_replaced_state_ends_watches_and_tells_listeners_the_difference(store: ObjectStore) -> None:
+async def test_a_replaced_state_ends_watches_and_tells_listeners_the_difference(store: WatchCache) -> None:
     for name in ("same", "gone", "changed"):
         await store.create(PODS, "ns", name, value(), index())
     heard: list[tuple[str, str, int]] = []

@@ -1,4 +1,4 @@
-"""`ObjectStore`: all objects in memory as bytes with an index, in front of a `Storage`; the watch cache.
+"""`WatchCache`: all objects in memory as bytes with an index, in front of a `Storage`; the watch cache.
 
 Invariants:
 - What reads and watches see is what the storage has committed, in revision order. A write is answered when it is
@@ -15,12 +15,12 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Iterable
 
 from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value
-from karmada.apiserver.store.contents import Contents, Entry, Indexer
-from karmada.apiserver.store.history import Bounds, History
-from karmada.apiserver.store.keys import Kind, key_of, prefix_of
-from karmada.apiserver.store.model import Index, Item, Match, Page, StoreEvent, bookmark
-from karmada.apiserver.store.upkeep import Upkeep
-from karmada.apiserver.store.watcher import Watcher
+from karmada.apiserver.watchcache.contents import Contents, Entry, Indexer
+from karmada.apiserver.watchcache.history import Bounds, History
+from karmada.apiserver.watchcache.keys import Kind, key_of, prefix_of
+from karmada.apiserver.watchcache.model import Index, Item, Match, Page, StoreEvent, bookmark
+from karmada.apiserver.watchcache.upkeep import Upkeep
+from karmada.apiserver.watchcache.watcher import Watcher
 from karmada.machinery.transport import EventType
 
 _LOG = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ Place = tuple[str, str]
 Listener = Callable[[Kind, StoreEvent], None]
 
 
-class ObjectStore:
+class WatchCache:
     """Reads are synchronous and from memory, writes go through the storage."""
 
     def __init__(

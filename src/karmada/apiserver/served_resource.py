@@ -12,7 +12,7 @@ import orjson
 from karmada.apiserver import selectable
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Value
-from karmada.apiserver.store import Index
+from karmada.apiserver.watchcache import Index
 
 
 class Converter(Protocol):

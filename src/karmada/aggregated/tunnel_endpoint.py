@@ -11,7 +11,7 @@ from karmada.membership.tunnel.frames import PROTOCOL
 from karmada.membership.tunnel.tunnels import Tunnels
 
 
-class TunnelDoor:
+class TunnelEndpoint:
     """The handler of `clusters/<name>/tunnel`."""
 
     def __init__(self, tunnels: Tunnels) -> None:

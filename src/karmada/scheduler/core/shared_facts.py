@@ -6,11 +6,11 @@ Found by one look at what the request depends on, and up to date when handed out
 from collections.abc import Hashable
 from typing import NamedTuple
 
+from karmada.scheduler.core.capacity import Question, question_of, room, takes_room
 from karmada.scheduler.core.fitting import Signature, fit
 from karmada.scheduler.core.framework import Framework
 from karmada.scheduler.core.order import Order
 from karmada.scheduler.core.request import Request
-from karmada.scheduler.core.room import Question, question_of, room, takes_room
 from karmada.scheduler.core.snapshot import Snapshot
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from karmada.apiserver.storage.base import Change, Compacted
 from karmada.apiserver.storage.sqlite import SqliteStorage
-from karmada.apiserver.store import Index, ObjectStore
+from karmada.apiserver.watchcache import Index, WatchCache
 
 KIND = ("", "configmaps")
 CHILD = Path(__file__).with_name("crashing_store.py")
@@ -46,7 +46,7 @@ async def test_a_killed_store_keeps_what_it_acknowledged(tmp_path: Path, seed: i
         assert saw == sorted(set(saw))
 
         storage = SqliteStorage(file)
-        store = ObjectStore(storage, lambda kind, body: Index("", {}, (), {}))
+        store = WatchCache(storage, lambda kind, body: Index("", {}, (), {}))
         await store.start()
         for name, (revision, text) in acknowledged.items():
             item = store.get(KIND, "ns", name)

@@ -1,4 +1,4 @@
-"""The HTTP front door: authenticate, authorise, route, run, and write the answer."""
+"""The HTTP front dispatcher: authenticate, authorise, route, run, and write the answer."""
 
 import logging
 from collections.abc import Callable
@@ -10,12 +10,12 @@ import orjson
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure, internal
-from karmada.apiserver.flow.deadlines import request_seconds
-from karmada.apiserver.flow.traffic import Traffic, Visit
 from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.apiserver.outgoing import CallFailed
+from karmada.apiserver.overload.deadlines import request_seconds
+from karmada.apiserver.overload.traffic import Traffic, Visit
 from karmada.apiserver.requests import paths
-from karmada.apiserver.requests.door import Door
+from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
@@ -30,17 +30,17 @@ _NOT_FOUND = HttpResponse(404, b"404 page not found\n", _TEXT)
 _UNAVAILABLE = HttpResponse(503, b"service unavailable\n", _TEXT)
 
 
-class HttpDoor:
+class HttpDispatcher:
     """The handler of the HTTP server."""
 
     def __init__(
         self,
-        door: Door,
+        dispatcher: Dispatcher,
         authenticate: Authenticate,
         remotes: ApiServices | None = None,
         traffic: Traffic | None = None,
     ) -> None:
-        self._door = door
+        self._dispatcher = dispatcher
         self._authenticate = authenticate
         self._remotes = remotes
         self._traffic = traffic or Traffic()
@@ -64,20 +64,22 @@ class HttpDoor:
                 return await self._page(request, params, user)
             verb = verb_of(request.method, path, params)
             visit.attributes = attributes_of(verb or request.method.lower(), path, params)
-            self._door.authorize(user, visit.attributes)
+            self._dispatcher.authorize(user, visit.attributes)
             if self._remotes is not None:
                 elsewhere = self._remotes.remote(path.group, path.version)
                 if elsewhere is not None:
                     return await self._forward(elsewhere, request, user)
             headers = request.headers
-            call = self._door.call(request.method, verb, path, user, params, request.body, headers.get("accept", ""))
+            call = self._dispatcher.call(
+                request.method, verb, path, user, params, request.body, headers.get("accept", "")
+            )
             call.content_type = headers.get("content-type", "")
             call.agent = headers.get("user-agent", "")
             call.http = request
-            if call.verb == "watch" and not self._door.pipeline.is_special(call):
+            if call.verb == "watch" and not self._dispatcher.pipeline.is_special(call):
                 return await self._watch(call, visit)
             async with self._traffic.seat(visit, request_seconds(params)):
-                answer = _written(call, await self._door.pipeline.run(call))
+                answer = _written(call, await self._dispatcher.pipeline.run(call))
             if not isinstance(answer, HttpResponse):
                 answer.ended = self._traffic.stay(visit)
             return answer
@@ -102,9 +104,11 @@ class HttpDoor:
         if self._remotes is not None and len(parts) == 3 and parts[0] == "apis":
             elsewhere = self._remotes.remote(parts[1], parts[2])
             if elsewhere is not None:
-                self._door.authorize(user, Attributes("get", path=request.path))
+                self._dispatcher.authorize(user, Attributes("get", path=request.path))
                 return await self._forward(elsewhere, request, user)
-        answer = await self._door.page(request.method, request.path, params, request.headers.get("accept", ""), user)
+        answer = await self._dispatcher.page(
+            request.method, request.path, params, request.headers.get("accept", ""), user
+        )
         if answer is None:
             return _NOT_FOUND
         return HttpResponse(answer.code, answer.body, answer.content_type, dict(answer.headers))
@@ -122,11 +126,11 @@ class HttpDoor:
     async def _watch(self, call: Call, visit: Visit) -> StreamResponse:
         ended = self._traffic.stay(visit)
         try:
-            watch = await self._door.pipeline.watch(call)
+            watch = await self._dispatcher.pipeline.watch(call)
         except BaseException:
             ended()
             raise
-        chunks = lines(self._door.pipeline.context, watch)
+        chunks = lines(self._dispatcher.pipeline.context, watch)
         return StreamResponse(
             200, chunks, headers=_warnings(call), ended=ended, gathered=partial(self._joined.gathered, watch)
         )

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 
-from karmada.apiserver.store.model import Match, StoreEvent, bookmark
+from karmada.apiserver.watchcache.model import Match, StoreEvent, bookmark
 
 _BATCH = 500
 _MOST_BYTES = 64 << 20
@@ -23,7 +23,7 @@ class TooSlow(Exception):
 
 
 class Watcher:
-    """Made by `ObjectStore.watch`; closed with `close` or by leaving its `with` block."""
+    """Made by `WatchCache.watch`; closed with `close` or by leaving its `with` block."""
 
     def __init__(self, match: Match | None, after: int, bookmarks: bool, limit: int, detach: Detach) -> None:
         self._match = match

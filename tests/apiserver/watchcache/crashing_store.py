@@ -12,7 +12,7 @@ from pathlib import Path
 
 from karmada.apiserver.storage.base import Mismatch, Value
 from karmada.apiserver.storage.sqlite import SqliteStorage
-from karmada.apiserver.store import Index, ObjectStore
+from karmada.apiserver.watchcache import Index, WatchCache
 
 KIND = ("", "configmaps")
 
@@ -25,7 +25,7 @@ def value(text: str) -> Value:
     return Value(b'{"metadata":{"resourceVersion":"', b'"},"text":"%b"}' % text.encode())
 
 
-async def write(store: ObjectStore, chance: random.Random, author: int) -> None:
+async def write(store: WatchCache, chance: random.Random, author: int) -> None:
     for number in range(1_000_000):
         name, text = f"n{chance.randrange(12)}", f"{author}.{number}"
         old = store.get(KIND, "ns", name)
@@ -41,13 +41,13 @@ async def write(store: ObjectStore, chance: random.Random, author: int) -> None:
             continue
 
 
-async def watch(store: ObjectStore) -> None:
+async def watch(store: WatchCache) -> None:
     async for events in store.watch(KIND, after=store.revision):
         for event in events:
             say("saw", event.item.name, event.item.revision)
 
 
-async def compact(store: ObjectStore, storage: SqliteStorage) -> None:
+async def compact(store: WatchCache, storage: SqliteStorage) -> None:
     while True:
         await asyncio.sleep(0.02)
         await storage.compact(store.revision - 200)
@@ -55,7 +55,7 @@ async def compact(store: ObjectStore, storage: SqliteStorage) -> None:
 
 async def main() -> None:
     storage = SqliteStorage(Path(sys.argv[1]))
-    store = ObjectStore(storage, lambda kind, body: Index("", {}, (), {}))
+    store = WatchCache(storage, lambda kind, body: Index("", {}, (), {}))
     await store.start()
     say("start", store.revision)
     chance = random.Random(int(sys.argv[2]))

@@ -4,11 +4,11 @@ import pytest
 
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
-from karmada.apiserver.flow.deadlines import TICK, Deadlines, request_seconds
-from karmada.apiserver.flow.fairness import FairQueue
-from karmada.apiserver.flow.traffic import Traffic
-from karmada.apiserver.flow.watches import WatchBudget
 from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.overload.deadlines import TICK, Deadlines, request_seconds
+from karmada.apiserver.overload.fairness import FairQueue
+from karmada.apiserver.overload.traffic import Traffic
+from karmada.apiserver.overload.watches import WatchBudget
 from karmada.testing.loop import run_virtual
 
 A, B = UserInfo("a"), UserInfo("b")

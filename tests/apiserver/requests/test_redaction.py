@@ -6,7 +6,7 @@ import pytest
 from tests.apiserver.requests.conftest import RESOURCES, configmap
 from tests.apiserver.widgets import definition
 
-from karmada.apiserver.secrecy import REDACTED, holds_secret
+from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.machinery import errors
 from karmada.machinery.transport import PatchType, Request, Verb
 

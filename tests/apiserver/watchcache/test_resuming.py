@@ -9,7 +9,7 @@ import pytest
 from karmada.apiserver.storage.base import Compacted, Storage, Value
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
-from karmada.apiserver.store import Bounds, Index, Item, ObjectStore, Watcher
+from karmada.apiserver.watchcache import Bounds, Index, Item, WatchCache, Watcher
 
 PODS, NODES = ("", "pods"), ("", "nodes")
 
@@ -26,13 +26,13 @@ def red(item: Item) -> bool:
     return item.index.labels["colour"] == "red"
 
 
-async def put(store: ObjectStore, name: str, colour: str = "blue", kind: tuple[str, str] = PODS) -> Item:
+async def put(store: WatchCache, name: str, colour: str = "blue", kind: tuple[str, str] = PODS) -> Item:
     old = store.get(kind, "ns", name)
     body = value(colour)
     return await store.update(kind, "ns", name, body, index(kind, body.at(0)), old.revision if old else 0)
 
 
-async def drop(store: ObjectStore, name: str) -> int:
+async def drop(store: WatchCache, name: str) -> int:
     old = store.get(PODS, "ns", name)
     assert old is not None
     return await store.delete(PODS, "ns", name, value("gone"), old.revision)
@@ -48,7 +48,7 @@ async def take(watcher: Watcher, count: int) -> list[tuple[str, str, int]]:
     return found
 
 
-Make = Callable[[], ObjectStore]
+Make = Callable[[], WatchCache]
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -56,22 +56,22 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Stores that remember two events themselves."""
     memory = MemoryStorage()
 
-    def fresh() -> ObjectStore:
+    def fresh() -> WatchCache:
         storage: Storage = memory if request.param == "memory" else SqliteStorage(tmp_path / "store.db")
-        return ObjectStore(storage, index, Bounds(events=2))
+        return WatchCache(storage, index, Bounds(events=2))
 
     return fresh
 
 
 @pytest.fixture
-async def store(make: Make) -> AsyncIterator[ObjectStore]:
+async def store(make: Make) -> AsyncIterator[WatchCache]:
     store = make()
     await store.start()
     yield store
     await store.stop()
 
 
-async def _story(store: ObjectStore) -> list[tuple[str, str, int]]:
+async def _story(store: WatchCache) -> list[tuple[str, str, int]]:
     a = await put(store, "a")
     b = await put(store, "b", "red")
     a2 = await put(store, "a", "red")
@@ -87,7 +87,7 @@ async def _story(store: ObjectStore) -> list[tuple[str, str, int]]:
     ]
 
 
-async def test_a_watch_resumes_from_before_the_history_in_memory(store: ObjectStore) -> None:
+async def test_a_watch_resumes_from_before_the_history_in_memory(store: WatchCache) -> None:
     start = store.revision
     story = await _story(store)
     for position in range(len(story)):
@@ -101,7 +101,7 @@ async def test_a_watch_resumes_from_before_the_history_in_memory(store: ObjectSt
             story += [("ADDED", "new", new.revision), ("DELETED", "new", store.revision)]
 
 
-async def test_a_selection_resumes_with_its_transitions(store: ObjectStore) -> None:
+async def test_a_selection_resumes_with_its_transitions(store: WatchCache) -> None:
     start = store.revision
     story = await _story(store)
     with store.watch(PODS, match=red, after=start) as watcher:
@@ -110,7 +110,7 @@ async def test_a_selection_resumes_with_its_transitions(store: ObjectStore) -> N
     assert story
 
 
-async def test_a_watch_resumes_after_a_restart(store: ObjectStore, make: Make) -> None:
+async def test_a_watch_resumes_after_a_restart(store: WatchCache, make: Make) -> None:
     start = store.revision
     story = await _story(store)
     await store.stop()
@@ -123,7 +123,7 @@ async def test_a_watch_resumes_after_a_restart(store: ObjectStore, make: Make) -
     await again.stop()
 
 
-async def test_events_during_the_look_back_come_after_it(store: ObjectStore) -> None:
+async def test_events_during_the_look_back_come_after_it(store: WatchCache) -> None:
     start = store.revision
     story = await _story(store)
     with store.watch(PODS, after=start) as watcher:
@@ -132,7 +132,7 @@ async def test_events_during_the_look_back_come_after_it(store: ObjectStore) -> 
         assert await take(watcher, len(expected)) == expected
 
 
-async def test_a_compacted_revision_ends_the_watch(store: ObjectStore) -> None:
+async def test_a_compacted_revision_ends_the_watch(store: WatchCache) -> None:
     start = store.revision
     await _story(store)
     await store._storage.compact(store.revision)
@@ -143,7 +143,7 @@ async def test_a_compacted_revision_ends_the_watch(store: ObjectStore) -> None:
             await anext(watcher)
 
 
-async def test_a_watch_from_the_future_sees_only_what_is_later(store: ObjectStore) -> None:
+async def test_a_watch_from_the_future_sees_only_what_is_later(store: WatchCache) -> None:
     first = await put(store, "a")
     with store.watch(PODS, after=first.revision + 1) as watcher:
         await put(store, "b")
@@ -151,7 +151,7 @@ async def test_a_watch_from_the_future_sees_only_what_is_later(store: ObjectStor
         assert await take(watcher, 1) == [("ADDED", "c", last.revision)]
 
 
-async def test_waiting_for_a_revision_ends_when_it_is_visible(store: ObjectStore) -> None:
+async def test_waiting_for_a_revision_ends_when_it_is_visible(store: WatchCache) -> None:
     await store.reached(store.revision)
     waiting = asyncio.create_task(store.reached(store.revision + 2))
     await put(store, "a")
@@ -163,7 +163,7 @@ async def test_waiting_for_a_revision_ends_when_it_is_visible(store: ObjectStore
 
 @pytest.mark.looptime
 async def test_bookmarks_come_by_the_clock() -> None:
-    store = ObjectStore(MemoryStorage(), index)
+    store = WatchCache(MemoryStorage(), index)
     await store.start()
     await put(store, "node", kind=NODES)
     with store.watch(PODS, after=store.revision, bookmarks=True) as wants, store.watch(PODS) as plain:
@@ -177,7 +177,7 @@ async def test_bookmarks_come_by_the_clock() -> None:
 @pytest.mark.looptime
 async def test_history_is_forgotten_by_the_clock() -> None:
     storage = MemoryStorage()
-    store = ObjectStore(storage, index, Bounds(seconds=300), clock=asyncio.get_running_loop().time)
+    store = WatchCache(storage, index, Bounds(seconds=300), clock=asyncio.get_running_loop().time)
     await store.start()
     start = store.revision
     await put(store, "a")

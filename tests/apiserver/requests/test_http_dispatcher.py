@@ -1,4 +1,4 @@
-"""The HTTP door: what clients see of refusals, media types, warnings and broken requests."""
+"""The HTTP dispatcher: what clients see of refusals, media types, warnings and broken requests."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.http.model import HttpRequest, HttpResponse, StreamResponse
-from karmada.apiserver.requests.http_door import HttpDoor
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
@@ -18,13 +18,13 @@ class Client:
     """Calls the handler as the HTTP server would."""
 
     def __init__(self, server: ApiServer, user: UserInfo = ADMIN) -> None:
-        self.door = HttpDoor(server.door, lambda request: user, server.api_services)
+        self.dispatcher = HttpDispatcher(server.dispatcher, lambda request: user, server.api_services)
 
     async def __call__(self, method: str, path: str, body: bytes | dict = b"", **headers: str) -> HttpResponse:
         path, _, query = path.partition("?")
         data = json.dumps(body).encode() if isinstance(body, dict) else body
         names = {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = await self.door(HttpRequest(method, path, query, names, data, ("127.0.0.1", 1), None))
+        answer = await self.dispatcher(HttpRequest(method, path, query, names, data, ("127.0.0.1", 1), None))
         assert isinstance(answer, HttpResponse)
         return answer
 
@@ -166,7 +166,7 @@ async def test_anonymous_sees_health_and_nothing_else(server):
 async def test_a_watch_is_a_stream_of_lines(http):
     await http("POST", MAPS, {"metadata": {"name": "a"}})
     request = HttpRequest("GET", MAPS, "watch=1&timeoutSeconds=1", {}, b"", ("127.0.0.1", 1), None)
-    answer = await http.door(request)
+    answer = await http.dispatcher(request)
     assert isinstance(answer, StreamResponse)
     lines = b"".join([chunk async for chunk in answer.chunks]).splitlines()
     assert [json.loads(line)["type"] for line in lines] == ["ADDED"]

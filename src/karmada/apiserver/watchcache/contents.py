@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Iterator
 
 from karmada.apiserver.storage.base import Change, Snapshot, restamp
-from karmada.apiserver.store.collection import Collection
-from karmada.apiserver.store.keys import Kind, place_of
-from karmada.apiserver.store.model import NO_INDEX, Index, Item, StoreEvent
+from karmada.apiserver.watchcache.collection import Collection
+from karmada.apiserver.watchcache.keys import Kind, place_of
+from karmada.apiserver.watchcache.model import NO_INDEX, Index, Item, StoreEvent
 from karmada.machinery.transport import EventType
 
 _LOG = logging.getLogger(__name__)

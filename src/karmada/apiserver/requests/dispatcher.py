@@ -1,4 +1,4 @@
-"""What both front doors share: authorisation, routing, and the pages that are no resources."""
+"""What both transports (HTTP and direct) share: authorisation, routing, and the pages that are no resources."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -42,7 +42,7 @@ class Pages(Protocol):
         ...
 
 
-class Door:
+class Dispatcher:
     """Turns requests of either kind into authorised calls."""
 
     def __init__(self, pipeline: Pipeline, authorizer: Authorizer, pages: Pages) -> None:

@@ -18,7 +18,7 @@ class Noted(NamedTuple):
     decision: Decision
 
 
-class DecisionRing:
+class DecisionHistory:
     """See the module."""
 
     def __init__(self, per_binding: int = PER_BINDING, bindings: int = BINDINGS) -> None:

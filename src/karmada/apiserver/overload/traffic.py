@@ -14,11 +14,11 @@ from typing import Any
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.failures import Failure
-from karmada.apiserver.flow.deadlines import Deadlines
-from karmada.apiserver.flow.fairness import FairQueue, never_waits
-from karmada.apiserver.flow.watches import WatchBudget
 from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.metrics import RequestKey, RequestMetrics
+from karmada.apiserver.overload.deadlines import Deadlines
+from karmada.apiserver.overload.fairness import FairQueue, never_waits
+from karmada.apiserver.overload.watches import WatchBudget
 
 _access = logging.getLogger("karmada.apiserver.access")
 _VERBS = {"create": "POST", "update": "PUT"}

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from karmada.apiserver.storage.base import Compacted
-from karmada.apiserver.store.keys import Kind
-from karmada.apiserver.store.model import StoreEvent
+from karmada.apiserver.watchcache.keys import Kind
+from karmada.apiserver.watchcache.model import StoreEvent
 from karmada.machinery.transport import EventType
 
 

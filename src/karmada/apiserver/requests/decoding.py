@@ -19,7 +19,7 @@ from karmada.apiserver.schema.embedded import malformed
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.pruning import fits, pruner
 from karmada.apiserver.schema.scalars import Mismatch, described
-from karmada.apiserver.served import Served
+from karmada.apiserver.served_resource import Served
 
 _NOTHING: JSONObject = {}
 _GUARD = ("uid", "resourceVersion")
@@ -161,7 +161,7 @@ def validate(
 
 
 def prepare_update(served: Served, new: JSONObject, old: JSONObject) -> None:
-    """Take over from the old object what an update through the main door does not change."""
+    """Take over from the old object what an update through the main dispatcher does not change."""
     served.type.strategy.prepare_update(new, old)
     if served.type.has_status:
         _take(new, old, "status")
