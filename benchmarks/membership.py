@@ -23,6 +23,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.connections import connection_of
 from karmada.membership.join import join
@@ -48,7 +49,7 @@ def run() -> list[Result]:
 
 
 async def _federation() -> tuple[float, float, float]:
-    async with Members(MANY) as members, ControlPlane(ControlPlaneOptions(status=StatusOptions())) as plane:
+    async with Members(MANY) as members, ControlPlane(ControlPlaneOptions(options=Options(StatusOptions()))) as plane:
         begin = time.perf_counter()
         await _join(plane, members, 0)
         await _until_ready(plane, 1)

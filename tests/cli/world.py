@@ -24,6 +24,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.join import describe, join
 from karmada.simulator.fleet import Fleet
@@ -141,7 +142,7 @@ class World:
     async def _start(self) -> None:
         self.fleet = await self._stack.enter_async_context(Fleet(self._spec, folder=self.folder / "members"))
         await self.fleet.listen()
-        self.plane = await self._stack.enter_async_context(ControlPlane(ControlPlaneOptions(status=QUICK)))
+        self.plane = await self._stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
         address = await self.plane.listen()
         authority = self.plane.server.identity.authority
         certificate, key = authority.issue_client("system:admin", ("system:masters",))

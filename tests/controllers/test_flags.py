@@ -2,8 +2,14 @@
 
 from dataclasses import fields
 
+import pytest
+
+from karmada.controllers.cluster_monitor import MonitorOptions
 from karmada.controllers.context import Concurrency
-from karmada.controllers.flags import options_of, parser
+from karmada.controllers.flags import options_of, parser, without_effect
+from karmada.controllers.quota_enforcement import QuotaOptions
+from karmada.controllers.registry import CONTROLLERS
+from karmada.standalone.control_plane_main import parser as embedded_parser
 
 KINDS = {
     "templates": ["resource-template"],
@@ -20,9 +26,37 @@ def test_every_flag_for_workers_counts():
     assert [field.name for field in fields(Concurrency)] == list(KINDS)
     for name, kinds in KINDS.items():
         for kind in kinds:
-            asked = options_of(parser().parse([f"--concurrent-{kind}-syncs=9"])).concurrency
+            asked = options_of(parser().parse([f"--concurrent-{kind}-syncs=9"])).options.of(Concurrency)
             assert asked == Concurrency(**{name: 9}), kind
 
 
 def test_the_period_of_quotas_counts():
-    assert options_of(parser().parse(["--federated-resource-quota-sync-period=7s"])).quota_period == 7
+    asked = options_of(parser().parse(["--federated-resource-quota-sync-period=7s"]))
+    assert asked.options.of(QuotaOptions).period == 7
+
+
+def test_karmada_up_takes_every_flag_of_the_controllers_and_refuses_those_of_a_component():
+    given = embedded_parser().parse(["--data=d", "--cluster-monitor-grace-period=7s", "--controllers=*,-remedy"])
+    asked = options_of(given)
+    assert asked.options.of(MonitorOptions).grace == 7
+    assert not asked.selection.enabled("remedy")
+    for flag in ("--leader-elect=false", "--kubeconfig=k", "--metrics-bind-address=0"):
+        with pytest.raises(SystemExit):
+            embedded_parser().parse(["--data=d", flag])
+
+
+def test_a_flag_of_a_controller_that_does_not_run_has_no_effect_and_the_log_says_so():
+    given = parser().parse(
+        ["--graceful-eviction-timeout=1s", "--controllers=*,-cluster", "--cluster-monitor-period=1s"]
+    )
+    said = without_effect(given, {"binding"})
+    assert "--graceful-eviction-timeout has no effect: gracefulEviction does not run" in said
+    assert "--cluster-monitor-period has no effect: cluster does not run" in said
+    assert "this version has no controller gracefulEviction" in said
+
+
+def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_controller():
+    names = [registered.name for registered in CONTROLLERS]
+    options = [kind for registered in CONTROLLERS for kind in registered.options]
+    assert len(set(names)) == len(names)
+    assert len(set(options)) == len(options)

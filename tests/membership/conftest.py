@@ -12,13 +12,14 @@ from karmada.aggregated.server import ClusterServer, Trust
 from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.machinery.client import Client
+from karmada.machinery.options import Options
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(status=QUICK)))
+        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
         yield World(plane, stack)
 
 

@@ -22,9 +22,9 @@ from karmada.apiserver.auth.kubeconfig import kubeconfig
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.pki import server_names
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
-from karmada.controllers.members import MemberUnavailable
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
+from karmada.machinery.options import Options
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, Request, Transport, WatchStream
@@ -33,6 +33,7 @@ from karmada.membership.access import target_of
 from karmada.membership.agent_roles import agent_objects
 from karmada.membership.credentials import ensure, obtain
 from karmada.membership.join import join
+from karmada.membership.members import MemberUnavailable
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 from karmada.testing.faults import Faults, FaultyTransport
 from karmada.testing.loop import VirtualClock, run_virtual
@@ -221,7 +222,7 @@ async def status_with(groups: list[dict[str, Any]]) -> Cluster:
         async def open_member(_: Cluster) -> Transport:
             return Discovery(member.direct(ADMIN), groups)
 
-        async with ControlPlane(ControlPlaneOptions(status=QUICK), open_member) as plane:
+        async with ControlPlane(ControlPlaneOptions(options=Options(QUICK)), open_member) as plane:
             await plane.client.resource(objects.CLUSTERS).create(cluster("m1"))
 
             async def collected() -> Cluster | None:

@@ -3,6 +3,7 @@
 import pytest
 
 from karmada.machinery.clock import LoopClock
+from karmada.machinery.options import Options
 from karmada.standalone.control_plane import ControlPlaneOptions
 from karmada.testing.federation import PROBING
 
@@ -33,7 +34,7 @@ class JumpingClock(LoopClock):
 @pytest.mark.parametrize("jump", [DAY, -DAY, 3650 * DAY], ids=["a day ahead", "a day back", "ten years ahead"])
 async def test_work_goes_on_after_the_clock_was_set(federation, jump):
     clock = JumpingClock()
-    async with federation(members=1, options=ControlPlaneOptions(status=PROBING, clock=clock)) as world:
+    async with federation(members=1, options=ControlPlaneOptions(options=Options(PROBING), clock=clock)) as world:
 
         async def arrived(name):
             return await world.members["member1"].get("ConfigMap", name, api_version="v1")

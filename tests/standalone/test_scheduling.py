@@ -13,6 +13,7 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ApiServer
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden, NotFound
+from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource
 from karmada.simulator.spec import FleetSpec, MemberSpec, NodePool
 from karmada.standalone.control_plane import ControlPlaneOptions
@@ -125,7 +126,7 @@ async def test_a_policy_moves_replicas_out_of_a_cluster_that_is_too_full(federat
 
 async def test_members_are_counted_for_divisions_where_asked_for() -> None:
     gates = FeatureGates({"CustomizedClusterResourceModeling": False})
-    options = ControlPlaneOptions(status=PROBING, estimates=True, gates=gates)
+    options = ControlPlaneOptions(options=Options(PROBING), estimates=True, gates=gates)
     async with Federation(fleet=fleet(4, "2"), options=options) as federation:
         await federation.apply(POLICY, deployment(2, cpu="3"))
         # By the sum of their nodes both have the same room; no node of member1 takes a replica.

@@ -21,7 +21,6 @@ from karmada.controllers.composition import Recorders
 from karmada.controllers.context import Context
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
-from karmada.controllers.members import Member
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_status import WorkStatusController
@@ -34,6 +33,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import JSONObject, Transport
 from karmada.membership.connections import MemberConnection, connection_of
+from karmada.membership.members import Member
 
 RETRIES = BackoffPolicy(initial=0.005, maximum=15.0, jitter=0.1)
 """What fails here is mostly the way to the control plane, for all Works at once: they must not wait long after it."""

@@ -16,9 +16,11 @@ from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.leader import LEASES
+from karmada.machinery.options import flag
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 
@@ -31,9 +33,9 @@ STOPPED = "Cluster status controller stopped posting cluster status."
 class MonitorOptions:
     """How often to look, and how long an agent may be silent."""
 
-    period: float = 5.0
-    grace: float = 40.0
-    startup_grace: float = 60.0
+    period: float = flag(5.0, seconds, "How often leases of agents are checked.", "--cluster-monitor-period")
+    grace: float = flag(40.0, seconds, "How long an agent may be silent.", "--cluster-monitor-grace-period")
+    startup_grace: float = flag(60.0, seconds, "How long a new agent may be silent.", "--cluster-startup-grace-period")
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, Cl
 from karmada.api.meta import Condition, set_condition
 from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
-from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Committer
@@ -27,9 +26,12 @@ from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound, Timeout, Unavailable
 from karmada.machinery.events import ObjectReference
+from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.options import flag
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.membership.thresholds import ReadinessThreshold
 
 COMPONENT = "cluster-status-controller"
@@ -42,13 +44,19 @@ READY_MESSAGE = "cluster is healthy and ready to accept workloads"
 class StatusOptions:
     """How often members are asked, and how long a change must last."""
 
-    period: float = 10.0
-    success_threshold: float = 30.0
-    failure_threshold: float = 30.0
+    period: float = flag(10.0, seconds, "How often members are probed.", "--cluster-status-update-frequency")
+    success_threshold: float = flag(
+        30.0, seconds, "How long a cluster must be healthy to become Ready.", "--cluster-success-threshold"
+    )
+    failure_threshold: float = flag(
+        30.0, seconds, "How long a cluster must be unhealthy to become not Ready.", "--cluster-failure-threshold"
+    )
     probe_timeout: float = 10.0
     count_timeout: float = 10.0
     """How long the first count of a member's nodes and pods may take before its status goes without."""
-    modeling: bool = True
+    modeling: bool = flag(
+        True, str, "Count nodes by the grades of resource models.", "--enable-cluster-resource-modeling"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,28 +2,27 @@
 `karmada-controller-manager` run the same ones.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
-from karmada.controllers.cluster_monitor import MonitorOptions
-from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.context import Concurrency, Context
-from karmada.controllers.detector.scope import PropagationScope, SkippedApis
+from karmada.controllers.detector.scope import ScopeOptions
 from karmada.controllers.interpretation import COMPONENT, interpretation
-from karmada.controllers.manager import ControllerManager, Selection
-from karmada.controllers.members import Members
+from karmada.controllers.manager import ControllerManager
 from karmada.controllers.metrics import PipelineMetrics
-from karmada.controllers.quota_enforcement import PERIOD
+from karmada.controllers.selection import Selection
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import Controller
 from karmada.machinery.events import EventRecorder, Pace
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.options import Options
 from karmada.machinery.supervisor import Supervisor
+from karmada.membership.members import Members
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +31,7 @@ class ControllerOptions:
 
     gates: FeatureGates = DEFAULTS
     selection: Selection = field(default_factory=Selection)
-    status: StatusOptions = field(default_factory=StatusOptions)
-    monitor: MonitorOptions = field(default_factory=MonitorOptions)
-    quota_period: float = PERIOD
-    skipped_apis: str = ""
-    skipped_namespaces: Sequence[str] = ("kube-.*",)
-    concurrency: Concurrency = field(default_factory=Concurrency)
+    options: Options = field(default_factory=Options)
 
 
 @dataclass(slots=True)
@@ -77,16 +71,12 @@ async def controllers(
     """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at."""
     recorder = recorders(COMPONENT)
     async with interpretation(informers, supervisor, recorder, options.gates, clock, metrics) as interpreter:
-        scope = PropagationScope(SkippedApis(options.skipped_apis), options.skipped_namespaces)
+        given = options.options
         clusters = informers.of(Cluster)
         metrics.clusters = lambda: clusters.values() if clusters.has_synced else ()
-        context = Context(
-            client, informers, recorders, options.gates, interpreter, clock, scope, options.concurrency, metrics
-        )
-        manager = ControllerManager(
-            context, members, options.selection, options.status, options.monitor, options.quota_period
-        )
-        started = manager.start(supervisor)
+        scope, concurrency = given.of(ScopeOptions).scope(), given.of(Concurrency)
+        context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, concurrency, metrics)
+        started = ControllerManager(context, members, options.selection, given).start(supervisor)
         try:
             yield started
         finally:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.detector.scope import PropagationScope, SkippedApis
@@ -12,20 +13,26 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.options import flag
 from karmada.machinery.workqueue.queue import RETRIES
+
+
+def _workers(default: int, *kinds: str) -> Any:
+    names = (f"--concurrent-{kind}-syncs" for kind in kinds)
+    return flag(default, int, f"Workers that reconcile objects of {' and '.join(kinds)}.", *names)
 
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
-    """Workers per controller."""
+    """Workers per controller. One with two flags serves namespaced and cluster-scoped objects with the same workers."""
 
-    templates: int = 5
-    policies: int = 1
-    bindings: int = 5
-    works: int = 5
-    dependencies: int = 2
-    clusters: int = 5
-    namespaces: int = 1
+    templates: int = _workers(5, "resource-template")
+    policies: int = _workers(1, "propagation-policy", "cluster-propagation-policy")
+    bindings: int = _workers(5, "resourcebinding", "clusterresourcebinding")
+    works: int = _workers(5, "work")
+    dependencies: int = _workers(2, "dependent-resource")
+    clusters: int = _workers(5, "cluster")
+    namespaces: int = _workers(1, "namespace")
 
 
 @dataclass(frozen=True, slots=True)

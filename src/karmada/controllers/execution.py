@@ -19,7 +19,6 @@ from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.member_deletion import Removal
 from karmada.controllers.member_watches import Following
-from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
 from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_reports import Applied, WorkReports
@@ -35,6 +34,7 @@ from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Resource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.works.build import manifest_of
 from karmada.works.member import NotOurs, is_unchanged, merge_observed, require_ours
 from karmada.works.status import is_applied

@@ -7,7 +7,6 @@ is that one's.
 import orjson
 
 from karmada.controllers.drift import AppliedVersions, ObjectKey
-from karmada.controllers.members import Member
 from karmada.controllers.metrics import SUCCESS, PipelineMetrics, labels_of
 from karmada.machinery.codec import TREE
 from karmada.machinery.discovery import UnknownKind
@@ -15,6 +14,7 @@ from karmada.machinery.errors import NotFound
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.resource import Propagation, Resource
 from karmada.machinery.transport import JSONObject
+from karmada.membership.members import Member
 from karmada.works.member import is_managed, of_another_work, released
 
 

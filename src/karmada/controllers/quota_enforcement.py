@@ -5,6 +5,8 @@ what really was: at once when a quota or its limits are new or a binding is gone
 one whose binding was never written does not stay.
 """
 
+from dataclasses import dataclass
+
 import msgspec
 
 from karmada.api import events
@@ -15,14 +17,23 @@ from karmada.controllers.context import Context
 from karmada.machinery.committer import Committer, Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.events import ObjectReference
+from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.options import flag
 from karmada.policies.quota import Amounts, overall_used, usage
 
 COMPONENT = "federated-resource-quota-enforcement-controller"
 PERIOD = 300.0
 SETTLING = 10.0
 """Seconds after which what was booked has been written, if it ever will be, and is known here."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaOptions:
+    """How often quotas are recounted."""
+
+    period: float = flag(PERIOD, seconds, "How often quotas are recounted.", "--federated-resource-quota-sync-period")
 
 
 class QuotaEnforcementController:

@@ -8,7 +8,6 @@ from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.member_watches import Following
-from karmada.controllers.members import Member, Members, MemberUnavailable
 from karmada.controllers.status_reporter import COMPONENT, Reflection
 from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -16,6 +15,7 @@ from karmada.machinery.informers.cache import Change, Item, Key, is_back_in_time
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.machinery.workqueue.queue import Priority
+from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.works.build import manifest_of
 from karmada.works.status import is_applied
 

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from karmada.api.cluster.v1alpha1 import Cluster, LocalSecretReference
-from karmada.controllers.members import MemberUnavailable
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError, NotFound, Unauthorized, Unavailable
@@ -18,6 +17,7 @@ from karmada.machinery.http.target import NOTHING, Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import Request, Transport, WatchStream
 from karmada.membership import objects
+from karmada.membership.members import MemberUnavailable
 
 REREAD_SECONDS = 300.0
 """A Secret is read again after this time even when its credentials work."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from karmada.api import labels
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
-from karmada.controllers.members import Member, MemberUnavailable
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError
@@ -21,6 +20,7 @@ from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership.census import Census
 from karmada.membership.credentials import cluster_id
+from karmada.membership.members import Member, MemberUnavailable
 from karmada.membership.summary import Summary
 
 OpenTransport = Callable[[Cluster], Awaitable[Transport]]

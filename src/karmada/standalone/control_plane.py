@@ -24,11 +24,9 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.composition import ControllerOptions, Recorders, controllers
-from karmada.controllers.context import Concurrency
-from karmada.controllers.manager import Selection
 from karmada.controllers.metrics import PipelineMetrics
+from karmada.controllers.selection import Selection
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
 from karmada.machinery.client import Client
@@ -36,6 +34,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.metrics import MachineryCollector
+from karmada.machinery.options import Options
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership import installation
@@ -65,12 +64,10 @@ class ControlPlaneOptions:
     """Where keys and certificates are kept; None keeps them in memory."""
     gates: FeatureGates = DEFAULTS
     selection: Selection = field(default_factory=Selection)
-    status: StatusOptions = field(default_factory=StatusOptions)
+    options: Options = field(default_factory=Options)
+    """Options of the controllers; what is absent has its default."""
     allow_no_execute: bool = False
     """`--allow-no-execute-taint-policy`."""
-    skipped_apis: str = ""
-    skipped_namespaces: Sequence[str] = ("kube-.*",)
-    concurrency: Concurrency = field(default_factory=Concurrency)
     namespace_grace: float = 0.0
     """Seconds before the content of a namespace that ends is deleted."""
     estimates: bool = False
@@ -120,14 +117,7 @@ class ControlPlane:
         informers = self._informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
         options, clock = self.options, self.options.clock
         recorders = Recorders(self.client, self.supervisor, clock)
-        chosen = ControllerOptions(
-            gates=options.gates,
-            selection=options.selection,
-            status=options.status,
-            skipped_apis=options.skipped_apis,
-            skipped_namespaces=options.skipped_namespaces,
-            concurrency=options.concurrency,
-        )
+        chosen = ControllerOptions(options.gates, options.selection, options.options)
         started = await self._stack.enter_async_context(
             controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
         )

@@ -9,12 +9,15 @@ from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from karmada.api.feature_gates import DEFAULTS
+from karmada.api.feature_gates import parse as parse_gates
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
 from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.choice import storage_at
-from karmada.controllers import flags as controllers
-from karmada.machinery.flags import FlagParser, add_truth
+from karmada.controllers.flags import add_controller_flags, options_of, without_effect
+from karmada.machinery import logging as logs
+from karmada.machinery.flags import FlagParser, add_truth, checked
 from karmada.machinery.process import run
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
@@ -26,27 +29,35 @@ LOADING = 15.0
 """Seconds after which a control plane counts as ready whatever it has not loaded."""
 
 
+log = logging.getLogger(__name__)
+
+
 class CannotServe(Exception):
     """The address cannot be had; the message says why and what to do."""
 
 
 def parser() -> FlagParser:
-    """The flags of the process: those of the controller manager and its own; `karmada up` passes them on."""
-    made = controllers.parser()
-    made.prog, made.usage = "karmada up", "karmada up [flags]"
-    made.add_argument("--data", type=Path, required=True, help="Where database and keys are kept.")
-    made.add_argument("--port", type=int, default=0, help="Where to serve; the port of the last time if absent.")
-    made.add_argument("--memory", action="store_true", help="Keep objects in memory only.")
+    """The flags of the process: the controllers' and its own. `karmada up` passes on what is none of its own."""
+    made = FlagParser("karmada up", "Starts a control plane and simulated members.")
+    add = made.add_argument
+    add("--data", type=Path, required=True, help="Where database and keys are kept.")
+    add("--port", type=int, default=0, help="Where to serve; the port of the last time if absent.")
+    add("--bind-address", default="127.0.0.1", help="Address to serve on.")
+    add("--memory", action="store_true", help="Keep objects in memory only.")
+    add("--feature-gates", type=checked(parse_gates), default=DEFAULTS, help="Pairs such as Failover=true.")
+    add("--v", "-v", dest="verbosity", type=int, default=0, help="How much to log.")
+    add("--logging-format", choices=[form.value for form in logs.Format], default="text", help="Form of log lines.")
     add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
     add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
-    made.add_argument("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
+    add_controller_flags(made)
+    add("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
     return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM; the exit status."""
     flags = parser().parse(argv)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.setup(flags.verbosity, logs.Format(flags.logging_format))
     try:
         options = _options(flags)
     except (ValueError, OSError) as error:
@@ -71,17 +82,14 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     keys = folder / "pki"
     keys.mkdir(exist_ok=True, mode=0o700)
-    chosen = controllers.options_of(flags)
+    chosen = options_of(flags)
     return ControlPlaneOptions(
         storage=storage_at("memory:" if flags.memory else f"sqlite://{(folder / 'karmada.db').absolute()}"),
         folder=keys,
         gates=chosen.gates,
         selection=chosen.selection,
-        status=chosen.status,
+        options=chosen.options,
         allow_no_execute=flags.allow_no_execute_taint_policy,
-        skipped_apis=chosen.skipped_apis,
-        skipped_namespaces=chosen.skipped_namespaces,
-        concurrency=chosen.concurrency,
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
     )
@@ -120,7 +128,9 @@ def _remember_port(folder: Path, port: int) -> None:
 
 async def _serve(flags: Namespace, options: ControlPlaneOptions) -> None:
     async with ControlPlane(options) as plane:
-        host = flags.bind_address or "127.0.0.1"
+        for sentence in without_effect(flags, plane.supervisor.running):
+            log.warning("%s", sentence)
+        host = flags.bind_address
         port = await _listen(plane, host, flags)
         authority = plane.server.identity.authority
         certificate, key = authority.issue_client(ADMIN, ["system:masters"])

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import FeatureGates
-from karmada.controllers.members import Members, MemberUnavailable
 from karmada.estimator.estimate import Answers, EstimateError
 from karmada.estimator.main import Waiting
 from karmada.estimator.state import MemberState
@@ -21,6 +20,7 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.supervisor import Supervisor
+from karmada.membership.members import Members, MemberUnavailable
 from karmada.scheduler.core.amounts import NO_OPINION
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.request import Binding

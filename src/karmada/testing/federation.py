@@ -28,6 +28,7 @@ from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
+from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.simulator.fleet import Fleet
 from karmada.simulator.member import Member
@@ -97,7 +98,7 @@ class Federation:
         """`fleet` describes members in detail, in place of `members` like those of `karmada up`."""
         spec = fleet if isinstance(fleet, FleetSpec) else load(fleet) if fleet is not None else _prompt(members)
         self._spec = spec
-        self._options = options or ControlPlaneOptions(status=PROBING)
+        self._options = options or ControlPlaneOptions(options=Options(PROBING))
         self._stack = AsyncExitStack()
         self.members: Mapping[str, FederationMember] = {}
         self.hub: Client

@@ -13,8 +13,8 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import Failure, bad_request, not_found
 from karmada.apiserver.http.model import ByteStream, HttpRequest
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
-from karmada.controllers.members import MemberUnavailable
 from karmada.membership.channel import splice
+from karmada.membership.members import MemberUnavailable
 
 _TEXT = "text/plain; charset=utf-8"
 _REDIRECT = b"the backend attempted to redirect this request, which is not permitted"

@@ -7,12 +7,12 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.controllers.members import MemberUnavailable
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.membership.access import SecretAccess, proxy_headers, target_of
 from karmada.membership.channel import Channel
 from karmada.membership.dialing import dial
+from karmada.membership.members import MemberUnavailable
 from karmada.membership.tunnel.tunnels import Tunnels
 
 CONNECT_SECONDS = 15.0

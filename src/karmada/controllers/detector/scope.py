@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from karmada.api import names
 from karmada.machinery.discovery import ApiResource
+from karmada.machinery.flags import checked, items
+from karmada.machinery.options import flag
 
 _OWN_GROUPS = frozenset(
     f"{group}.karmada.io"
@@ -76,3 +79,33 @@ class PropagationScope:
     def skips_namespace(self, namespace: str) -> bool:
         """Whether `--skipped-propagating-namespaces` names the namespace."""
         return any(pattern.fullmatch(namespace) for pattern in self._skipped_namespaces)
+
+
+def _apis(text: str) -> str:
+    SkippedApis(text)
+    return text
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    patterns = items(text)
+    PropagationScope(SkippedApis(), patterns)
+    return patterns
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeOptions:
+    """What is never propagated."""
+
+    skipped_apis: str = flag(
+        "", checked(_apis), "APIs that are not propagated: group/version/Kind;...", "--skipped-propagating-apis"
+    )
+    skipped_namespaces: tuple[str, ...] = flag(
+        ("kube-.*",),
+        checked(_patterns),
+        "Patterns of namespaces that are not propagated.",
+        "--skipped-propagating-namespaces",
+    )
+
+    def scope(self) -> PropagationScope:
+        """The resources that are left."""
+        return PropagationScope(SkippedApis(self.skipped_apis), self.skipped_namespaces)

@@ -1,0 +1,176 @@
+"""Every controller of the control plane in one table: its name, gate, default, options and factory.
+
+`--controllers`, the flags of `karmada-controller-manager` and `karmada up`, the warnings about flags without effect and
+the manager all follow from `CONTROLLERS`. A controller is added by one row.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers import unbuilt
+from karmada.controllers.agent_csr import AgentRequestController
+from karmada.controllers.binding import BindingController
+from karmada.controllers.binding_status import BindingStatusController
+from karmada.controllers.cluster import ClusterController
+from karmada.controllers.cluster_monitor import ClusterMonitor, MonitorOptions
+from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
+from karmada.controllers.cluster_taints import ClusterTaintPolicyController
+from karmada.controllers.context import Context
+from karmada.controllers.dependencies import DependenciesDistributor
+from karmada.controllers.detector.detector import Detector
+from karmada.controllers.execution import ExecutionController
+from karmada.controllers.namespace import NamespaceController
+from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
+from karmada.controllers.selection import Selection
+from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.templates import Templates
+from karmada.controllers.unified_auth import UnifiedAuthController
+from karmada.controllers.work_status import WorkStatusController
+from karmada.machinery.controller import Controller
+from karmada.machinery.options import Options
+from karmada.membership.members import Members
+
+Part = Controller[Any] | Callable[[], Awaitable[None]]
+
+
+class Shared:
+    """What factories make controllers of: the context, the members, and parts that several controllers share."""
+
+    def __init__(self, context: Context, members: Members, selection: Selection, options: Options) -> None:
+        self.context = context
+        self.members = members
+        self.selection = selection
+        self.options = options
+
+    @cached_property
+    def templates(self) -> Templates:
+        """The resource templates of all kinds that may be propagated."""
+        return Templates(self.context)
+
+    @cached_property
+    def status_reporter(self) -> Reflection | None:
+        """Writes the status of members' objects into Works; None when nobody is to."""
+        return Reflection(self.context) if self.selection.enabled("workStatus") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One controller: the name `--controllers` knows it by, and how it is made."""
+
+    name: str
+    build: Callable[[Shared], Iterable[tuple[str, Part]]] | None = None
+    """The parts that run, each with the name of its task; None for a controller this version lacks."""
+    gate: str = ""
+    """The feature gate without which it does not start."""
+    by_default: bool = True
+    """Whether `*` includes it."""
+    options: tuple[type[Any], ...] = ()
+    """Dataclasses whose fields are its flags."""
+    optional: bool = True
+    """Whether `--controllers` can turn it off."""
+
+    def wanted(self, selection: Selection, gates: FeatureGates) -> bool:
+        """Whether it is to run."""
+        selected = not self.optional or selection.enabled(self.name, self.by_default)
+        return selected and (not self.gate or gates.enabled(self.gate))
+
+
+def _detector(shared: Shared) -> Iterable[tuple[str, Part]]:
+    detector = Detector(shared.context, shared.templates)
+    yield "templates", shared.templates.run
+    yield "resource-detector", detector.templates
+    yield "resource-detector policies", detector.policies
+
+
+def _dependencies(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "dependencies-distributor", DependenciesDistributor(shared.context, shared.templates).controller
+
+
+def _binding(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "binding", BindingController(shared.context, shared.templates).controller
+
+
+def _binding_status(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "bindingStatus", BindingStatusController(shared.context, shared.templates).controller
+
+
+def _execution(shared: Shared) -> Iterable[tuple[str, Part]]:
+    works = shared.context.informers.of(Work)
+    yield "execution", ExecutionController(shared.context, shared.members, works, shared.status_reporter).controller
+
+
+def _work_status(shared: Shared) -> Iterable[tuple[str, Part]]:
+    works, reporter = shared.context.informers.of(Work), shared.status_reporter
+    assert reporter is not None
+    yield "workStatus", WorkStatusController(shared.context, shared.members, works, reporter).controller
+
+
+def _cluster(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "cluster", ClusterController(shared.context).controller
+    yield "cluster monitor", ClusterMonitor(shared.context, shared.options.of(MonitorOptions)).controller
+
+
+def _cluster_status(shared: Shared) -> Iterable[tuple[str, Part]]:
+    options = shared.options.of(StatusOptions)
+    yield "clusterStatus", ClusterStatusController(shared.context, shared.members, options).controller
+
+
+def _namespace(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "namespace", NamespaceController(shared.context).controller
+
+
+def _unified_auth(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "unifiedAuth", UnifiedAuthController(shared.context).controller
+
+
+def _agent_csr(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "agentcsrapproving", AgentRequestController(shared.context).controller
+
+
+def _taint_policy(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "clustertaintpolicy", ClusterTaintPolicyController(shared.context).controller
+
+
+def _quota_enforcement(shared: Shared) -> Iterable[tuple[str, Part]]:
+    period = shared.options.of(QuotaOptions).period
+    yield "federatedResourceQuotaEnforcement", QuotaEnforcementController(shared.context, period).controller
+
+
+_ENFORCED = "FederatedQuotaEnforcement"
+_SERVICES = "MultiClusterService"
+CONTROLLERS = (
+    Registration("resource-detector", _detector, optional=False),
+    Registration("dependencies-distributor", _dependencies, gate="PropagateDeps", optional=False),
+    Registration("taintManager", options=(unbuilt.TaintManagerOptions,), gate="Failover", optional=False),
+    Registration("agentcsrapproving", _agent_csr),
+    Registration("applicationFailover"),
+    Registration("binding", _binding),
+    Registration("bindingStatus", _binding_status),
+    Registration("cluster", _cluster, options=(MonitorOptions,)),
+    Registration("clusterStatus", _cluster_status, options=(StatusOptions,)),
+    Registration("clustertaintpolicy", _taint_policy, gate="Failover"),
+    Registration("cronFederatedHorizontalPodAutoscaler"),
+    Registration("deploymentReplicasSyncer", by_default=False),
+    Registration("endpointSlice"),
+    Registration("endpointsliceCollect", gate=_SERVICES),
+    Registration("endpointsliceDispatch", gate=_SERVICES),
+    Registration("execution", _execution),
+    Registration("federatedHorizontalPodAutoscaler", options=(unbuilt.AutoscalerOptions,)),
+    Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
+    Registration("federatedResourceQuotaStatus"),
+    Registration("federatedResourceQuotaSync"),
+    Registration("gracefulEviction", options=(unbuilt.GracefulEvictionOptions,)),
+    Registration("hpaScaleTargetMarker", by_default=False),
+    Registration("multiclusterservice", gate=_SERVICES),
+    Registration("namespace", _namespace),
+    Registration("remedy"),
+    Registration("serviceExport"),
+    Registration("serviceImport"),
+    Registration("unifiedAuth", _unified_auth),
+    Registration("workStatus", _work_status),
+    Registration("workloadRebalancer"),
+)
