@@ -2,6 +2,8 @@
 
 import sys
 
+from karmada.machinery.extras import require
+
 
 def _missing(program: str) -> int:
     print(f"error: {program} is not built yet in this version", file=sys.stderr)
@@ -38,6 +40,7 @@ def agent() -> int:
 
 def aggregated_apiserver() -> int:
     """karmada-aggregated-apiserver."""
+    require("karmada-aggregated-apiserver", "grpc", "google.protobuf")
     from karmada.aggregated.main import main
 
     return main()
@@ -59,6 +62,7 @@ def controller_manager() -> int:
 
 def descheduler() -> int:
     """karmada-descheduler."""
+    require("karmada-descheduler", "grpc")
     from karmada.descheduler.main import main
 
     return main()
@@ -78,6 +82,7 @@ def scheduler() -> int:
 
 def scheduler_estimator() -> int:
     """karmada-scheduler-estimator."""
+    require("karmada-scheduler-estimator", "grpc")
     from karmada.estimator.main import main
 
     return main()
@@ -90,6 +95,7 @@ def search() -> int:
 
 def webhook() -> int:
     """karmada-webhook."""
+    require("karmada-webhook", "aiohttp")
     from karmada.webhook.main import main
 
     return main()

@@ -20,6 +20,7 @@ from karmada.estimator.pods import amounts, is_counted
 from karmada.estimator.quotas import Assumed, allowed, counts, room
 from karmada.estimator.unschedulable import unschedulable_replicas
 from karmada.estimator.workloads import Workload, current_pods
+from karmada.machinery.extras import has_numpy
 from karmada.scheduler.core.amounts import PODS, UNLIMITED
 from karmada.scheduler.core.assumptions import AssumedWorkload
 from karmada.scheduler.core.simulation import Demand, Simulation
@@ -124,7 +125,7 @@ class Answers:
             places, simulation = self._simulation(assumed)
             allowed_places = frozenset(places[name] for name in nodes.admitting(claim))
             return min(UNLIMITED, simulation.room(Demand(0, {**asked, PODS: 1}, allowed_places)))
-        if len(nodes) < MANY:
+        if len(nodes) < MANY or not has_numpy():
             return min(UNLIMITED, nodes.room(asked, claim))
         if self._columns is None:
             from karmada.estimator.columns import NodeColumns

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.events import EventRecorder
+from karmada.machinery.extras import require
 from karmada.machinery.flags import FlagParser, add_leader, add_truth, seconds
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.scheduler.core.request import Settings
@@ -20,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the scheduler; its exit code."""
     flags = parser().parse(argv)
     options = options_of(flags)
+    if flags.enable_scheduler_estimator:
+        require("--enable-scheduler-estimator", "grpc")
 
     async def body(process: Process) -> None:
         informers = InformerFactory(process.client, process.supervisor)

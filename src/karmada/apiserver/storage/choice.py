@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.machinery.extras import require
 
 
 def storage_at(url: str) -> Storage:
@@ -20,6 +21,7 @@ def storage_at(url: str) -> Storage:
 
         return SqliteStorage(Path(parts.path))
     if parts.scheme == "etcd" and parts.netloc:
+        require("storage in etcd", "grpc", "google.protobuf")
         from karmada.apiserver.storage.etcd import EtcdStorage
 
         endpoints = tuple(parts.netloc.split(","))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from karmada.api.quantity import QuantityError
 from karmada.api.work.v1alpha2 import ReplicaRequirements
+from karmada.machinery.extras import has_numpy
 from karmada.scheduler.core.amounts import UNLIMITED, requested
 from karmada.scheduler.core.estimation import Capacity, demands_of
 from karmada.scheduler.core.request import Request
@@ -94,7 +95,7 @@ class Room:
 
     def _all(self, snapshot: Snapshot) -> dict[str, int]:
         question = self.question
-        if len(snapshot.clusters) >= MANY and question.sets is None:
+        if len(snapshot.clusters) >= MANY and question.sets is None and has_numpy():
             return columns_of(snapshot).room(question.needs, question.by_model)
         return {name: question.answer(snapshot.capacity(name)) for name in snapshot.clusters}
 
