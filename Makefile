@@ -84,7 +84,7 @@ bench: $(DEV) ## Measure speed and memory, write bench.json
 lock: $(DEV) ## Renew the locks from pyproject.toml: to run, to run in production, to develop
 	$(COMPILE) --group build --extra production --group dev -o requirements-dev.lock
 	$(COMPILE) --group build -c requirements-dev.lock -o requirements.lock
-	$(COMPILE) --group build --extra production -c requirements-dev.lock -o requirements-production.lock
+	$(COMPILE) --extra production -c requirements-dev.lock -o requirements-production.lock
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json
