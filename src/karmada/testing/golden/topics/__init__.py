@@ -2,6 +2,7 @@
 
 from karmada.testing.golden.case import Topic
 from karmada.testing.golden.topics import (
+    application_failover,
     cluster_status,
     cluster_taint_policy,
     cronfederatedhpa,
@@ -12,16 +13,21 @@ from karmada.testing.golden.topics import (
     estimator_wire,
     execution,
     federated_quota,
+    graceful_eviction,
     interpreter,
     naming,
     override,
     quantity,
+    remedy,
     schedule_need,
     scheduler,
+    taint_manager,
     webhook,
+    workload_rebalancer,
 )
 
 TOPICS: list[Topic] = [
+    application_failover.TOPIC,
     cluster_status.TOPIC,
     cluster_taint_policy.TOPIC,
     cronfederatedhpa.TOPIC,
@@ -32,13 +38,17 @@ TOPICS: list[Topic] = [
     estimator_wire.TOPIC,
     execution.TOPIC,
     federated_quota.TOPIC,
+    graceful_eviction.TOPIC,
     interpreter.LUA,
     interpreter.NATIVE,
     interpreter.THIRDPARTY,
     naming.TOPIC,
     override.TOPIC,
     quantity.TOPIC,
+    remedy.TOPIC,
     schedule_need.TOPIC,
     scheduler.TOPIC,
+    taint_manager.TOPIC,
     webhook.TOPIC,
+    workload_rebalancer.TOPIC,
 ]
