@@ -13,6 +13,7 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers import unbuilt
 from karmada.controllers.agent_csr import AgentRequestController
+from karmada.controllers.application_failover import ApplicationFailoverController
 from karmada.controllers.binding import BindingController
 from karmada.controllers.binding_status import BindingStatusController
 from karmada.controllers.cluster import ClusterController
@@ -23,13 +24,17 @@ from karmada.controllers.context import Context
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.execution import ExecutionController
+from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
+from karmada.controllers.remedy import RemedyController
 from karmada.controllers.selection import Selection
 from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
 from karmada.controllers.templates import Templates
 from karmada.controllers.unified_auth import UnifiedAuthController
 from karmada.controllers.work_status import WorkStatusController
+from karmada.controllers.workload_rebalancer import WorkloadRebalancerController
 from karmada.machinery.controller import Controller
 from karmada.machinery.options import Options
 from karmada.membership.members import Members
@@ -140,14 +145,37 @@ def _quota_enforcement(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "federatedResourceQuotaEnforcement", QuotaEnforcementController(shared.context, period).controller
 
 
+def _taint_manager(shared: Shared) -> Iterable[tuple[str, Part]]:
+    options = shared.options.of(TaintManagerOptions)
+    if options.enabled:
+        yield "taintManager", TaintManager(shared.context, options).controller
+
+
+def _application_failover(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "applicationFailover", ApplicationFailoverController(shared.context).controller
+
+
+def _graceful_eviction(shared: Shared) -> Iterable[tuple[str, Part]]:
+    options = shared.options.of(GracefulEvictionOptions)
+    yield "gracefulEviction", GracefulEvictionController(shared.context, options).controller
+
+
+def _remedy(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "remedy", RemedyController(shared.context).controller
+
+
+def _workload_rebalancer(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "workloadRebalancer", WorkloadRebalancerController(shared.context).controller
+
+
 _ENFORCED = "FederatedQuotaEnforcement"
 _SERVICES = "MultiClusterService"
 CONTROLLERS = (
     Registration("resource-detector", _detector, optional=False),
     Registration("dependencies-distributor", _dependencies, gate="PropagateDeps", optional=False),
-    Registration("taintManager", options=(unbuilt.TaintManagerOptions,), gate="Failover", optional=False),
+    Registration("taintManager", _taint_manager, options=(TaintManagerOptions,), gate="Failover", optional=False),
     Registration("agentcsrapproving", _agent_csr),
-    Registration("applicationFailover"),
+    Registration("applicationFailover", _application_failover),
     Registration("binding", _binding),
     Registration("bindingStatus", _binding_status),
     Registration("cluster", _cluster, options=(MonitorOptions,)),
@@ -163,14 +191,14 @@ CONTROLLERS = (
     Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
     Registration("federatedResourceQuotaStatus"),
     Registration("federatedResourceQuotaSync"),
-    Registration("gracefulEviction", options=(unbuilt.GracefulEvictionOptions,)),
+    Registration("gracefulEviction", _graceful_eviction, options=(GracefulEvictionOptions,)),
     Registration("hpaScaleTargetMarker", by_default=False),
     Registration("multiclusterservice", gate=_SERVICES),
     Registration("namespace", _namespace),
-    Registration("remedy"),
+    Registration("remedy", _remedy),
     Registration("serviceExport"),
     Registration("serviceImport"),
     Registration("unifiedAuth", _unified_auth),
     Registration("workStatus", _work_status),
-    Registration("workloadRebalancer"),
+    Registration("workloadRebalancer", _workload_rebalancer),
 )

@@ -5,26 +5,7 @@ from dataclasses import dataclass
 from karmada.machinery.flags import seconds
 from karmada.machinery.options import flag
 
-_PURGE_MODES = ("Gracefully", "Directly")
 _HPA = "--horizontal-pod-autoscaler-"
-
-
-@dataclass(frozen=True, slots=True)
-class TaintManagerOptions:
-    """Eviction from clusters with NoExecute taints."""
-
-    enabled: bool = flag(False, str, "Evict from clusters with NoExecute taints.", "--enable-no-execute-taint-eviction")
-    purge_mode: str = flag(
-        _PURGE_MODES[0], str, "How evicted copies go.", "--no-execute-taint-eviction-purge-mode", choices=_PURGE_MODES
-    )
-    rate: float = flag(0.5, float, "Evictions per second.", "--resource-eviction-rate")
-
-
-@dataclass(frozen=True, slots=True)
-class GracefulEvictionOptions:
-    """How long an evicted copy waits for its replacement."""
-
-    timeout: float = flag(600.0, seconds, "How long a replacement may take.", "--graceful-eviction-timeout")
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,4 +91,4 @@ def _failover(spec: PropagationSpec) -> tuple[FailoverBehavior | None, bool]:
         purge_mode=purge,
         grace_period_seconds=GRACE_PERIOD if purge == "Gracefully" else None,
     )
-    return FailoverBehavior(application=application, cluster=failover.cluster), True
+    return msgspec.structs.replace(failover, application=application), True

@@ -272,6 +272,8 @@ class ResourceBindingStatus(Struct, frozen=True, kw_only=True):
     """Scheduled and FullyApplied."""
     aggregated_status: tuple[AggregatedStatusItem, ...] = ()
     """How the resource fares per cluster."""
+    unhealthy_since: dict[str, Time] = field(default_factory=dict)
+    """When the copy in a cluster was first seen unhealthy; kept while application failover waits for it."""
 
 
 class ResourceBinding(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Application failover: clusters whose copy has been unhealthy for longer than the policy tolerates."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from karmada.api import evictions
@@ -27,8 +27,8 @@ class Verdict:
     """Clusters whose toleration has run out."""
     unhealthy_since: Mapping[str, float]
     """When each copy that is not known to be healthy was first seen unhealthy."""
-    requeue_after: int
-    """Seconds until the next toleration runs out; 0 when none is running."""
+    requeue_after: int | None
+    """Seconds until the next toleration runs out; None when none is running."""
 
 
 def judge(
@@ -38,16 +38,21 @@ def judge(
     now: float,
     producer: str,
     gates: FeatureGates,
+    unavailable: Collection[str] = (),
 ) -> Verdict:
-    """Evict what has been unhealthy for too long; raises `StateUnavailable` or `PurgeModeRefused`, evicting nothing."""
+    """Evict what has been unhealthy for too long; raises `StateUnavailable` or `PurgeModeRefused`, evicting nothing.
+
+    Copies in `unavailable` clusters count as unhealthy, whatever was last observed of them.
+    """
     assert spec.failover is not None
     assert spec.failover.application is not None
     configured = spec.failover.application.decision_conditions.toleration_seconds
     toleration = DEFAULT_TOLERATION if configured is None else configured
     seen, due, waits = dict(since), [], []
-    for item in status.aggregated_status:
-        cluster = item.cluster_name
-        if item.health != UNHEALTHY or is_evicting(spec, cluster):
+    health = {item.cluster_name: item.health for item in status.aggregated_status}
+    health.update((cluster, UNHEALTHY) for cluster in unavailable)
+    for cluster, state in health.items():
+        if state != UNHEALTHY or is_evicting(spec, cluster):
             continue
         if cluster not in seen:
             seen[cluster] = now
@@ -57,10 +62,10 @@ def judge(
         else:
             waits.append(toleration - int(now - seen[cluster]))
     after = evict(spec, [_task(spec, status, cluster, producer, gates) for cluster in due])
-    recovered = {item.cluster_name for item in status.aggregated_status if item.health in (HEALTHY, UNKNOWN)}
+    recovered = {cluster for cluster, state in health.items() if state in (HEALTHY, UNKNOWN)}
     targets = {target.name for target in spec.clusters} - set(due)
     kept = {name: first for name, first in seen.items() if name in targets and name not in recovered}
-    return Verdict(after, tuple(due), kept, min(waits, default=0))
+    return Verdict(after, tuple(due), kept, min(waits, default=None))
 
 
 def _task(

@@ -17,8 +17,8 @@ class Assessment:
     kept: tuple[GracefulEvictionTask, ...]
     evicted: tuple[str, ...]
     """Clusters whose task is over: their copies may be deleted."""
-    requeue_after: float
-    """Seconds until the next task times out; 0 when none does."""
+    requeue_after: float | None
+    """Seconds until the next task times out; None when none does."""
 
 
 def assess(
@@ -37,7 +37,7 @@ def assess(
         else:
             kept.append(task)
     waits = [_deadline(task, timeout) - now for task in kept if task.suppress_deletion is None]
-    return Assessment(tuple(kept), tuple(evicted), min(waits, default=0.0))
+    return Assessment(tuple(kept), tuple(evicted), min(waits, default=None))
 
 
 def is_replacement_healthy(spec: ResourceBindingSpec, status: ResourceBindingStatus) -> bool:

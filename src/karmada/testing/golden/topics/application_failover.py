@@ -28,7 +28,7 @@ def _sync(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "clusters": tree.get("clusters"),
         "gracefulEvictionTasks": tree.get("gracefulEvictionTasks"),
-        "requeueAfterSeconds": verdict.requeue_after,
+        "requeueAfterSeconds": verdict.requeue_after or 0,
         "stillTracked": sorted(verdict.unhealthy_since),
     }
 

@@ -34,7 +34,7 @@ def _assess(given: dict[str, Any]) -> dict[str, Any]:
         "kept": [task.from_cluster for task in outcome.kept],
         "newlyStamped": [task.from_cluster for task in outcome.kept if task.from_cluster in stamped],
         "evicted": list(outcome.evicted),
-        "retryAfterSeconds": math.ceil(outcome.requeue_after),
+        "retryAfterSeconds": math.ceil(outcome.requeue_after or 0),
     }
 
 

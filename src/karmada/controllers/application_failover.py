@@ -1,0 +1,142 @@
+"""Application failover: evicts a workload from clusters in which it has been unhealthy for longer than tolerated.
+
+When a copy was first seen unhealthy is kept in the binding's status, so that a restart of this controller neither
+forgets a toleration nor starts it anew. Under a policy with `applicationMigrationPolicy` a cluster that is not ready
+counts like an unhealthy copy.
+"""
+
+from typing import Any
+
+import msgspec
+
+from karmada.api import conditions, evictions
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.controllers.bindings import Binding, BindingKey, Bindings
+from karmada.controllers.context import Context
+from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction, requeue
+from karmada.interpreter.model import Operation, kind_of
+from karmada.machinery.clock import parse_rfc3339, rfc3339_micro
+from karmada.machinery.committer import Written
+from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.errors import ApiError
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.policies.failover.application import PurgeModeRefused, Verdict, judge
+from karmada.policies.failover.state import StateUnavailable
+
+
+class ApplicationFailoverController:
+    """Moves workloads away from clusters in which they stay unhealthy."""
+
+    def __init__(self, context: Context) -> None:
+        self._gates = context.gates
+        self._clock = context.clock
+        self._interpreter = context.interpreter
+        self._bindings = Bindings(context)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        for informer in self._bindings.informers:
+            informer.add_index(BY_CLUSTER, clusters_of)
+        self._recorders = {
+            True: context.recorder(evictions.PRODUCER_BINDING_FAILOVER),
+            False: context.recorder(evictions.PRODUCER_CLUSTER_BINDING_FAILOVER),
+        }
+        self.controller: Controller[BindingKey] = Controller(
+            evictions.PRODUCER_BINDING_FAILOVER,
+            self.reconcile,
+            workers=5,
+            needs=(*self._bindings.informers, self._clusters),
+            clock=context.clock,
+        )
+        for informer in self._bindings.informers:
+            self.controller.watch(informer, _concerned)
+        self.controller.watch(self._clusters, self._readiness_changed)
+
+    async def reconcile(self, key: BindingKey) -> Result:
+        """Evict one binding from clusters in which it has been unhealthy for too long."""
+        binding = self._bindings.get(key)
+        if binding is None or binding.metadata.deletion_timestamp is not None:
+            return DONE
+        if not self._is_watched(binding):
+            if binding.status.unhealthy_since:
+                await self._bindings.commit(binding, lambda current: _remembering(current, {}))
+            return DONE
+        recorder = self._recorders[isinstance(binding, ResourceBinding)]
+        try:
+            verdict = self._judge(binding)
+            if verdict.evicted:
+                written = await self._bindings.commit(binding, self._evicted)
+                if isinstance(written, Written):
+                    for cluster in verdict.evicted:
+                        record_eviction(recorder, binding, cluster, succeeded=True)
+        except (ApiError, StateUnavailable, PurgeModeRefused) as error:
+            for cluster in binding.status.unhealthy_since:
+                record_eviction(recorder, binding, cluster, succeeded=False)
+            return Retry(error)
+        since = {cluster: rfc3339_micro(first) for cluster, first in verdict.unhealthy_since.items()}
+        if since != binding.status.unhealthy_since:
+            await self._bindings.commit(binding, lambda current: _remembering(current, since))
+        return requeue(verdict.requeue_after)
+
+    def _evicted(self, binding: Binding) -> Binding:
+        if not self._is_watched(binding):
+            return binding
+        return msgspec.structs.replace(binding, spec=self._judge(binding).spec)
+
+    def _judge(self, binding: Binding) -> Verdict:
+        is_namespaced = isinstance(binding, ResourceBinding)
+        producer = evictions.PRODUCER_BINDING_FAILOVER if is_namespaced else evictions.PRODUCER_CLUSTER_BINDING_FAILOVER
+        since = {cluster: parse_rfc3339(first) for cluster, first in binding.status.unhealthy_since.items()}
+        return judge(
+            binding.spec, binding.status, since, self._clock.now(), producer, self._gates, self._unavailable(binding)
+        )
+
+    def _is_watched(self, binding: Binding) -> bool:
+        """Whether the health of a binding's workload decides where it runs."""
+        spec = binding.spec
+        if spec.failover is None or spec.failover.application is None or not binding.status.aggregated_status:
+            return False
+        if isinstance(binding, ResourceBinding) and not spec.propagate_deps:
+            return False
+        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        return self._interpreter.enabled(kind, Operation.HEALTH)
+
+    def _unavailable(self, binding: Binding) -> list[str]:
+        failover = binding.spec.failover
+        if failover is None or failover.application_migration_policy is None:
+            return []
+        targets = [self._clusters.get(target.name) for target in binding.spec.clusters]
+        return [cluster.metadata.name for cluster in targets if cluster is not None and not _is_ready(cluster)]
+
+    def _readiness_changed(self, change: Change[Cluster]) -> list[BindingKey]:
+        if change.new is None or change.old is None or _is_ready(change.old.value) == _is_ready(change.new.value):
+            return []
+        return [
+            BindingKey(*item.key)
+            for informer in self._bindings.informers
+            if informer.has_synced
+            for item in informer.indexed_items(BY_CLUSTER, change.key.name)
+            if _watches_clusters(item.value)
+        ]
+
+
+def _concerned(change: Change[Any]) -> list[BindingKey]:
+    """A binding that has, or had, an application failover."""
+    states = [item.value for item in (change.old, change.new) if item is not None]
+    if not any(binding.spec.failover is not None and binding.spec.failover.application for binding in states):
+        return []
+    return [BindingKey(*change.key)]
+
+
+def _watches_clusters(binding: Binding) -> bool:
+    return binding.spec.failover is not None and binding.spec.failover.application_migration_policy is not None
+
+
+def _is_ready(cluster: Cluster) -> bool:
+    """Whether a cluster is ready; one that has not reported yet is not held against its workloads."""
+    ready = next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+    return ready is None or ready.status == "True"
+
+
+def _remembering(binding: Binding, since: dict[str, str]) -> Binding:
+    return msgspec.structs.replace(binding, status=msgspec.structs.replace(binding.status, unhealthy_since=since))

@@ -1,0 +1,39 @@
+"""What the eviction controllers share: events about evictions, and an index of bindings by cluster."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from karmada.api import events
+from karmada.controllers.bindings import Binding
+from karmada.machinery.controller import DONE, RequeueAfter, Result
+from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.machinery.informers.cache import Item
+
+BY_CLUSTER = "by-cluster"
+LATER = 0.001
+"""Seconds by which a deadline is passed when it is looked at again: reaching it is not enough."""
+
+
+def clusters_of(item: Item[Any]) -> Iterable[str]:
+    """Index function of bindings: the clusters they are scheduled to."""
+    return [target.name for target in item.value.spec.clusters]
+
+
+def requeue(seconds: float | None) -> Result:
+    """Come back just after a deadline; None for never."""
+    return DONE if seconds is None else RequeueAfter(max(0.0, seconds) + LATER)
+
+
+def record_eviction(recorder: EventRecorder, binding: Binding, cluster: str, succeeded: bool) -> None:
+    """Record on the binding and its template that an eviction succeeded or failed."""
+    resource = binding.spec.resource
+    template = ObjectReference(
+        resource.api_version, resource.kind, resource.name, resource.namespace, resource.uid, resource.resource_version
+    )
+    type_, reason, word = (
+        (events.NORMAL, events.EVICT_WORKLOAD_FROM_CLUSTER.succeeded, "succeed")
+        if succeeded
+        else (events.WARNING, events.EVICT_WORKLOAD_FROM_CLUSTER.failed, "failed")
+    )
+    for about in (ObjectReference.to(binding), template):
+        recorder.event(about, type_, reason, f"Evict from cluster {cluster} {word}.")

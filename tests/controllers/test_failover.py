@@ -1,0 +1,255 @@
+"""Eviction from tainted clusters and of unhealthy workloads, and the end of evictions, in virtual time."""
+
+import orjson
+import pytest
+from tests.controllers.plane import CLUSTERS, on_a_plane
+
+from karmada.controllers.application_failover import ApplicationFailoverController
+from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
+from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
+from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import GroupVersionResource
+
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+EVENTS = GroupVersionResource("", "v1", "events")
+TAINT = {"key": "maintenance", "effect": "NoExecute"}
+RESOURCE = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web", "uid": "u"}
+
+
+async def bind(plane, name="web", clusters=("m1", "m2"), tolerations=(), **spec):
+    """A binding that was scheduled with tolerations."""
+    placement = orjson.dumps({"clusterTolerations": list(tolerations)}).decode()
+    metadata = {"name": name, "namespace": "default", "annotations": {"policy.karmada.io/applied-placement": placement}}
+    targets = [{"name": cluster, "replicas": 2} for cluster in clusters]
+    tree = {"metadata": metadata, "spec": {"resource": RESOURCE, "replicas": 4, "clusters": targets, **spec}}
+    await plane.client.resource(BINDINGS).create(tree)
+
+
+async def taint(plane, cluster, *taints):
+    added = [{**one, "timeAdded": rfc(plane)} for one in taints]
+    await plane.client.resource(CLUSTERS).patch(cluster, {"spec": {"taints": added}})
+
+
+def rfc(plane):
+    from karmada.machinery.clock import rfc3339
+
+    return rfc3339(plane.clock.now())
+
+
+async def clusters_of(plane, name="web"):
+    spec = (await plane.client.resource(BINDINGS).get(name, "default"))["spec"]
+    return [target["name"] for target in spec.get("clusters", ())]
+
+
+async def tasks_of(plane, name="web"):
+    return (await plane.client.resource(BINDINGS).get(name, "default"))["spec"].get("gracefulEvictionTasks", [])
+
+
+async def healths(plane, name="web", **health):
+    items = [{"clusterName": cluster, "health": state} for cluster, state in health.items()]
+    await plane.client.resource(BINDINGS).patch(
+        name, {"status": {"aggregatedStatus": items}}, "default", subresource="status"
+    )
+
+
+async def evicting(plane, rate=100.0, **options):
+    manager = TaintManager(plane.context, TaintManagerOptions(enabled=True, rate=rate, **options))
+    plane.start(manager.controller)
+    for name in ("m1", "m2"):
+        await plane.cluster(name)
+    await plane.clock.sleep(1)
+    return manager.controller
+
+
+def test_a_taint_that_nobody_tolerates_evicts_at_once():
+    async def scenario(plane):
+        await evicting(plane)
+        await bind(plane)
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(1)
+        assert await clusters_of(plane) == ["m2"]
+        (task,) = await tasks_of(plane)
+        assert (task["fromCluster"], task["replicas"], task["purgeMode"]) == ("m1", 2, "Gracefully")
+        assert (task["reason"], task["producer"]) == ("TaintUntolerated", "TaintManager")
+
+    on_a_plane(scenario)
+
+
+def test_a_toleration_with_an_end_delays_the_eviction():
+    async def scenario(plane):
+        await evicting(plane)
+        await bind(plane, tolerations=[{"key": "maintenance", "operator": "Exists", "tolerationSeconds": 60}])
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(58)
+        assert await clusters_of(plane) == ["m1", "m2"]
+        await plane.clock.sleep(4)
+        assert await clusters_of(plane) == ["m2"]
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("tolerated", [{"key": "maintenance", "operator": "Exists"}, {"operator": "Exists"}])
+def test_what_is_tolerated_forever_stays(tolerated):
+    async def scenario(plane):
+        await evicting(plane)
+        await bind(plane, tolerations=[tolerated])
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(3600)
+        assert await clusters_of(plane) == ["m1", "m2"]
+
+    on_a_plane(scenario)
+
+
+def test_a_taint_that_is_taken_back_in_time_evicts_nothing():
+    async def scenario(plane):
+        await evicting(plane)
+        await bind(plane, tolerations=[{"key": "maintenance", "operator": "Exists", "tolerationSeconds": 60}])
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(30)
+        await taint(plane, "m1")
+        await plane.clock.sleep(3600)
+        assert await clusters_of(plane) == ["m1", "m2"]
+
+    on_a_plane(scenario)
+
+
+def test_evictions_are_paced():
+    async def scenario(plane):
+        await evicting(plane, rate=0.5)
+        for index in range(5):
+            await bind(plane, f"web{index}")
+        await taint(plane, "m1", TAINT)
+        evicted = []
+        await plane.clock.sleep(1)
+        for _ in range(5):
+            evicted.append(sum([await clusters_of(plane, f"web{index}") == ["m2"] for index in range(5)]))
+            await plane.clock.sleep(2)
+        assert evicted == [1, 2, 3, 4, 5]
+
+    on_a_plane(scenario)
+
+
+def test_a_binding_that_comes_to_a_tainted_cluster_leaves_it_again():
+    async def scenario(plane):
+        await evicting(plane)
+        await taint(plane, "m1", TAINT)
+        await bind(plane)
+        await plane.clock.sleep(1)
+        assert await clusters_of(plane) == ["m2"]
+
+    on_a_plane(scenario)
+
+
+def test_a_rate_of_zero_pauses_evictions():
+    async def scenario(plane):
+        await evicting(plane, rate=0.0)
+        await bind(plane)
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(600)
+        assert await clusters_of(plane) == ["m1", "m2"]
+
+    on_a_plane(scenario)
+
+
+APPLICATION = {"application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": "Directly"}}
+
+
+async def failing_over(plane, **failover):
+    for name in ("m1", "m2"):
+        await plane.cluster(name)
+    plane.start(ApplicationFailoverController(plane.context).controller)
+    await bind(plane, propagateDeps=True, failover=failover or APPLICATION)
+    await plane.clock.sleep(1)
+
+
+def test_a_workload_that_stays_unhealthy_is_evicted_when_its_toleration_ends():
+    async def scenario(plane):
+        await failing_over(plane)
+        await healths(plane, m1="Unhealthy", m2="Healthy")
+        await plane.clock.sleep(58)
+        assert await clusters_of(plane) == ["m1", "m2"]
+        await plane.clock.sleep(4)
+        assert await clusters_of(plane) == ["m2"]
+        (task,) = await tasks_of(plane)
+        assert (task["reason"], task["purgeMode"]) == ("ApplicationFailure", "Directly")
+
+    on_a_plane(scenario)
+
+
+def test_a_restart_neither_forgets_a_toleration_nor_starts_it_anew():
+    async def scenario(plane):
+        async with Supervisor(plane.clock) as first:
+            plane.begin(first)
+            await failing_over(plane)
+            await healths(plane, m1="Unhealthy", m2="Healthy")
+            await plane.clock.sleep(40)
+        async with Supervisor(plane.clock) as second:
+            plane.begin(second)
+            plane.start(ApplicationFailoverController(plane.context).controller)
+            await plane.clock.sleep(15)
+            assert await clusters_of(plane) == ["m1", "m2"]
+            await plane.clock.sleep(10)
+            assert await clusters_of(plane) == ["m2"]
+
+    on_a_plane(scenario)
+
+
+def test_a_workload_that_recovers_has_its_whole_toleration_again():
+    async def scenario(plane):
+        await failing_over(plane)
+        await healths(plane, m1="Unhealthy", m2="Healthy")
+        await plane.clock.sleep(50)
+        await healths(plane, m1="Healthy", m2="Healthy")
+        await plane.clock.sleep(1)
+        binding = await plane.client.resource(BINDINGS).get("web", "default")
+        assert "unhealthySince" not in binding["status"]
+        await healths(plane, m1="Unhealthy", m2="Healthy")
+        await plane.clock.sleep(50)
+        assert await clusters_of(plane) == ["m1", "m2"]
+
+    on_a_plane(scenario)
+
+
+def test_under_a_migration_policy_a_cluster_that_stays_unavailable_counts_too():
+    async def scenario(plane):
+        await failing_over(plane, **APPLICATION, applicationMigrationPolicy={"decisionConditions": {}})
+        await healths(plane, m1="Healthy", m2="Healthy")
+        await plane.condition("m1", "Ready", "False")
+        await plane.clock.sleep(50)
+        assert await clusters_of(plane) == ["m1", "m2"]
+        await plane.clock.sleep(15)
+        assert await clusters_of(plane) == ["m2"]
+
+    on_a_plane(scenario)
+
+
+def test_an_evicted_copy_stays_until_its_replacement_is_healthy():
+    async def scenario(plane):
+        plane.start(GracefulEvictionController(plane.context, GracefulEvictionOptions()).controller)
+        task = {"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "TaintManager"}
+        await bind(plane, clusters=("m2",), gracefulEvictionTasks=[task])
+        await healths(plane, m2="Unhealthy")
+        await plane.clock.sleep(300)
+        assert [one["fromCluster"] for one in await tasks_of(plane)] == ["m1"]
+        binding = await plane.client.resource(BINDINGS).get("web", "default")
+        seen = {"status": {"schedulerObservedGeneration": binding["metadata"]["generation"]}}
+        await plane.client.resource(BINDINGS).patch("web", seen, "default", subresource="status")
+        await healths(plane, m2="Healthy")
+        await plane.clock.sleep(1)
+        assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_an_eviction_ends_with_its_grace_period_whatever_the_replacement_does():
+    async def scenario(plane):
+        plane.start(GracefulEvictionController(plane.context, GracefulEvictionOptions(timeout=120)).controller)
+        task = {"reason": "TaintUntolerated", "producer": "TaintManager"}
+        tasks = [{**task, "fromCluster": "m1"}, {**task, "fromCluster": "m3", "gracePeriodSeconds": 30}]
+        await bind(plane, clusters=("m2",), gracefulEvictionTasks=tasks)
+        await plane.clock.sleep(40)
+        assert [one["fromCluster"] for one in await tasks_of(plane)] == ["m1"]
+        await plane.clock.sleep(90)
+        assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
