@@ -17,7 +17,6 @@ from karmada.controllers.context import Context
 from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction, requeue
 from karmada.interpreter.model import Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339, rfc3339_micro
-from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change
@@ -65,10 +64,7 @@ class ApplicationFailoverController:
         try:
             verdict = self._judge(binding)
             if verdict.evicted:
-                written = await self._bindings.commit(binding, self._evicted)
-                if isinstance(written, Written):
-                    for cluster in verdict.evicted:
-                        record_eviction(recorder, binding, cluster, succeeded=True)
+                await self._bindings.commit(binding, self._evicted)
         except (ApiError, StateUnavailable, PurgeModeRefused) as error:
             for cluster in binding.status.unhealthy_since:
                 record_eviction(recorder, binding, cluster, succeeded=False)

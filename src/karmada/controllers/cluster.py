@@ -5,16 +5,19 @@ the finalizer goes. The agent of a pull cluster empties it while its role lasts,
 one that is not ready nobody would take the Works' finalizers off, so this does.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster, Taint
+from karmada.api.taints import NO_SCHEDULE, NOT_READY, UNREACHABLE
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.bindings import Bindings, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.errors import NotFound
@@ -26,7 +29,6 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 COMPONENT = "cluster-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 TARGETS = "targets"
-NOT_READY, UNREACHABLE = "cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"
 LEAVING_WAIT = 1.0
 """Seconds until a leaving cluster is looked at again, should no event come."""
 
@@ -91,7 +93,7 @@ class ClusterController:
         self._tell(cluster, events.CREATE_EXECUTION_SPACE.succeeded, text)
 
     async def _taint(self, cluster: Cluster) -> None:
-        outcome = await self._commit.commit(cluster, _tainted)
+        outcome = await self._commit.commit(cluster, partial(_tainted, now=rfc3339(self._context.clock.now())))
         if isinstance(outcome, Unchanged | Absent):
             return
         taints = outcome.value.spec.taints
@@ -157,13 +159,14 @@ def _with_finalizer(cluster: Cluster) -> Cluster:
     return msgspec.structs.replace(cluster, metadata=metadata)
 
 
-def _tainted(cluster: Cluster) -> Cluster:
-    """The cluster with the taint that its readiness calls for, and without the other."""
+def _tainted(cluster: Cluster, now: str) -> Cluster:
+    """The cluster with the NoSchedule taint that its readiness calls for, and without the other."""
     ready = next((c.status for c in cluster.status.conditions if c.type == conditions.READY), "False")
     wanted = {"False": NOT_READY, "Unknown": UNREACHABLE}.get(ready)
-    kept = tuple(t for t in cluster.spec.taints if t.key == wanted or t.key not in (NOT_READY, UNREACHABLE))
-    if wanted and not any(t.key == wanted for t in kept):
-        kept += (Taint(key=wanted, effect="NoSchedule"),)
+    unwanted = {(key, NO_SCHEDULE) for key in (NOT_READY, UNREACHABLE) if key != wanted}
+    kept = tuple(taint for taint in cluster.spec.taints if (taint.key, taint.effect) not in unwanted)
+    if wanted and not any((taint.key, taint.effect) == (wanted, NO_SCHEDULE) for taint in kept):
+        kept += (Taint(key=wanted, effect=NO_SCHEDULE, time_added=now),)
     if kept == cluster.spec.taints:
         return cluster
     return msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, taints=kept))

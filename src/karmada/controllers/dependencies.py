@@ -36,6 +36,8 @@ COMPONENT = "dependencies-distributor"
 NEEDS = "needs"
 DEPENDED_BY = "depended-by"
 _ANY = "*"
+_NONE = "null"
+"""How the annotation says that there are no dependencies."""
 
 
 def needs(item: Item[ResourceBinding]) -> Iterable[str]:
@@ -271,7 +273,7 @@ class DependenciesDistributor:
 
 def _recorded(binding: ResourceBinding) -> tuple[DependentObjectReference, ...]:
     text = binding.metadata.annotations.get(annotations.DEPENDENCIES)
-    if not text:
+    if not text or text == _NONE:
         return ()
     try:
         return decode(text, tuple[DependentObjectReference, ...])
@@ -288,11 +290,12 @@ def _recording(binding: ResourceBinding, dependencies: list[DependentObjectRefer
     if not _asks(binding):
         return binding
     metadata = binding.metadata
+    text = encode(dependencies).decode() if dependencies else _NONE
     return msgspec.structs.replace(
         binding,
         metadata=msgspec.structs.replace(
             metadata,
-            annotations={**metadata.annotations, annotations.DEPENDENCIES: encode(dependencies).decode()},
+            annotations={**metadata.annotations, annotations.DEPENDENCIES: text},
             finalizers=tuple(dict.fromkeys((*metadata.finalizers, finalizers.BINDING_DEPENDENCIES))),
         ),
     )

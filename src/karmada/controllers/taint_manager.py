@@ -18,7 +18,6 @@ from karmada.controllers.bindings import Binding, BindingKey, Bindings
 from karmada.controllers.context import Context
 from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction
 from karmada.machinery.clock import Clock
-from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change
@@ -145,12 +144,10 @@ class TaintManager:
             return msgspec.structs.replace(current, spec=evict(current.spec, [task]))
 
         try:
-            outcome = await self._bindings.commit(binding, decide)
+            await self._bindings.commit(binding, decide)
         except (ApiError, StateUnavailable) as error:
             record_eviction(self._recorder, binding, cluster, succeeded=False)
             return Retry(error)
-        if isinstance(outcome, Written):
-            record_eviction(self._recorder, binding, cluster, succeeded=True)
         return DONE
 
     def _cluster_changed(self, change: Change[Cluster]) -> list[EvictionKey]:

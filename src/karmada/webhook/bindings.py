@@ -39,7 +39,7 @@ def _identify(review: Review, key: str) -> None:
 
 def _dependency_errors(binding: ResourceBinding) -> list[FieldError]:
     text = binding.metadata.annotations.get(annotations.DEPENDENCIES)
-    if text is None:
+    if text is None or text.strip() == "null":
         return []
     try:
         decode(text, tuple[DependentObjectReference, ...])

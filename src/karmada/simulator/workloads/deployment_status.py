@@ -105,10 +105,11 @@ def _progressing(
     if is_complete(deployment, counts):
         text = f"{name} has successfully progressed."
         return _set(conditions, "True", "NewReplicaSetAvailable", text, stamp, reason)
-    if reason == "NewReplicaSetAvailable" and counts["updatedReplicas"] == counts["replicas"]:
+    is_rolled_out = reason == "NewReplicaSetAvailable" and name in (present or {}).get("message", "")
+    if is_rolled_out and counts["updatedReplicas"] == counts["replicas"]:
         # A completed rollout that lost pods is not a rollout.
         return conditions
-    if present is None:
+    if present is None or (reason == "NewReplicaSetAvailable" and not is_rolled_out):
         text = f'Created new replica set "{new["metadata"]["name"]}"'
         return _set(conditions, "True", "NewReplicaSetCreated", text, stamp, reason)
     if _moved(counts, old):

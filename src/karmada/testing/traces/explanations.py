@@ -18,6 +18,22 @@ EXPLANATIONS: list[Explanation] = [
         found=r"^(false|0|\"\")$",
     ),
     Explanation(
+        "when a copy was first seen unhealthy is kept in the binding's status, so that a restart does not forget it",
+        r"ResourceBinding\.work\.karmada\.io [^ ]*/status/unhealthySince$",
+        expected=r"^<absent>$",
+    ),
+    Explanation(
+        "the Ready condition of a cluster that cannot be reached says why",
+        r"/status/conditions/.type=Ready./message$",
+        expected=r'^"cluster is not reachable"$',
+        found=r'^"cluster is not reachable: ',
+    ),
+    Explanation(
+        "the recording ended before the returned member's evicted copy was deleted; here it is deleted at once",
+        r"^cluster-down-eviction: 03-member3-back\.yaml (karmada/Work karmada-es-member3|members/member3/Deployment)",
+        found=r"^<absent>$",
+    ),
+    Explanation(
         "which of two equally good nodes a pod gets is chance",
         r"(Pod|lone-pod).*/(status/hostIP|spec/nodeName)$",
     ),

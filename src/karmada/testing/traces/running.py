@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -17,8 +18,20 @@ World = Callable[[Path, str, Sequence[str]], contextlib.AbstractAsyncContextMana
 """Makes a federation in a folder with the flags of a profile and agents for some members."""
 PROFILES: dict[str, Sequence[str]] = {
     "default": (),
-    "gates": ("--feature-gates=AllAlpha=true,AllBeta=true", "--allow-no-execute-taint-policy=true"),
+    "gates": (
+        "--feature-gates=AllAlpha=true,AllBeta=true",
+        "--allow-no-execute-taint-policy=true",
+        "--enable-no-execute-taint-eviction=true",
+    ),
 }
+
+
+HOOKS = {"stop-member": "--down", "start-member": "--up"}
+"""What steps do to a member's API server, as faults of the simulator."""
+
+
+def _fault(layout: Layout, fault: str) -> list[str]:
+    return [sys.executable, "-m", "karmada.standalone.main", "sim", "--data", str(layout.members), "fault", fault]
 
 
 class Tool(NamedTuple):
@@ -31,6 +44,8 @@ class Tool(NamedTuple):
         arguments = ["run", "--karmada", str(layout.control_plane / "admin.kubeconfig"), "--out", str(out)]
         for member in MEMBERS:
             arguments += ["--member", f"{member}={layout.members / member / 'kubeconfig'}"]
+        for name, fault in HOOKS.items():
+            arguments += ["--hook", f"{name}={shlex.join(_fault(layout, fault))} {{member}}"]
         arguments += ["--parallel", str(parallel), *(str(scenario.folder) for scenario in scenarios)]
         process = await asyncio.create_subprocess_exec(sys.executable, str(self.path), *arguments)
         try:
