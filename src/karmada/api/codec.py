@@ -20,7 +20,7 @@ from msgspec import Raw
 
 T = TypeVar("T")
 
-_ZERO: Mapping[str, Any] = {"array": [], "object": {}, "str": "", "int": 0, "float": 0.0, "bool": False}
+_ZERO: Mapping[str, type[Any]] = {"array": list, "object": dict, "str": str, "int": int, "float": float, "bool": bool}
 _MISMATCH = re.compile(r"Expected `(?P<expected>[^`]+)`, got `(?P<given>[^`]+)`")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _ENUM = re.compile(r"Invalid enum value (?P<given>.+)", re.DOTALL)
@@ -52,18 +52,19 @@ def decoder(type_: type[T]) -> msgspec.json.Decoder[T]:
 
 
 _encoder = msgspec.json.Encoder()
+_sorting_encoder = msgspec.json.Encoder(order="deterministic")
 
 encode = _encoder.encode
 """Write an object as compact JSON bytes."""
 
 
-def decode(data: bytes | bytearray | memoryview | str | Raw, type_: type[T]) -> T:
-    """Read JSON into an object of the given type."""
+def decode(data: bytes | bytearray | memoryview | str | Raw, type_: type[T], *, complete: bool = False) -> T:
+    """Read JSON into an object of the given type; `complete` gives required fields that are absent their zero value."""
     try:
         try:
             return decoder(type_).decode(data)
         except msgspec.ValidationError as error:
-            return _decode_with_nulls(data, type_, error)
+            return _decode_with_nulls(data, type_, error, complete)
     except msgspec.DecodeError as error:
         raise DecodeError("$", "JSON", f"malformed text ({error})") from error
     except UnicodeDecodeError as error:
@@ -72,18 +73,24 @@ def decode(data: bytes | bytearray | memoryview | str | Raw, type_: type[T]) -> 
         raise DecodeError("$", "JSON", "values nested too deeply") from error
 
 
-def from_tree(value: Any, type_: type[T]) -> T:
-    """Make an object of the given type from dicts and lists."""
+def from_tree(value: Any, type_: type[T], *, complete: bool = False) -> T:
+    """Make an object of the given type from dicts and lists; `complete` as for `decode`."""
     try:
         data = orjson.dumps(value)
     except orjson.JSONEncodeError as error:
         raise DecodeError("$", "JSON values", str(error)) from error
-    return decode(data, type_)
+    return decode(data, type_, complete=complete)
 
 
 def to_tree(value: msgspec.Struct) -> dict[str, Any]:
     """The object as dicts and lists, open fields parsed."""
     parsed: dict[str, Any] = orjson.loads(_encoder.encode(value))
+    return parsed
+
+
+def quotable_tree(value: msgspec.Struct) -> dict[str, Any]:
+    """`to_tree` for messages that quote an object: fields as declared, maps in the order of their keys."""
+    parsed: dict[str, Any] = orjson.loads(_sorting_encoder.encode(value))
     return parsed
 
 
@@ -101,7 +108,7 @@ def raw(value: Any) -> Raw:
     return Raw(orjson.dumps(value))
 
 
-def _decode_with_nulls(data: Any, type_: type[T], error: msgspec.ValidationError) -> T:
+def _decode_with_nulls(data: Any, type_: type[T], error: msgspec.ValidationError, complete: bool) -> T:
     """Replace nulls by zero values as long as nulls are what is wrong, then decode, or say what else is wrong.
 
     A round repairs a field wherever it occurs, so there are at most as many rounds as the type has fields.
@@ -109,7 +116,7 @@ def _decode_with_nulls(data: Any, type_: type[T], error: msgspec.ValidationError
     document = msgspec.json.decode(data)
     while True:
         problem = _problem(error, type_)
-        if not _replace_nulls(document, problem):
+        if not (_replace_nulls(document, problem) or (complete and _add_nulls(document, problem))):
             raise DecodeError(_full_path(document, problem), problem.expected, problem.given) from error
         try:
             return decoder(type_).decode(msgspec.json.encode(document))
@@ -121,6 +128,8 @@ class _Problem(NamedTuple):
     path: str
     expected: str
     given: str
+    missing: str = ""
+    """The required field that is absent."""
 
 
 def _problem(error: msgspec.ValidationError, type_: type[Any]) -> _Problem:
@@ -130,7 +139,7 @@ def _problem(error: msgspec.ValidationError, type_: type[Any]) -> _Problem:
     if mismatch := _MISMATCH.search(text):
         return _Problem(path, mismatch["expected"], mismatch["given"])
     if missing := _MISSING.search(text):
-        return _Problem(path, f"field `{missing['field']}`", "an object without it")
+        return _Problem(path, f"field `{missing['field']}`", "an object without it", missing["field"])
     if enum := _ENUM.search(text):
         return _Problem(path, _literal(type_, path), enum["given"])
     return _Problem(path, "a valid value", text)
@@ -150,8 +159,19 @@ def _replace_nulls(document: Any, problem: _Problem) -> bool:
         return False
     nulls = [(node, key) for node, key in _places(document, problem.path) if node[key] is None]
     for node, key in nulls:
-        node[key] = _ZERO[expected]
+        node[key] = _ZERO[expected]()
     return bool(nulls)
+
+
+def _add_nulls(document: Any, problem: _Problem) -> bool:
+    """Write null for an absent field wherever it is absent, to be replaced by the zero value of its type."""
+    if not problem.missing:
+        return False
+    found = [document] if problem.path == "$" else [node[key] for node, key in _places(document, problem.path)]
+    incomplete = [node for node in found if isinstance(node, dict) and problem.missing not in node]
+    for node in incomplete:
+        node[problem.missing] = None
+    return bool(incomplete)
 
 
 def _places(document: Any, path: str) -> Iterator[tuple[Any, Any]]:

@@ -156,9 +156,9 @@ def parse(text: str, zone: str = "") -> Schedule:
 
 
 def load_zone(name: str, text: str = "") -> ZoneInfo:
-    """The time zone of that name; the empty name is UTC."""
+    """The time zone of that name; the empty name, and `Local` (where the control plane runs), are UTC."""
     try:
-        return ZoneInfo(name or "UTC")
+        return ZoneInfo("UTC" if name in ("", "Local") else name)
     except (KeyError, ValueError, OSError) as error:
         raise CronError(f"provided bad location {name}: unknown time zone {name}", text or name) from error
 

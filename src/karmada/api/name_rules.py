@@ -34,7 +34,7 @@ def label_key(text: str) -> list[str]:
         return [f"a valid label key {rule} {suffix}"]
     problems = []
     if slash:
-        found = dns_subdomain(prefix) if prefix else ["must be non-empty"]
+        found = dns_subdomain(prefix, unit="bytes") if prefix else ["must be non-empty"]
         problems += [f"prefix part {problem}" for problem in found]
     if not name:
         problems.append("name part must be non-empty")
@@ -50,7 +50,7 @@ def label_value(text: str) -> list[str]:
         return []
     sentence = f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
     rule = _pattern(sentence, _LABEL_VALUE, "MyValue", "my_value", "12345")
-    return _limited(text, 63) + ([] if _label_value.fullmatch(text) else [rule])
+    return _limited(text, 63, "bytes") + ([] if _label_value.fullmatch(text) else [rule])
 
 
 def dns_label(text: str) -> list[str]:
@@ -66,13 +66,13 @@ def dns_label(text: str) -> list[str]:
     return problems
 
 
-def dns_subdomain(text: str) -> list[str]:
-    """A DNS name: what most objects are called."""
+def dns_subdomain(text: str, unit: str = "characters") -> list[str]:
+    """A DNS name: what most objects are called. The limit is in bytes; `unit` is what the complaint calls them."""
     if len(text) < 254 and _dns_subdomain.fullmatch(text):
         return []
     sentence = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
     rule = _pattern(sentence, _DNS_SUBDOMAIN, "example.com")
-    return _limited(text, 253) + ([] if _dns_subdomain.fullmatch(text) else [rule])
+    return _limited(text, 253, unit) + ([] if _dns_subdomain.fullmatch(text) else [rule])
 
 
 def dns_1035_label(text: str) -> list[str]:
@@ -94,8 +94,8 @@ def _size(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def _limited(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if _size(text) > limit else []
+def _limited(text: str, limit: int, unit: str = "characters") -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if _size(text) > limit else []
 
 
 def _pattern(sentence: str, pattern: str, *examples: str) -> str:

@@ -1,4 +1,4 @@
-"""What the URL of a webhook may be: `https://host[/path]` and nothing more.
+"""What the URL of a webhook may be, `https://host[/path]` and nothing more, and the path of its service.
 
 The words are those of Kubernetes, except that a password is masked.
 """
@@ -6,6 +6,7 @@ The words are those of Kubernetes, except that a password is masked.
 import re
 from urllib.parse import SplitResult, urlsplit
 
+from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, invalid, quoted, required
 from karmada.api.urls import masked
 
@@ -17,10 +18,25 @@ _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*")
 
 def url_errors(url: str, field: str) -> list[FieldError]:
     """What is wrong with the URL of a webhook that stands in a field."""
-    problem = _malformed(url)
+    problem = malformed(url)
     if problem:
         return [required(field, f"url must be a valid URL: parse {quoted(masked(url))}: {problem}; {_FORM}")]
     return _unwanted(urlsplit(url), field)
+
+
+def service_path_errors(path: str, field: str) -> list[FieldError]:
+    """What is wrong with the path of a webhook's service: segments that are DNS names, a slash before each."""
+    if path in ("", "/"):
+        return []
+    if path == "//":
+        return [invalid(field, path, "segment[0] may not be empty")]
+    errors = [] if path.startswith("/") else [invalid(field, path, "must start with a '/'")]
+    for at, segment in enumerate(path[1:].removesuffix("/").split("/")):
+        if not segment:
+            errors.append(invalid(field, path, f"segment[{at}] may not be empty"))
+        else:
+            errors += [invalid(field, path, f"segment[{at}]: {why}") for why in name_rules.dns_subdomain(segment)]
+    return errors
 
 
 def _unwanted(parts: SplitResult, field: str) -> list[FieldError]:
@@ -39,7 +55,7 @@ def _unwanted(parts: SplitResult, field: str) -> list[FieldError]:
     return errors
 
 
-def _malformed(url: str) -> str:
+def malformed(url: str) -> str:
     """Why a text is no URL; empty when it is one."""
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in url):
         return "net/url: invalid control character in URL"

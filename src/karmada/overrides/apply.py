@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.codec import to_tree
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Overriders, OverrideSpec, RuleWithCluster
 from karmada.overrides.command import override_words
 from karmada.overrides.errors import OverrideError
@@ -24,20 +23,9 @@ from karmada.overrides.metadata import override_map
 from karmada.overrides.plaintext import override_plaintext
 from karmada.overrides.pods import JSONObject
 from karmada.overrides.resources import override_resources
+from karmada.overrides.spelling import spelled
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
-
-_WIRE_ORDER = (
-    "plaintext",
-    "imageOverrider",
-    "commandOverrider",
-    "argsOverrider",
-    "labelsOverrider",
-    "annotationsOverrider",
-    "fieldOverrider",
-    "replicasOverrider",
-    "resourcesOverrider",
-)
 
 
 class AppliedRule(NamedTuple):
@@ -145,18 +133,4 @@ def _apply_rule(resource: JSONObject, overriders: Overriders) -> JSONObject:
 
 
 def _record(rule: AppliedRule) -> dict[str, Any]:
-    given = to_tree(rule.overriders)
-    ordered = {name: [_spelled(item, name) for item in given[name]] for name in _WIRE_ORDER if name in given}
-    return {"policyName": rule.policy_name, "overriders": ordered}
-
-
-def _spelled(item: dict[str, Any], name: str) -> dict[str, Any]:
-    """An overrider as records show it: maps by key, free-form values as written, null where none is given."""
-    if name in ("labelsOverrider", "annotationsOverrider"):
-        return {**item, "value": dict(sorted(item["value"].items()))}
-    if name == "plaintext":
-        return {**item, "value": item.get("value")}
-    for form in ("json", "yaml"):
-        if form in item:
-            item = {**item, form: [{**change, "value": change.get("value")} for change in item[form]]}
-    return item
+    return {"policyName": rule.policy_name, "overriders": spelled(rule.overriders)}

@@ -1,6 +1,7 @@
 """Completes and judges FederatedHPAs: the rules of a HorizontalPodAutoscaler, without external metrics."""
 
 from karmada.api.autoscaling.v1alpha1 import (
+    ContainerResourceMetricSource,
     CrossVersionObjectReference,
     FederatedHPA,
     FederatedHPASpec,
@@ -8,12 +9,16 @@ from karmada.api.autoscaling.v1alpha1 import (
     MetricIdentifier,
     MetricSpec,
     MetricTarget,
+    ObjectMetricSource,
+    PodsMetricSource,
+    ResourceMetricSource,
 )
-from karmada.api.base import Struct
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
-from karmada.api.name_rules import dns_subdomain
+from karmada.api.name_rules import dns_label, dns_subdomain
 from karmada.api.quantity import Quantity, QuantityError
+from karmada.webhook.metadata import name_errors
 from karmada.webhook.model import Denied, JSONObject, Review, decoded, refuse_if_any
+from karmada.webhook.resource_names import container_resource_errors
 
 LONGEST_WINDOW, LONGEST_PERIOD = 3600, 1800
 _SCALE_UP = ({"type": "Pods", "value": 4, "periodSeconds": 15}, {"type": "Percent", "value": 100, "periodSeconds": 15})
@@ -23,26 +28,24 @@ _SOURCES = {
     "Pods": "pods",
     "Resource": "resource",
     "ContainerResource": "containerResource",
-    "External": "external",
 }
-_SUPPORTED = frozenset(_SOURCES) - {"External"}
 _TARGETS = ("Utilization", "Value", "AverageValue")
 
 
 def mutate_autoscaler(review: Review) -> None:
     """Complete a FederatedHPA."""
     decoded(review.object, FederatedHPA)
-    spec = review.object["spec"]
+    spec = review.object["spec"] = review.object.get("spec") or {}
     if spec.get("minReplicas") is None:
         spec["minReplicas"] = 1
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     behavior = spec.get("behavior")
-    if behavior:
+    if behavior is not None:
         behavior["scaleUp"] = _complete(behavior.get("scaleUp"), 0, _SCALE_UP)
         behavior["scaleDown"] = _complete(behavior.get("scaleDown"), None, _SCALE_DOWN)
-    status = review.object.setdefault("status", {})
+    status = review.object["status"] = review.object.get("status") or {}
     status.setdefault("currentMetrics", None)
     status.setdefault("desiredReplicas", 0)
 
@@ -64,12 +67,19 @@ def _complete(rules: JSONObject | None, window: int | None, policies: tuple[JSON
 async def validate_autoscaler(review: Review) -> None:
     """Judge a FederatedHPA."""
     autoscaler = decoded(review.object, FederatedHPA)
-    name = autoscaler.metadata.name
-    errors = [invalid("metadata.name", name, why) for why in dns_subdomain(name)]
+    errors = name_errors(autoscaler.metadata, dns_subdomain)
     try:
         errors += _spec_errors(autoscaler.spec)
     except QuantityError as error:
         raise Denied(str(error), code=400, reason="") from error
+    status = autoscaler.status
+    replicas = (
+        ("currentReplicas", status.current_replicas if status else 0),
+        ("desiredReplicas", status.desired_replicas if status else 0),
+    )
+    errors += [
+        invalid(f"status.{name}", count, "must be greater than or equal to 0") for name, count in replicas if count < 0
+    ]
     refuse_if_any(errors)
 
 
@@ -82,7 +92,7 @@ def _spec_errors(spec: FederatedHPASpec) -> list[FieldError]:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than 0"))
     if low is not None and high < low:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
-    errors += _reference_errors(spec.scale_target_ref, "spec.scaleTargetRef")
+    errors += reference_errors(spec.scale_target_ref, "spec.scaleTargetRef")
     for index, metric in enumerate(spec.metrics):
         errors += _metric_errors(metric, f"spec.metrics[{index}]")
     if spec.behavior is not None:
@@ -91,14 +101,14 @@ def _spec_errors(spec: FederatedHPASpec) -> list[FieldError]:
     return errors
 
 
-def _reference_errors(target: CrossVersionObjectReference, path: str) -> list[FieldError]:
+def reference_errors(target: CrossVersionObjectReference, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for name, value in (("kind", target.kind), ("name", target.name)):
-        errors += _segment_errors(value, f"{path}.{name}") if value else [required(f"{path}.{name}")]
+        errors += segment_errors(value, f"{path}.{name}") if value else [required(f"{path}.{name}")]
     return errors
 
 
-def _segment_errors(text: str, path: str) -> list[FieldError]:
+def segment_errors(text: str, path: str) -> list[FieldError]:
     """Names that stand between the slashes of an address."""
     if text in (".", ".."):
         return [invalid(path, text, f"may not be '{text}'")]
@@ -106,61 +116,75 @@ def _segment_errors(text: str, path: str) -> list[FieldError]:
 
 
 def _metric_errors(metric: MetricSpec, path: str) -> list[FieldError]:
+    """A metric names its source and gives that one; only the first that is given is looked into."""
+    errors: list[FieldError] = []
     if not metric.type:
-        return [required(f"{path}.type", "must specify a metric source type")]
-    if metric.type not in _SUPPORTED:
-        return [not_supported(f"{path}.type", metric.type, _SUPPORTED)]
-    sources: dict[str, Struct | None] = {
-        "object": metric.object,
-        "pods": metric.pods,
-        "resource": metric.resource,
-        "containerResource": metric.container_resource,
-        "external": metric.external,
-    }
-    wanted = _SOURCES[metric.type]
-    if sources[wanted] is None:
-        return [required(f"{path}.{wanted}", "must populate information for the given metric source")]
-    errors = _source_errors(metric, f"{path}.{wanted}")
+        errors.append(required(f"{path}.type", "must specify a metric source type"))
+    if metric.type not in _SOURCES:
+        errors.append(not_supported(f"{path}.type", metric.type, _SOURCES))
+    sources: dict[str, list[FieldError]] = {}
+    if metric.object is not None:
+        sources["object"] = _object_errors(metric.object, f"{path}.object")
+    if metric.pods is not None:
+        sources["pods"] = _pods_errors(metric.pods, f"{path}.pods")
+    if metric.resource is not None:
+        sources["resource"] = _resource_errors(metric.resource, f"{path}.resource")
+    if metric.container_resource is not None:
+        sources["containerResource"] = _container_errors(metric.container_resource, f"{path}.containerResource")
+    errors += next(iter(sources.values()), [])
+    wanted = _SOURCES.get(metric.type, "")
+    if wanted and wanted not in sources:
+        errors.append(required(f"{path}.{wanted}", "must populate information for the given metric source"))
+    if len(sources) == 1:
+        return errors
     return errors + [
-        forbidden(f"{path}.{name}", "must populate the given metric source only")
-        for name, source in sources.items()
-        if source is not None and name != wanted
+        forbidden(f"{path}.{name}", "must populate the given metric source only") for name in sources if name != wanted
     ]
 
 
-def _source_errors(metric: MetricSpec, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    if metric.type == "Object" and metric.object is not None:
-        errors += _reference_errors(metric.object.described_object, f"{path}.describedObject")
-        errors += _identifier_errors(metric.object.metric, f"{path}.metric")
-        errors += _target_errors(metric.object.target, f"{path}.target")
-        if metric.object.target.value is None and metric.object.target.average_value is None:
-            detail = "must set either a target value or averageValue"
-            errors.append(required(f"{path}.target.averageValue", detail))
-    elif metric.type == "Pods" and metric.pods is not None:
-        errors += _identifier_errors(metric.pods.metric, f"{path}.metric")
-        errors += _target_errors(metric.pods.target, f"{path}.target")
-        if not _is_positive(metric.pods.target.average_value):
-            errors.append(required(f"{path}.target.averageValue", "must specify a positive target averageValue"))
-    elif metric.type == "Resource" and metric.resource is not None:
-        errors += _use_errors(metric.resource.name, metric.resource.target, path)
-    elif metric.container_resource is not None:
-        errors += _use_errors(metric.container_resource.name, metric.container_resource.target, path)
-        if not metric.container_resource.container:
-            errors.append(required(f"{path}.container", "must specify a container"))
+def _object_errors(source: ObjectMetricSource, path: str) -> list[FieldError]:
+    errors = reference_errors(source.described_object, f"{path}.describedObject")
+    errors += _identifier_errors(source.metric, f"{path}.metric")
+    errors += _target_errors(source.target, f"{path}.target")
+    if source.target.value is None and source.target.average_value is None:
+        errors.append(required(f"{path}.target.averageValue", "must set either a target value or averageValue"))
     return errors
+
+
+def _pods_errors(source: PodsMetricSource, path: str) -> list[FieldError]:
+    errors = _identifier_errors(source.metric, f"{path}.metric")
+    errors += _target_errors(source.target, f"{path}.target")
+    if source.target.average_value is None:
+        errors.append(required(f"{path}.target.averageValue", "must specify a positive target averageValue"))
+    return errors
+
+
+def _resource_errors(source: ResourceMetricSource, path: str) -> list[FieldError]:
+    errors = [] if source.name else [required(f"{path}.name", "must specify a resource name")]
+    return errors + _use_errors(source.target, path)
+
+
+def _container_errors(source: ContainerResourceMetricSource, path: str) -> list[FieldError]:
+    if source.name:
+        errors = container_resource_errors(source.name, f"{path}.name")
+    else:
+        errors = [required(f"{path}.name", "must specify a resource name")]
+    if source.container:
+        errors += [invalid(f"{path}.container", source.container, why) for why in dns_label(source.container)]
+    else:
+        errors.append(required(f"{path}.container", "must specify a container"))
+    return errors + _use_errors(source.target, path)
 
 
 def _identifier_errors(metric: MetricIdentifier, path: str) -> list[FieldError]:
     if not metric.name:
         return [required(f"{path}.name", "must specify a metric name")]
-    return _segment_errors(metric.name, f"{path}.name")
+    return segment_errors(metric.name, f"{path}.name")
 
 
-def _use_errors(name: str, target: MetricTarget, path: str) -> list[FieldError]:
+def _use_errors(target: MetricTarget, path: str) -> list[FieldError]:
     """A target for the use of a resource: a share of what pods ask for, or an amount, not both."""
-    errors = [] if name else [required(f"{path}.name", "must specify a resource name")]
-    errors += _target_errors(target, f"{path}.target")
+    errors = _target_errors(target, f"{path}.target")
     if target.average_utilization is None and target.average_value is None:
         detail = "must set either a target raw value or a target utilization"
         errors.append(required(f"{path}.target.averageUtilization", detail))

@@ -4,26 +4,31 @@ from karmada.api import annotations, labels
 from karmada.api.codec import DecodeError, decode
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.field_errors import FieldError, invalid
-from karmada.api.work.v1alpha2 import Component, ResourceBinding
+from karmada.api.quantity import Quantity, QuantityError
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, Component, ResourceBinding, ResourceBindingSpec
 from karmada.policies.quota import difference, usage
-from karmada.webhook.model import Operation, Review, decoded, refuse_if_any
+from karmada.webhook.model import Denied, Operation, Review, decoded, refuse_if_any
 from karmada.webhook.quota_booking import book
 
 
 def mutate_binding(review: Review) -> None:
     """Complete a ResourceBinding."""
+    require_amounts(decoded(review.object, ResourceBinding).spec)
     _identify(review, labels.RESOURCE_BINDING_PERMANENT_ID)
 
 
 def mutate_cluster_binding(review: Review) -> None:
     """Complete a ClusterResourceBinding."""
+    require_amounts(decoded(review.object, ClusterResourceBinding).spec)
     _identify(review, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID)
 
 
 async def validate_binding(review: Review) -> None:
     """Judge a ResourceBinding."""
     binding = decoded(review.object, ResourceBinding)
-    errors = _dependency_errors(binding)
+    require_amounts(binding.spec)
+    refuse_if_any(_dependency_errors(binding))
+    errors: list[FieldError] = []
     if review.gates.enabled("MultiplePodTemplatesScheduling"):
         errors += _component_errors(binding.spec.components)
     refuse_if_any(errors)
@@ -32,9 +37,22 @@ async def validate_binding(review: Review) -> None:
 
 
 def _identify(review: Review, key: str) -> None:
-    metadata = review.object.setdefault("metadata", {})
-    metadata["labels"] = {**(metadata.get("labels") or {}), key: review.new_id()}
+    """Give a binding an id, unless it has one: a restored binding keeps the Works that carry it."""
+    metadata = review.object["metadata"] = review.object.get("metadata") or {}
+    marks = metadata.get("labels") or {}
+    if not marks.get(key):
+        metadata["labels"] = {**marks, key: review.new_id()}
     review.object.setdefault("status", {})
+
+
+def require_amounts(spec: ResourceBindingSpec) -> None:
+    """Refuse a binding with an amount that nobody can read."""
+    needs = [spec.replica_requirements, *(component.replica_requirements for component in spec.components)]
+    try:
+        for amount in (amount for need in needs if need is not None for amount in need.resource_request.values()):
+            Quantity.parse(amount)
+    except QuantityError as error:
+        raise Denied(str(error), code=400, reason="") from error
 
 
 def _dependency_errors(binding: ResourceBinding) -> list[FieldError]:
@@ -42,9 +60,9 @@ def _dependency_errors(binding: ResourceBinding) -> list[FieldError]:
     if text is None or text.strip() == "null":
         return []
     try:
-        decode(text, tuple[DependentObjectReference, ...])
+        decode(text, tuple[DependentObjectReference, ...], complete=True)
     except DecodeError:
-        path = f"metadata.annotations[{annotations.DEPENDENCIES}]"
+        path = f"metadata.annotations.{annotations.DEPENDENCIES}"
         return [invalid(path, text, "annotation value must be a valid JSON")]
     return []
 

@@ -1,39 +1,38 @@
 """Judges CronFederatedHPAs: a target that can be scaled and rules that say how."""
 
 from karmada.api import cron
-from karmada.api.autoscaling.v1alpha1 import CronFederatedHPA, CronFederatedHPARule, CrossVersionObjectReference
-from karmada.api.field_errors import FieldError, duplicate, invalid, required
+from karmada.api.autoscaling.v1alpha1 import CronFederatedHPA, CronFederatedHPARule
+from karmada.api.field_errors import FieldError, duplicate, invalid
+from karmada.api.name_rules import dns_subdomain
+from karmada.webhook.autoscaler import reference_errors
+from karmada.webhook.metadata import name_errors
 from karmada.webhook.model import Review, decoded, refuse_if_any
 
-_AUTOSCALING = "autoscaling.karmada.io"
+_AUTOSCALING = "autoscaling.karmada.io/v1alpha1"
 
 
 async def validate_cron_autoscaler(review: Review) -> None:
     """Judge a CronFederatedHPA."""
-    spec = decoded(review.object, CronFederatedHPA).spec
-    errors = _target_errors(spec.scale_target_ref, "spec.scaleTargetRef")
+    autoscaler = decoded(review.object, CronFederatedHPA)
+    spec, target = autoscaler.spec, autoscaler.spec.scale_target_ref
+    errors = name_errors(autoscaler.metadata, dns_subdomain)
+    scales_autoscaler = target.api_version == _AUTOSCALING
+    if scales_autoscaler and target.kind != "FederatedHPA":
+        detail = f"invalid scaleTargetRef kind: {target.kind}, only support FederatedHPA"
+        refuse_if_any([*errors, invalid("spec.scaleTargetRef.kind", target.kind, detail)])
+    errors += reference_errors(target, "spec.scaleTargetRef")
     seen: set[str] = set()
     for index, rule in enumerate(spec.rules):
         path = f"spec.rules[{index}]"
         if rule.name in seen:
             errors.append(duplicate(f"{path}.name", rule.name))
         seen.add(rule.name)
-        errors += _rule_errors(rule, spec.scale_target_ref, path)
+        errors += _schedule_errors(rule, path)
+        errors += _bounds_errors(rule, path) if scales_autoscaler else _replicas_errors(rule, target.kind, path)
     refuse_if_any(errors)
 
 
-def _target_errors(target: CrossVersionObjectReference, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    if target.api_version.partition("/")[0] == _AUTOSCALING and target.kind != "FederatedHPA":
-        errors.append(invalid(f"{path}.kind", target.kind, "invalid scaleTargetRef kind, only support FederatedHPA"))
-    if not target.kind:
-        errors.append(required(f"{path}.kind"))
-    if not target.name:
-        errors.append(required(f"{path}.name"))
-    return errors
-
-
-def _rule_errors(rule: CronFederatedHPARule, target: CrossVersionObjectReference, path: str) -> list[FieldError]:
+def _schedule_errors(rule: CronFederatedHPARule, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if not _is_schedule(rule.schedule):
         errors.append(invalid(f"{path}.schedule", rule.schedule, "invalid cron format"))
@@ -41,15 +40,17 @@ def _rule_errors(rule: CronFederatedHPARule, target: CrossVersionObjectReference
         try:
             cron.load_zone(rule.time_zone)
         except cron.CronError:
-            errors.append(invalid(f"{path}.timeZone", rule.time_zone, "unknown time zone"))
-    if target.kind == "FederatedHPA":
-        return errors + _bounds_errors(rule, path)
+            errors.append(invalid(f"{path}.timeZone", rule.time_zone, f"unknown time zone {rule.time_zone}"))
+    return errors
+
+
+def _replicas_errors(rule: CronFederatedHPARule, kind: str, path: str) -> list[FieldError]:
     field = f"{path}.targetReplicas"
     if rule.target_replicas is None:
-        errors.append(invalid(field, "", f"targetReplicas cannot be nil if you want to scale {target.kind}"))
-    elif rule.target_replicas < 0:
-        errors.append(invalid(field, "", "targetReplicas should be larger than or equal to 0"))
-    return errors
+        return [invalid(field, "", f"targetReplicas cannot be nil if you want to scale {kind}")]
+    if rule.target_replicas < 0:
+        return [invalid(field, "", "targetReplicas should be larger than or equal to 0")]
+    return []
 
 
 def _is_schedule(text: str) -> bool:
@@ -76,7 +77,7 @@ def _bounds_errors(rule: CronFederatedHPARule, path: str) -> list[FieldError]:
         errors.append(invalid(f"{path}.targetMinReplicas", "", "targetMinReplicas should be larger than 0"))
     if high is not None and high <= 0:
         errors.append(invalid(f"{path}.targetMaxReplicas", "", "targetMaxReplicas should be larger than 0"))
-    if low is not None and high is not None and low > high:
+    if high is not None and high < (1 if low is None else low):
         detail = "targetMaxReplicas should be larger than or equal to targetMinReplicas"
         errors.append(invalid(f"{path}.targetMinReplicas", "", detail))
     return errors

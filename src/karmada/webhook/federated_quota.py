@@ -3,39 +3,12 @@
 from collections.abc import Mapping
 
 from karmada.api.field_errors import FieldError, invalid
-from karmada.api.name_rules import label_key
 from karmada.api.policy.v1alpha1 import FederatedResourceQuota
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.webhook.model import Denied, Review, decoded, refuse_if_any
 from karmada.webhook.names import cluster_name_errors
+from karmada.webhook.resource_names import COUNTED, is_extended, quota_resource_errors
 
-_COUNTED = frozenset(
-    {
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    }
-)
-_MEASURED = frozenset(
-    {
-        "cpu",
-        "memory",
-        "ephemeral-storage",
-        "requests.cpu",
-        "requests.memory",
-        "requests.storage",
-        "requests.ephemeral-storage",
-        "limits.cpu",
-        "limits.memory",
-        "limits.ephemeral-storage",
-    }
-)
 _LONGEST_NAME = 63
 
 
@@ -49,6 +22,7 @@ async def validate_federated_quota(review: Review) -> None:
     overall = _amounts(quota.spec.overall)
     errors += _list_errors(overall, "spec.overall")
     assigned: dict[str, Quantity] = {}
+    unknown: list[FieldError] = []
     for index, assignment in enumerate(quota.spec.static_assignments):
         path = f"spec.staticAssignments[{index}]"
         errors += cluster_name_errors(assignment.cluster_name, f"{path}.clusterName")
@@ -57,7 +31,7 @@ async def validate_federated_quota(review: Review) -> None:
         for name, amount in hard.items():
             if name not in overall:
                 detail = "assignment resourceName is not exist in overall"
-                errors.append(invalid(f"{path}.hard[{name}]", name, detail))
+                unknown.append(invalid(f"{path}.hard[{name}]", name, detail))
             assigned[name] = assigned[name] + amount if name in assigned else amount
     zero = Quantity.parse("0")
     errors += [
@@ -65,6 +39,7 @@ async def validate_federated_quota(review: Review) -> None:
         for name, amount in overall.items()
         if amount < assigned.get(name, zero)
     ]
+    errors += unknown
     errors += _status_errors(quota)
     refuse_if_any(errors)
 
@@ -92,19 +67,9 @@ def _list_errors(amounts: Mapping[str, Quantity], path: str) -> list[FieldError]
     errors: list[FieldError] = []
     for name, amount in amounts.items():
         field = f"{path}[{name}]"
-        errors += _name_errors(name, field)
+        errors += quota_resource_errors(name, field)
         if amount.sign() < 0:
             errors.append(invalid(field, str(amount), "must be greater than or equal to 0"))
-        if name in _COUNTED and amount.milli_value() % 1000:
+        if (name in COUNTED or is_extended(name)) and amount.milli_value() % 1000:
             errors.append(invalid(field, str(amount), "must be an integer"))
-    return errors
-
-
-def _name_errors(name: str, path: str) -> list[FieldError]:
-    errors = [invalid(path, name, why) for why in label_key(name)]
-    if name in _COUNTED or name in _MEASURED or "/" in name:
-        return errors
-    if not errors:
-        errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
-    errors.append(invalid(path, name, "must be a standard resource for quota"))
     return errors

@@ -5,11 +5,12 @@ from karmada.api.config.v1alpha1 import (
     ResourceInterpreterWebhook,
     ResourceInterpreterWebhookConfiguration,
     RuleWithOperations,
+    ServiceReference,
     WebhookClientConfig,
 )
 from karmada.api.field_errors import FieldError, duplicate, invalid, not_supported, required
-from karmada.api.name_rules import dns_1035_label, dns_subdomain
-from karmada.api.webhook_urls import url_errors
+from karmada.api.name_rules import dns_1035_label, dns_label, dns_subdomain
+from karmada.api.webhook_urls import service_path_errors, url_errors
 from karmada.webhook.model import Review, decoded, refuse_if_any
 
 ACCEPTED_VERSIONS = ("v1alpha1",)
@@ -43,46 +44,54 @@ def _webhook_errors(webhook: ResourceInterpreterWebhook, path: str) -> list[Fiel
 def _name_errors(name: str, path: str) -> list[FieldError]:
     if not name:
         return [required(path)]
-    errors = [invalid(path, name, why) for why in dns_subdomain(name)]
-    if not errors and name.count(".") < 2:
-        errors.append(invalid(path, name, "should be a domain with at least two segments separated by dots"))
-    return errors
+    name = name.removesuffix(".")
+    if problems := dns_subdomain(name):
+        return [invalid(path, name, ",".join(problems))]
+    if "." not in name:
+        return [invalid(path, name, "should be a domain with at least two segments separated by dots")]
+    too_long = next((label for label in name.split(".") if dns_label(label)), None)
+    return [] if too_long is None else [invalid(path, too_long, ",".join(dns_label(too_long)))]
 
 
 def _rule_errors(rule: RuleWithOperations, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
     known = {operation.value for operation in InterpreterOperation}
-    for name, values in (
-        ("operations", rule.operations),
-        ("apiGroups", rule.api_groups),
-        ("apiVersions", rule.api_versions),
-        ("kinds", rule.kinds),
-    ):
-        if not values:
-            errors.append(required(f"{path}.{name}"))
-        elif "*" in values and len(values) > 1:
-            detail = "if '*' is present, must not specify other " + _SPOKEN[name]
-            errors.append(invalid(f"{path}.{name}", list(values), detail))
+    errors = _list_errors(rule.operations, f"{path}.operations", "operations")
     errors += [
         not_supported(f"{path}.operations[{index}]", operation, known)
         for index, operation in enumerate(rule.operations)
         if operation not in known
     ]
+    errors += _list_errors(rule.api_groups, f"{path}.apiGroups", "API groups")
+    for name, values, spoken in (("apiVersions", rule.api_versions, "API versions"), ("kinds", rule.kinds, "kinds")):
+        errors += _list_errors(values, f"{path}.{name}", spoken)
+        errors += [required(f"{path}.{name}[{index}]") for index, value in enumerate(values) if not value]
     return errors
 
 
-_SPOKEN = {
-    "operations": "operations",
-    "apiGroups": "API groups",
-    "apiVersions": "API versions",
-    "kinds": "kinds",
-}
+def _list_errors(values: tuple[str, ...], path: str, spoken: str) -> list[FieldError]:
+    """A list must say something, and everything only alone."""
+    if not values:
+        return [required(path)]
+    if "*" in values and len(values) > 1:
+        return [invalid(path, list(values), f"if '*' is present, must not specify other {spoken}")]
+    return []
 
 
 def _client_errors(client: WebhookClientConfig, path: str) -> list[FieldError]:
     if (client.url is None) == (client.service is None):
         return [required(path, "exactly one of url or service is required")]
-    return url_errors(client.url, f"{path}.url") if client.url is not None else []
+    if client.url is not None:
+        return url_errors(client.url, f"{path}.url")
+    return _service_errors(client.service, f"{path}.service") if client.service is not None else []
+
+
+def _service_errors(service: ServiceReference, path: str) -> list[FieldError]:
+    errors = [] if service.name else [required(f"{path}.name")]
+    errors += [] if service.namespace else [required(f"{path}.namespace")]
+    port = service.port
+    if port is not None and not 1 <= port <= 65535:
+        errors.append(invalid(f"{path}.port", port, "port is not valid: must be between 1 and 65535, inclusive"))
+    return errors + service_path_errors(service.path or "", f"{path}.path")
 
 
 def _version_errors(versions: tuple[str, ...], path: str) -> list[FieldError]:
@@ -92,6 +101,7 @@ def _version_errors(versions: tuple[str, ...], path: str) -> list[FieldError]:
     for index, version in enumerate(versions):
         if version in versions[:index]:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
+            continue
         errors += [invalid(f"{path}[{index}]", version, why) for why in dns_1035_label(version)]
     if not any(version in ACCEPTED_VERSIONS for version in versions):
         detail = "must include at least one of " + ", ".join(ACCEPTED_VERSIONS)

@@ -99,6 +99,14 @@ class Handler(NamedTuple):
         return "resourceinterpreterwebhookconfiguration" if word == "config" else word
 
 
+def items(holder: JSONObject, key: str) -> list[JSONObject]:
+    """The objects in a list that a mutation changes in place; null among them is an empty object, as to Go."""
+    found: list[JSONObject] = [{} if entry is None else entry for entry in holder.get(key) or []]
+    if found:
+        holder[key] = found
+    return found
+
+
 def refuse_if_any(errors: list[FieldError]) -> None:
     """Raise `Denied` with all field errors in one message."""
     if errors:
@@ -106,8 +114,8 @@ def refuse_if_any(errors: list[FieldError]) -> None:
 
 
 def decoded(tree: JSONObject, kind: type[T]) -> T:
-    """The object as a type; one that has another shape is refused."""
+    """The object as a type, absent fields as zero values; one that has another shape is refused."""
     try:
-        return from_tree(tree, kind)
+        return from_tree(tree, kind, complete=True)
     except DecodeError as error:
         raise Denied(str(error), code=400, reason="") from error

@@ -12,4 +12,5 @@ def cluster_name_errors(name: str, path: str) -> list[FieldError]:
         return [invalid(path, name, "must be not empty")]
     if len(name) > LONGEST_CLUSTER_NAME:
         return [invalid(path, name, f"must be no more than {LONGEST_CLUSTER_NAME} characters")]
-    return [invalid(path, name, why) for why in dns_label(name)]
+    problems = dns_label(name)
+    return [invalid(path, name, ",".join(problems))] if problems else []

@@ -1,10 +1,10 @@
 """Judges placements, affinities and spread constraints."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from karmada.api.codec import to_tree
-from karmada.api.field_errors import FieldError, invalid
+from karmada.api.codec import quotable_tree, to_tree
+from karmada.api.field_errors import FieldError, invalid, quoted
 from karmada.api.name_rules import label_key
 from karmada.api.policy.v1alpha1 import (
     ClusterAffinity,
@@ -13,81 +13,100 @@ from karmada.api.policy.v1alpha1 import (
     ReplicaSchedulingStrategy,
     SpreadConstraint,
 )
+from karmada.webhook.model import JSONObject
 
 _FIELDS = ("provider", "region", "zone")
-_TOLERATION_OPERATORS = ("", "Exists", "Equal")
+_NUMERIC_OPERATORS = ("Lt", "Gt")
 
 
-def validate_placement(placement: Placement, path: str) -> list[FieldError]:
-    """Everything wrong with a placement."""
+def validate_placement(placement: Placement, path: str, given: JSONObject | None = None) -> list[FieldError]:
+    """Everything wrong with a placement; `given` is its tree as sent, in which an empty list is not an absent one."""
     errors: list[FieldError] = []
-    if placement.cluster_affinity is not None and placement.cluster_affinities:
-        both = {
-            "clusterAffinity": to_tree(placement.cluster_affinity),
-            "clusterAffinities": [to_tree(term) for term in placement.cluster_affinities],
-        }
-        errors.append(invalid(path, both, "clusterAffinities cannot co-exist with clusterAffinity"))
+    terms = (to_tree(placement) if given is None else given).get("clusterAffinities")
+    if placement.cluster_affinity is not None and terms is not None:
+        value = quotable_tree(placement)
+        if placement.cluster_affinities:
+            value["clusterAffinities"] = _quotable_terms(placement.cluster_affinities)
+        errors.append(invalid(path, value, "clusterAffinities cannot co-exist with clusterAffinity"))
+    overflowing = [(term or {}).get("overflowAffinities") is not None for term in terms or ()]
+    if not _divides_by_capacity(placement.replica_scheduling):
+        detail = "overflowAffinities can only be used together with dynamic weight or aggregated scheduling"
+        errors += [
+            invalid(f"{path}.clusterAffinities[{index}].overflowAffinities", _quotable_overflow(term), detail)
+            for index, (term, overflows) in enumerate(zip(placement.cluster_affinities, overflowing, strict=True))
+            if overflows
+        ]
     if placement.cluster_affinity is not None:
         errors += validate_affinity(placement.cluster_affinity, f"{path}.clusterAffinity")
-    errors += _terms(placement, f"{path}.clusterAffinities")
-    errors += _tolerations(placement, f"{path}.clusterTolerations")
+    errors += _terms(placement, overflowing, f"{path}.clusterAffinities")
     errors += _spreads(placement.spread_constraints, f"{path}.spreadConstraints")
     errors += _workload_affinity(placement, f"{path}.workloadAffinity")
+    errors += _tolerations(placement, f"{path}.clusterTolerations")
     return errors
 
 
 def validate_affinity(affinity: ClusterAffinity, path: str) -> list[FieldError]:
-    """The field selector of an affinity knows three keys and two operators."""
+    """The field selector of an affinity knows three keys and two operators; the first that is neither is reported."""
     selector = affinity.field_selector
-    errors: list[FieldError] = []
-    for test in selector.match_expressions if selector else ():
-        value = to_tree(selector) if selector else None
+    if selector is None:
+        return []
+    for test in selector.match_expressions:
         if test.key not in _FIELDS:
-            detail = f'unsupported key "{test.key}", must be provider, region, or zone'
-            errors.append(invalid(f"{path}.fieldSelector", value, detail))
-        if test.operator not in ("In", "NotIn"):
-            detail = f'unsupported operator "{test.operator}", must be In or NotIn'
-            errors.append(invalid(f"{path}.fieldSelector", value, detail))
-    return errors
+            detail = f"unsupported key {quoted(test.key)}, must be provider, region, or zone"
+        elif test.operator not in ("In", "NotIn"):
+            detail = f"unsupported operator {quoted(test.operator)}, must be In or NotIn"
+        else:
+            continue
+        return [invalid(f"{path}.fieldSelector", quotable_tree(selector), detail)]
+    return []
 
 
-def _terms(placement: Placement, path: str) -> list[FieldError]:
+def _terms(placement: Placement, overflowing: list[bool], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, term in enumerate(placement.cluster_affinities):
         where = f"{path}[{index}]"
         errors += [invalid(where, term.affinity_name, why) for why in label_key(term.affinity_name)]
         if term.affinity_name in seen:
-            value = [to_tree(each) for each in placement.cluster_affinities]
+            value = _quotable_terms(placement.cluster_affinities)
             errors.append(invalid(path, value, "each affinity term in a policy must have a unique name"))
         seen.add(term.affinity_name)
         errors += validate_affinity(term, where)
-        errors += _overflow(term, placement.replica_scheduling, where)
+        if overflowing[index]:
+            errors += _overflow(term, f"{where}.overflowAffinities")
     return errors
 
 
-def _overflow(term: ClusterAffinityTerm, scheduling: ReplicaSchedulingStrategy | None, path: str) -> list[FieldError]:
-    if not term.overflow_affinities:
-        return []
-    where = f"{path}.overflowAffinities"
-    value = [{"affinityName": each.affinity_name} | to_tree(each) for each in term.overflow_affinities]
-    if not _divides_by_capacity(scheduling):
-        detail = "overflowAffinities can only be used together with dynamic weight or aggregated scheduling"
-        return [invalid(where, value, detail)]
-    inline = (term.label_selector, term.field_selector, term.cluster_names, term.exclude)
-    if inline == (None, None, (), ()):
-        return [invalid(where, value, "overflowAffinities can only be used together with the inline ClusterAffinity")]
+def _overflow(term: ClusterAffinityTerm, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
+    if (term.label_selector, term.field_selector, term.cluster_names, term.exclude) == (None, None, (), ()):
+        detail = "overflowAffinities can only be used together with the inline ClusterAffinity"
+        errors.append(invalid(path, _quotable_overflow(term), detail))
     seen = {term.affinity_name}
     for index, each in enumerate(term.overflow_affinities):
-        name = f"{where}[{index}].affinityName"
+        name = f"{path}[{index}].affinityName"
         errors += [invalid(name, each.affinity_name, why) for why in label_key(each.affinity_name)]
         if each.affinity_name in seen:
             detail = "overflow affinity name must be unique and must not duplicate the primary group's affinityName"
             errors.append(invalid(name, each.affinity_name, detail))
         seen.add(each.affinity_name)
-        errors += validate_affinity(each, f"{where}[{index}]")
+        errors += validate_affinity(each, f"{path}[{index}]")
     return errors
+
+
+def _quotable_terms(terms: Iterable[ClusterAffinityTerm]) -> list[JSONObject]:
+    """Terms as messages quote them: their names first."""
+    shown = []
+    for term in terms:
+        tree = {"affinityName": term.affinity_name} | quotable_tree(term)
+        if term.overflow_affinities:
+            tree["overflowAffinities"] = _quotable_overflow(term)
+        shown.append(tree)
+    return shown
+
+
+def _quotable_overflow(term: ClusterAffinityTerm) -> list[JSONObject]:
+    return [{"affinityName": each.affinity_name} | quotable_tree(each) for each in term.overflow_affinities]
 
 
 def _divides_by_capacity(scheduling: ReplicaSchedulingStrategy | None) -> bool:
@@ -107,17 +126,16 @@ def _tolerations(placement: Placement, path: str) -> list[FieldError]:
             f'Unsupported value: "{toleration.operator}": supported values: "", "Exists", "Equal"',
         )
         for index, toleration in enumerate(placement.cluster_tolerations)
-        if toleration.operator not in _TOLERATION_OPERATORS
+        if toleration.operator in _NUMERIC_OPERATORS
     ]
 
 
-def _spreads(constraints: Iterable[SpreadConstraint], path: str) -> list[FieldError]:
+def _spreads(constraints: Sequence[SpreadConstraint], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    fields: list[str] = []
-    value: list[Any] = []
+    value = [quotable_tree(constraint) for constraint in constraints]
+    fields: Counter[str] = Counter()
     for index, constraint in enumerate(constraints):
-        where, shown = f"{path}[{index}]", to_tree(constraint)
-        value.append(shown)
+        where, shown = f"{path}[{index}]", value[index]
         if constraint.spread_by_field and constraint.spread_by_label:
             errors.append(invalid(where, shown, "spreadByLabel should not co-exist with spreadByField"))
         if constraint.min_groups < 0:
@@ -126,13 +144,10 @@ def _spreads(constraints: Iterable[SpreadConstraint], path: str) -> list[FieldEr
             errors.append(invalid(where, shown, "maxGroups lower than 0 is not allowed"))
         if 0 < constraint.max_groups < constraint.min_groups:
             errors.append(invalid(where, shown, "maxGroups lower than minGroups is not allowed"))
-        if constraint.spread_by_field:
-            fields.append(constraint.spread_by_field)
-    errors += [
-        invalid(path, value, f"multiple {field} spread constraints are not allowed")
-        for field in dict.fromkeys(fields)
-        if fields.count(field) > 1
-    ]
+        field = constraint.spread_by_field
+        fields[field] += 1
+        if field and fields[field] == 2:
+            errors.append(invalid(path, value, f"multiple {field} spread constraints are not allowed"))
     return errors
 
 
@@ -149,5 +164,5 @@ def _workload_affinity(placement: Placement, path: str) -> list[FieldError]:
         errors += [invalid(f"{path}.antiAffinity.groupByLabelKey", apart, why) for why in label_key(apart)]
     if together is not None and together == apart:
         detail = "affinity and antiAffinity must not use the same groupByLabelKey"
-        errors.append(invalid(path, to_tree(affinity), detail))
+        errors.append(invalid(path, quotable_tree(affinity), detail))
     return errors

@@ -1,7 +1,7 @@
 """Completes and judges propagation policies: identity, finalizer, defaults that depend on other fields, and rules."""
 
 from karmada.api import finalizers, labels
-from karmada.api.codec import to_tree
+from karmada.api.codec import quotable_tree
 from karmada.api.field_errors import FieldError, invalid
 from karmada.api.name_rules import label_key
 from karmada.api.policy.v1alpha1 import (
@@ -11,7 +11,7 @@ from karmada.api.policy.v1alpha1 import (
     StatePreservation,
 )
 from karmada.policies.legacy_fields import contradictions
-from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, refuse_if_any
+from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, items, refuse_if_any
 from karmada.webhook.placement import validate_placement
 
 Policy = PropagationPolicy | ClusterPropagationPolicy
@@ -37,9 +37,9 @@ def mutate_cluster_policy(review: Review) -> None:
 
 def _complete(review: Review, id_label: str, finalizer: str) -> None:
     policy = review.object
-    spec = policy.setdefault("spec", {})
-    placement = spec.setdefault("placement", {})
-    for constraint in placement.get("spreadConstraints") or []:
+    spec = policy["spec"] = policy.get("spec") or {}
+    placement = spec["placement"] = spec.get("placement") or {}
+    for constraint in items(placement, "spreadConstraints"):
         if not constraint.get("spreadByField") and not constraint.get("spreadByLabel"):
             constraint["spreadByField"] = "cluster"
         if not constraint.get("minGroups"):
@@ -55,7 +55,7 @@ def _complete(review: Review, id_label: str, finalizer: str) -> None:
         scheduling["replicaDivisionPreference"] = "Weighted"
     application = (spec.get("failover") or {}).get("application")
     if application is not None:
-        application.setdefault("decisionConditions", {})
+        application["decisionConditions"] = application.get("decisionConditions") or {}
     if application and application.get("purgeMode") == "Gracefully" and application.get("gracePeriodSeconds") is None:
         application["gracePeriodSeconds"] = DEFAULT_GRACE_PERIOD
     if review.operation is Operation.CREATE:
@@ -65,7 +65,7 @@ def _complete(review: Review, id_label: str, finalizer: str) -> None:
 
 
 def _selectors(policy: JSONObject) -> list[JSONObject]:
-    return (policy.get("spec") or {}).get("resourceSelectors") or []
+    return items(policy.get("spec") or {}, "resourceSelectors")
 
 
 def _add_finalizer(policy: JSONObject, finalizer: str) -> None:
@@ -93,12 +93,13 @@ def _judge(
 ) -> None:
     if review.operation is Operation.UPDATE and review.old is not None:
         _unchanged(policy, decoded(review.old, type(policy)), id_label)
-    if not policy.metadata.labels.get(id_label):
+    if id_label not in policy.metadata.labels:
         raise Denied(
             f"label {id_label} is required, it should be set by the mutating admission webhook during creation"
         )
     spec = policy.spec
-    found = validate_placement(spec.placement, "spec.placement")
+    given = (review.object.get("spec") or {}).get("placement") or {}
+    found = validate_placement(spec.placement, "spec.placement", given)
     found += contradictions(spec)
     found += _failover_errors(spec)
     found += errors
@@ -136,13 +137,15 @@ def _failover_errors(spec: PropagationSpec) -> list[FieldError]:
 
 def _grace_errors(purge_mode: str, seconds: int | None, path: str) -> list[FieldError]:
     field = f"{path}.gracePeriodSeconds"
-    if purge_mode != "Gracefully":
-        if seconds is None:
-            return []
-        return [invalid(field, seconds, "only takes effect when purgeMode is gracefully")]
     if seconds is None:
-        return [invalid(field, None, "should not be empty when purgeMode is gracefully")]
-    return [invalid(field, seconds, "must be greater than 0")] if seconds <= 0 else []
+        empty = invalid(field, None, "should not be empty when purgeMode is gracefully")
+        return [empty] if purge_mode == "Gracefully" else []
+    errors: list[FieldError] = []
+    if purge_mode != "Gracefully":
+        errors.append(invalid(field, seconds, "only takes effect when purgeMode is gracefully"))
+    if seconds <= 0:
+        errors.append(invalid(field, seconds, "must be greater than 0"))
+    return errors
 
 
 def _preservation_errors(preservation: StatePreservation | None, path: str) -> list[FieldError]:
@@ -160,7 +163,7 @@ def _selector_errors(spec: PropagationSpec, namespace: str) -> list[FieldError]:
     return [
         invalid(f"spec.resourceSelectors[{index}].namespace", selector.namespace, detail)
         for index, selector in enumerate(spec.resource_selectors)
-        if selector.namespace != namespace
+        if namespace and selector.namespace != namespace
     ]
 
 
@@ -182,4 +185,4 @@ def _suspension_errors(spec: PropagationSpec) -> list[FieldError]:
     if not suspension.dispatching_on_clusters.cluster_names:
         return []
     detail = "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames"
-    return [invalid("spec.suspension.suspension", to_tree(suspension), detail)]
+    return [invalid("spec.suspension.suspension", quotable_tree(suspension), detail)]

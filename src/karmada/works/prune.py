@@ -76,7 +76,8 @@ def _prune_service_account(manifest: JSONObject) -> None:
 
 def _prune_service(manifest: JSONObject) -> None:
     spec = _map(manifest, "spec")
-    if spec.get("clusterIP") != "None":
+    address = spec.get("clusterIP")
+    if isinstance(address, str) and address != "None":
         spec.pop("clusterIP", None)
         spec.pop("clusterIPs", None)
 
