@@ -47,6 +47,8 @@ _STRUCT_OPERATORS = {
     "Exists": Operator.EXISTS,
     "DoesNotExist": Operator.DOES_NOT_EXIST,
 }
+FIELD_OPERATORS = {**_STRUCT_OPERATORS, "Gt": Operator.GREATER_THAN, "Lt": Operator.LESS_THAN}
+"""What requirements on fields of nodes and clusters may say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,25 +155,26 @@ def from_struct(selector: LabelSelectorLike | None) -> Selector:
 
 
 def matches(selector: LabelSelectorLike, labels: Mapping[str, str]) -> bool:
-    """Test labels with a LabelSelector struct directly, for one-off tests; a term that makes no sense never holds."""
+    """Test labels with a LabelSelector struct directly; a term that makes no sense never holds."""
     for key, value in selector.match_labels.items():
         if labels.get(key) != value:
             return False
-    return all(_holds(term, labels.get(term.key)) for term in selector.match_expressions)
+    return all(holds(term, labels, _STRUCT_OPERATORS) for term in selector.match_expressions)
 
 
-def _holds(term: RequirementLike, value: str | None) -> bool:
-    match term.operator:
-        case "In":
-            return value is not None and value in term.values
-        case "NotIn":
-            return value is None or value not in term.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
+def holds(term: RequirementLike, labels: Mapping[str, str], operators: Mapping[str, Operator]) -> bool:
+    """Whether one term of a struct holds; one with another operator or with values that do not fit it never does."""
+    operator = operators.get(term.operator)
+    requirement = _compiled(term.key, operator, tuple(term.values)) if operator is not None else None
+    return requirement is not None and requirement.matches(labels)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement | None:
+    try:
+        return _requirement(key, operator, values)
+    except LabelSelectorError:
+        return None
 
 
 def from_json(selector: Any) -> Selector:

@@ -11,16 +11,17 @@ from urllib.parse import SplitResult, urlsplit
 import orjson
 
 from karmada.api import name_rules
-from karmada.api.field_errors import FieldError, invalid, not_supported, required
+from karmada.api.field_errors import FieldError, invalid, not_supported, quoted, required
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.urls import masked
+from karmada.api.webhook_urls import malformed
 from karmada.membership.models import DEFAULT_MODELS, UNBOUNDED
 
 JSONObject = dict[str, Any]
 LONGEST_NAME = 48
 SYNC_MODES = ("Pull", "Push")
 EFFECTS = ("NoSchedule", "NoExecute")
-MODELLED = ("cpu", "ephemeral-storage", "memory", "storage")
+MAX_INT64 = 2**63 - 1
 PROXY_SCHEMES = ("http", "https", "socks5")
 _ENDPOINT_FORM = "; desired format: hostname, hostname:port, IP or IP:port"
 
@@ -68,20 +69,27 @@ def problems(spec: Mapping[str, Any]) -> list[FieldError]:
             found += [required(f"spec.{field}.{part}") for part in ("namespace", "name") if not reference.get(part)]
     if spec.get("proxyURL"):
         found += _proxy_problems(spec["proxyURL"])
-    for field in ("provider", "region", "zone"):
+    for field in ("provider", "region"):
         found += _label_problems(f"spec.{field}", spec.get(field) or "")
-    for index, zone in enumerate(spec.get("zones") or ()):
-        found += _label_problems(f"spec.zones[{index}]", zone)
-    if spec.get("zone") and spec.get("zones"):
-        found.append(invalid("spec.spec", _go_spec(spec), "Zone and Zones cannot co-exist"))
+    found += _zone_problems(spec)
     found += _taint_problems(spec.get("taints") or ())
     if spec.get("resourceModels"):
         found += _model_problems(spec["resourceModels"])
     return found
 
 
+def _zone_problems(spec: Mapping[str, Any]) -> list[FieldError]:
+    zone, zones = spec.get("zone") or "", spec.get("zones") or ()
+    if zone and zones:
+        return [invalid("spec.spec", _go_spec(spec), "Zone and Zones cannot co-exist")]
+    if zone:
+        return _label_problems("spec.Zone", zone)
+    return [problem for each in zones for problem in _label_problems("spec.Zones", each or "")]
+
+
 def _label_problems(field: str, value: str) -> list[FieldError]:
-    return [invalid(field, value, problem) for problem in name_rules.label_value(value)]
+    problems = name_rules.label_value(value)
+    return [invalid(field, value, "; ".join(problems))] if problems else []
 
 
 def _endpoint_problems(text: str) -> list[FieldError]:
@@ -104,13 +112,16 @@ def _proxy_problems(text: str) -> list[FieldError]:
     field = "spec.proxyURL"
     url = _parsed(text)
     if isinstance(url, str):
-        return [invalid(field, masked(text), f"proxyURL must be a valid URL: {url}")]
+        return [invalid(field, masked(text), f"apiEndpoint must be a valid URL: {url}")]
     if url.scheme not in PROXY_SCHEMES:
         return [invalid(field, masked(text), f'unsupported scheme "{url.scheme}", must be http, https, or socks5')]
     return []
 
 
 def _parsed(text: str) -> SplitResult | str:
+    """The parts of a URL, or why there are none."""
+    if problem := malformed(text):
+        return f"parse {quoted(masked(text))}: {problem}"
     try:
         url = urlsplit(masked(text))
         _ = url.port
@@ -124,15 +135,19 @@ def _taint_problems(taints: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
         field = f"spec.taints[{index}]"
+        taint = taint or {}
         key, value, effect = (taint.get(part) or "" for part in ("key", "value", "effect"))
         found += [invalid(f"{field}.key", key, problem) for problem in name_rules.label_key(key)]
-        found += [invalid(f"{field}.value", value, problem) for problem in name_rules.label_value(value)]
-        if effect not in EFFECTS:
+        if problems := name_rules.label_value(value):
+            found.append(invalid(f"{field}.value", value, ";".join(problems)))
+        if not effect:
+            found.append(required(f"{field}.effect"))
+        elif effect not in EFFECTS:
             choices = ", ".join(f'"{choice}"' for choice in EFFECTS)
             message = f'Unsupported value: "{effect}": supported values: {choices}'
             found.append(FieldError("FieldValueNotSupported", f"{field}.effect", message))
         if (key, effect) in seen:
-            shown = orjson.dumps(taint).decode()
+            shown = quoted(_go_taint(taint))
             message = f"Duplicate value: {shown}: taints must be unique by key and effect pair"
             found.append(FieldError("FieldValueDuplicate", field, message))
         seen.add((key, effect))
@@ -140,7 +155,10 @@ def _taint_problems(taints: Sequence[Mapping[str, Any]]) -> list[FieldError]:
 
 
 def _standardise(models: list[JSONObject]) -> None:
-    models.sort(key=lambda model: model.get("grade") or 0)
+    models[:] = sorted((model or {} for model in models), key=lambda model: model.get("grade") or 0)
+    for model in models:
+        if model.get("ranges"):
+            model["ranges"] = [bounds or {} for bounds in model["ranges"]]
     for bounds in models[0].get("ranges") or ():
         bounds["min"] = "0"
     for bounds in models[-1].get("ranges") or ():
@@ -157,9 +175,7 @@ def _model_problems(models: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     for index, model in enumerate(models):
         before = models[index - 1] if index else None
         detail = _grade_problem(model, before, amounts[index], amounts[index - 1] if index else None)
-        if isinstance(detail, FieldError):
-            return [detail]
-        if not detail and index == len(models) - 1 and any(str(top) != UNBOUNDED for _, top in amounts[index]):
+        if not detail and index == len(models) - 1 and any(top.value() != MAX_INT64 for _, top in amounts[index]):
             detail = "The max value of each resource in the last model should be MaxInt64"
         if detail:
             return [invalid(field, _go_models(models), detail)]
@@ -171,7 +187,7 @@ def _grade_problem(
     before: Mapping[str, Any] | None,
     amounts: Sequence[tuple[Quantity, Quantity]],
     amounts_before: Sequence[tuple[Quantity, Quantity]] | None,
-) -> str | FieldError:
+) -> str:
     ranges = model.get("ranges") or ()
     if before is not None:
         if (model.get("grade") or 0) == (before.get("grade") or 0):
@@ -180,15 +196,13 @@ def _grade_problem(
             return "The number of resource types should be the same"
     for place, bounds in enumerate(ranges):
         name = bounds.get("name") or ""
-        if name not in MODELLED:
-            return not_supported("spec.resourceModels.ranges.name", name, MODELLED)
         low, high = amounts[place]
         if high.compare(low) <= 0:
             return "The max value of each resource must be greater than the min value"
         if before is None or amounts_before is None:
             if low:
                 return "The min value of each resource in the first model should be 0"
-        elif before["ranges"][place].get("name") != name:
+        elif (before["ranges"][place].get("name") or "") != name:
             return "The resource types of each models should be the same"
         elif amounts_before[place][1].compare(low) != 0:
             return "Model intervals for resources must be contiguous and non-overlapping"
@@ -205,7 +219,7 @@ def _go_models(models: Iterable[Mapping[str, Any]]) -> list[JSONObject]:
         {
             "Grade": model.get("grade") or 0,
             "Ranges": [
-                {"Name": b.get("name", ""), "Min": str(_quantity(b, "min")), "Max": str(_quantity(b, "max"))}
+                {"Name": b.get("name") or "", "Min": str(_quantity(b, "min")), "Max": str(_quantity(b, "max"))}
                 for b in model.get("ranges") or ()
             ],
         }
@@ -215,29 +229,40 @@ def _go_models(models: Iterable[Mapping[str, Any]]) -> list[JSONObject]:
 
 def _go_spec(spec: Mapping[str, Any]) -> JSONObject:
     """A spec as the reference quotes it, without what opens a proxy."""
-    quoted: JSONObject = {"ID": spec["id"]} if spec.get("id") else {}
-    quoted |= {
-        "SyncMode": spec.get("syncMode", ""),
-        "APIEndpoint": spec.get("apiEndpoint", ""),
+    shown: JSONObject = {"id": spec["id"]} if spec.get("id") else {}
+    shown |= {
+        "SyncMode": spec.get("syncMode") or "",
+        "APIEndpoint": spec.get("apiEndpoint") or "",
         "SecretRef": _go_reference(spec.get("secretRef")),
         "ImpersonatorSecretRef": _go_reference(spec.get("impersonatorSecretRef")),
         "InsecureSkipTLSVerification": bool(spec.get("insecureSkipTLSVerification")),
-        "ProxyURL": masked(spec.get("proxyURL", "")),
-        "ProxyHeader": dict.fromkeys(spec["proxyHeader"], "xxxxx") if spec.get("proxyHeader") else None,
-        "Provider": spec.get("provider", ""),
-        "Region": spec.get("region", ""),
-        "Zone": spec.get("zone", ""),
+        "ProxyURL": masked(spec.get("proxyURL") or ""),
+        "ProxyHeader": _masked_values(spec.get("proxyHeader")),
+        "Provider": spec.get("provider") or "",
+        "Region": spec.get("region") or "",
+        "Zone": spec.get("zone") or "",
         "zones": spec.get("zones"),
-        "Taints": spec.get("taints"),
-        "ResourceModels": _go_models(spec.get("resourceModels") or ()) or None,
+        "Taints": None if spec.get("taints") is None else [_go_taint(taint or {}) for taint in spec["taints"]],
+        "ResourceModels": None if spec.get("resourceModels") is None else _go_models(spec["resourceModels"]),
     }
-    return quoted
+    return shown
+
+
+def _masked_values(headers: Mapping[str, Any] | None) -> JSONObject | None:
+    return None if headers is None else dict.fromkeys(sorted(headers), "xxxxx")
+
+
+def _go_taint(taint: Mapping[str, Any]) -> JSONObject:
+    """A taint as the reference quotes it."""
+    shown = {"key": taint.get("key") or "", "value": taint.get("value"), "effect": taint.get("effect") or ""}
+    shown["timeAdded"] = taint.get("timeAdded")
+    return {field: value for field, value in shown.items() if value or field in ("key", "effect")}
 
 
 def _go_reference(reference: Mapping[str, Any] | None) -> JSONObject | None:
     if reference is None:
         return None
-    return {"Namespace": reference.get("namespace", ""), "Name": reference.get("name", "")}
+    return {"Namespace": reference.get("namespace") or "", "Name": reference.get("name") or ""}
 
 
 _DEFAULT_MODELS = orjson.dumps(DEFAULT_MODELS)

@@ -55,7 +55,7 @@ def apply_overrides(
     """
     resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies)
     by_policies: list[AppliedRule] = []
-    if (resource.get("metadata") or {}).get("namespace"):
+    if subject_of(resource).namespace:
         resource, by_policies = _apply_kind(resource, cluster, policies)
     return Overridden(resource, by_cluster_policies, by_policies)
 

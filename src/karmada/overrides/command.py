@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from karmada.api.policy.v1alpha1 import CommandArgsOverrider
+from karmada.overrides.errors import OverrideError
 from karmada.overrides.pods import JSONObject, containers
 
 
@@ -19,6 +20,8 @@ def override_words(
 
 def _edit(container: JSONObject, field: str, overrider: CommandArgsOverrider) -> None:
     words = container.get(field) or []
+    if not isinstance(words, list):
+        raise OverrideError(f"{field} of container {container.get('name')!r} is not a list")
     match overrider.operator:
         case "add":
             words = [*words, *overrider.value]

@@ -25,10 +25,10 @@ def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider
 
 
 def _changed(text: str, overrider: FieldOverrider) -> str:
-    if overrider.json:
-        return json_text.write(_patched(_parsed(json_text.parse, text), overrider.json))
     if overrider.yaml:
         return yaml.dump(_patched(_parsed(yaml.load, text), overrider.yaml))
+    if overrider.json:
+        return json_text.write(_patched(_parsed(json_text.parse, text), overrider.json))
     return ""
 
 

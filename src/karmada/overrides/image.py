@@ -15,11 +15,17 @@ def override_images(resource: JSONObject, overriders: Iterable[ImageOverrider]) 
     for overrider in overriders:
         if overrider.predicate is None:
             for container in containers(resource):
-                if isinstance(container.get("image"), str):
-                    container["image"] = _changed(container["image"], overrider)
+                container["image"] = _changed(_image_of(container), overrider)
         else:
             holder, key = _find(resource, overrider.predicate.path)
             holder[key] = _changed(holder[key], overrider)
+
+
+def _image_of(container: JSONObject) -> str:
+    image = container.get("image") or ""
+    if not isinstance(image, str):
+        raise OverrideError(f"the image of container {container.get('name')!r} is not a string")
+    return image
 
 
 def _changed(text: str, overrider: ImageOverrider) -> str:
@@ -34,6 +40,8 @@ def _changed(text: str, overrider: ImageOverrider) -> str:
             image = replace(image, repository=_edited(image.repository, overrider))
         case "Tag":
             image = _with_edited_version(image, overrider)
+        case _:
+            raise OverrideError(f"unsupported image component({overrider.component})")
     return str(image)
 
 
@@ -55,29 +63,32 @@ def _with_edited_version(image: ImageName, overrider: ImageOverrider) -> ImageNa
     return image.with_version(_edited(image.version, overrider))
 
 
-def _find(resource: JSONObject, path: str) -> tuple[Any, Any]:
-    """The container (dict or list) and key of the text at a slash-separated path."""
-    node: Any = resource
+def _find(resource: JSONObject, path: str) -> tuple[JSONObject, str]:
+    """The object and key of the text at a slash-separated path, which may lead through lists of objects."""
     parts = path.strip("/").split("/")
-    holder: Any = None
-    key: Any = None
-    for part in parts:
-        holder = node
-        if isinstance(node, dict):
-            key = part
-            node = node.get(part)
-        elif isinstance(node, list):
-            if not part.isdecimal():
-                raise _not_found(path, f"path({part}) of rawObj's is not number")
-            key = int(part)
-            if key >= len(node):
-                raise _not_found(path, f"path({part}) of rawObj's is out of range")
-            node = node[key]
-        if not isinstance(node, dict | list) and part is not parts[-1]:
+    holder: Any = resource
+    steps = iter(parts[:-1])
+    for part in steps:
+        node = holder.get(part)
+        if isinstance(node, list):
+            node = _element(node, next(steps, parts[-1]), path)
+        elif not isinstance(node, dict):
             raise _not_found(path, f"path({part}) of rawObj's type is not map[string]interface{{}} and []interface{{}}")
-    if not isinstance(node, str):
-        raise _not_found(path, f"path({parts[-1]}) of rawObj's type is not string")
-    return holder, key
+        holder = node
+    if not isinstance(holder.get(parts[-1]), str):
+        raise _not_found(path, f"failed to convert path({parts[-1]}) to string")
+    if path != "/" + "/".join(parts):
+        raise OverrideError("imagePath should be start with / character")
+    return holder, parts[-1]
+
+
+def _element(node: list[Any], step: str, path: str) -> JSONObject:
+    if not step.isdecimal():
+        raise _not_found(path, f"path({step}) of rawObj's is not number")
+    found = node[int(step)] if int(step) < len(node) else None
+    if not isinstance(found, dict):
+        raise _not_found(path, f"path({step}) of rawObj's is no object")
+    return found
 
 
 def _not_found(path: str, why: str) -> OverrideError:

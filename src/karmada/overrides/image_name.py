@@ -23,7 +23,7 @@ class ImageNameError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImageName:
-    """The parts of an image name; empty ones are absent. `tag` and `digest` exclude each other after a change."""
+    """The parts of an image name; empty ones are absent. `tag` and `digest` exclude each other."""
 
     registry: str = ""
     repository: str = ""
@@ -51,7 +51,10 @@ class ImageName:
 
 
 def parse_image(text: str) -> ImageName:
-    """Take an image name apart; the first path part is a registry when it looks like a host."""
+    """Take an image name apart; the first path part is a registry when it looks like a host.
+
+    Of a tag and a digest the tag is kept.
+    """
     found = _REFERENCE.fullmatch(text)
     if found is None:
         if not text:
@@ -65,7 +68,8 @@ def parse_image(text: str) -> ImageName:
     registry, slash, repository = name.partition("/")
     if not slash or not _is_host(registry):
         registry, repository = "", name
-    return ImageName(registry, repository, found["tag"] or "", found["digest"] or "")
+    tag = found["tag"] or ""
+    return ImageName(registry, repository, tag, "" if tag else found["digest"] or "")
 
 
 def _is_host(part: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from karmada.api.policy.v1alpha1 import LabelAnnotationOverrider
+from karmada.overrides.errors import OverrideError
 from karmada.overrides.pods import JSONObject
 
 
@@ -13,17 +14,25 @@ def override_map(
     """Apply the overriders in order; replace and remove touch only keys that exist."""
     metadata = resource.setdefault("metadata", {})
     for overrider in overriders:
-        present = metadata.get(field) or {}
+        given = overrider.value or {}
+        if not given:
+            continue
+        if not isinstance(metadata, dict):
+            raise OverrideError(f"metadata is not an object: no {field} can be changed")
+        found = metadata.get(field)
+        # What is no map of texts counts as none.
+        usable = isinstance(found, dict) and all(isinstance(value, str) for value in found.values())
+        present: dict[str, str] = found if isinstance(found, dict) and usable else {}
         match overrider.operator:
             case "add":
-                changed = {**present, **overrider.value}
+                metadata[field] = {**present, **given}
             case "addIfAbsent":
-                changed = {**overrider.value, **present}
-            case "replace":
-                changed = {key: overrider.value.get(key, value) for key, value in present.items()}
-            case "remove":
-                changed = {key: value for key, value in present.items() if key not in overrider.value}
-            case _:
+                metadata[field] = {**given, **present}
+            case "replace" | "remove" if not usable:
                 continue
-        if changed or field in metadata:
-            metadata[field] = changed
+            case "replace":
+                metadata[field] = {key: given.get(key, value) for key, value in present.items()}
+            case "remove":
+                metadata[field] = {key: value for key, value in present.items() if key not in given}
+            case _:
+                raise OverrideError(f"unsupported operator {overrider.operator!r} for {field}")

@@ -15,7 +15,11 @@ def override_plaintext(resource: JSONObject, overriders: Iterable[PlaintextOverr
     operations = [operation(overrider.operator, overrider.path, overrider) for overrider in overriders]
     if not operations:
         return resource
-    patched: JSONObject = patch(resource, operations)
+    patched = patch(resource, operations)
+    if not isinstance(patched, dict) or not isinstance(patched.get("kind"), str) or not patched["kind"]:
+        raise OverrideError(
+            "the patched resource has no kind: a plaintext overrider may not replace it by something else"
+        )
     return patched
 
 

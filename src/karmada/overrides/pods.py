@@ -2,20 +2,29 @@
 
 from typing import Any
 
+from karmada.overrides.errors import OverrideError
+
 JSONObject = dict[str, Any]
 
 _TEMPLATED = frozenset({"ReplicaSet", "Deployment", "DaemonSet", "StatefulSet", "Job"})
 
 
 def containers(resource: JSONObject) -> list[JSONObject]:
-    """The containers (not init containers) of a Pod or of a workload's pod template; none for other kinds."""
+    """The containers (not init containers) of a Pod or of a workload's pod template; none for other kinds.
+
+    Something else on the way, or among them, is an error: what is meant cannot be changed.
+    """
     kind = resource.get("kind")
-    spec = resource.get("spec")
-    if kind in _TEMPLATED and isinstance(spec, dict):
-        template = spec.get("template")
-        spec = template.get("spec") if isinstance(template, dict) else None
-    elif kind != "Pod":
+    if kind != "Pod" and kind not in _TEMPLATED:
         return []
-    if not isinstance(spec, dict):
-        return []
-    return [container for container in spec.get("containers") or [] if isinstance(container, dict)]
+    path = ("spec", "containers") if kind == "Pod" else ("spec", "template", "spec", "containers")
+    node: Any = resource
+    for step in path:
+        if not isinstance(node, dict):
+            raise OverrideError(f"failed to retrieve path({'/'.join(path)}): {step} is not in an object")
+        node = node.get(step)
+        if node is None:
+            return []
+    if not isinstance(node, list) or not all(isinstance(container, dict) for container in node):
+        raise OverrideError(f"path({'/'.join(path)}) does not hold a list of containers")
+    return node

@@ -17,7 +17,9 @@ def override_resources(resource: JSONObject, overriders: Iterable[ResourcesOverr
                 f'"{(resource.get("metadata") or {}).get("name", "")}"'
             )
         for container in named:
-            resources = container.setdefault("resources", {})
+            resources = container["resources"] = container.get("resources") or {}
+            if not isinstance(resources, dict):
+                raise OverrideError(f'resourcesOverrider: resources of "{overrider.container_name}" is not an object')
             if overrider.value.limits:
                 resources["limits"] = {**(resources.get("limits") or {}), **overrider.value.limits}
             if overrider.value.requests:

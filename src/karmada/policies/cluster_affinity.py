@@ -1,7 +1,7 @@
 """Which clusters an affinity means. All given parts must hold; an empty affinity means every cluster."""
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.label_selector import matches
+from karmada.api.label_selector import FIELD_OPERATORS, holds, matches
 from karmada.api.policy.v1alpha1 import ClusterAffinity, FieldSelectorRequirement
 
 
@@ -26,15 +26,11 @@ def zones_of(cluster: Cluster) -> tuple[str, ...]:
 
 
 def _field_holds(test: FieldSelectorRequirement, cluster: Cluster) -> bool:
-    match test.key:
-        case "zone":
-            present = zones_of(cluster)
-        case "region":
-            present = (cluster.spec.region,) if cluster.spec.region else ()
-        case "provider":
-            present = (cluster.spec.provider,) if cluster.spec.provider else ()
-        case _:
-            return False
+    """A cluster has one provider and one region, which are tested like labels, and any number of zones."""
+    if test.key != "zone":
+        fields = {"provider": cluster.spec.provider, "region": cluster.spec.region}
+        return holds(test, {key: value for key, value in fields.items() if value}, FIELD_OPERATORS)
+    present = zones_of(cluster)
     match test.operator:
         case "In":
             return any(value in test.values for value in present)

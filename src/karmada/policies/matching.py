@@ -33,13 +33,16 @@ class Subject(NamedTuple):
 
 def subject_of(resource: Mapping[str, Any]) -> Subject:
     """The subject of a decoded object."""
-    metadata = resource.get("metadata") or {}
+    metadata = resource.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    labels = metadata.get("labels")
     return Subject(
         resource.get("apiVersion", ""),
         resource.get("kind", ""),
         metadata.get("namespace", ""),
         metadata.get("name", ""),
-        metadata.get("labels") or {},
+        labels if isinstance(labels, dict) else {},
     )
 
 

@@ -84,7 +84,7 @@ def _overrider_errors(overriders: Overriders, path: str) -> list[FieldError]:
 
 def _label_errors(overrider: LabelAnnotationOverrider, path: str, values: bool) -> list[FieldError]:
     errors: list[FieldError] = []
-    for key, value in overrider.value.items():
+    for key, value in (overrider.value or {}).items():
         errors += [invalid(f"{path}.value", key, why) for why in label_key(key if values else key.lower())]
         if values:
             errors += [invalid(f"{path}.value", value, why) for why in label_value(value)]

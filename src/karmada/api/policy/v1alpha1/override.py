@@ -90,7 +90,7 @@ class LabelAnnotationOverrider(Struct, frozen=True, kw_only=True):
 
     operator: Annotated[str, Schema(enum=MapOverriderOperator)]
     """add sets keys, replace and remove touch only keys that exist, addIfAbsent only keys that do not."""
-    value: dict[str, str]
+    value: dict[str, str] | None
     """The keys and their values."""
 
 

@@ -4,20 +4,35 @@ import copy
 from typing import Any
 
 from karmada.aggregated.cluster_type import validate
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import DecodeError, from_tree
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.field_errors import aggregate
+from karmada.api.quantity import Quantity, QuantityError
 from karmada.membership.cluster_rules import complete, normalise
+from karmada.webhook.metadata import update_errors
 
 NOW = "<now>"
+
+
+def require_amounts(cluster: Cluster) -> None:
+    """Amounts that cannot be read fail where the reference decodes."""
+    for bounds in (bounds for model in cluster.spec.resource_models for bounds in model.ranges):
+        Quantity.parse(bounds.min)
+        Quantity.parse(bounds.max)
 
 
 def admit_cluster(given: dict[str, Any]) -> dict[str, Any]:
     """What would be stored, or why it is refused."""
     cluster, old = copy.deepcopy(given["object"]), given.get("oldObject")
+    try:
+        require_amounts(from_tree(cluster, Cluster, complete=True))
+    except (DecodeError, QuantityError) as error:
+        return {"allowed": False, "message": str(error)}
     gates = FeatureGates().with_overrides(given.get("featureGates") or {})
-    spec = cluster.setdefault("spec", {})
+    spec = cluster["spec"] = cluster.get("spec") or {}
     complete(spec, new=old is None, modeling=gates.enabled("CustomizedClusterResourceModeling"))
-    errors = validate(cluster, old)
+    errors = validate(cluster, None) if old is None else update_errors(cluster, old) + validate(cluster, None)
     if errors:
         return {"allowed": False, "message": aggregate(errors)}
     normalise(spec, NOW)

@@ -1,6 +1,6 @@
 """Topic `override`: override policies applied to one cluster's copy, and image names."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -11,8 +11,11 @@ from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.overrides.apply import AppliedRule, apply_overrides, record
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.image_name import ImageNameError, parse_image
+from karmada.policies.matching import subject_of
 from karmada.testing.golden.case import Failed, Topic
 from karmada.testing.golden.compare import first_difference
+
+T = TypeVar("T", OverridePolicy, ClusterOverridePolicy)
 
 
 def _apply(given: dict[str, Any]) -> dict[str, Any]:
@@ -20,11 +23,11 @@ def _apply(given: dict[str, Any]) -> dict[str, Any]:
         outcome = apply_overrides(
             given["object"],
             from_tree(given["cluster"], Cluster),
-            [from_tree(policy, ClusterOverridePolicy) for policy in given.get("clusterOverridePolicies") or []],
+            [_decoded(policy, ClusterOverridePolicy) for policy in given.get("clusterOverridePolicies") or []],
             [
-                from_tree(policy, OverridePolicy)
+                _decoded(policy, OverridePolicy)
                 for policy in given.get("overridePolicies") or []
-                if policy["metadata"].get("namespace") == given["object"]["metadata"].get("namespace")
+                if policy["metadata"].get("namespace") == subject_of(given["object"]).namespace
             ],
         )
     except OverrideError as error:
@@ -40,6 +43,10 @@ def _apply(given: dict[str, Any]) -> dict[str, Any]:
         "appliedOverrides": _applied(outcome.by_policies),
         "workAnnotations": noted,
     }
+
+
+def _decoded(policy: Any, type_: type[T]) -> T:
+    return from_tree(policy, type_, complete=True)
 
 
 def _applied(rules: list[AppliedRule]) -> Any:
