@@ -72,17 +72,16 @@ def ready_replicas(binding: ResourceBinding) -> dict[str, int]:
 
 
 def descheduled(binding: ResourceBinding, unschedulable: Mapping[str, int]) -> Outcome:
-    """Take back what waits for a node in vain, but nothing that is ready."""
+    """Take back what waits for a node in vain, but nothing that is ready; more than is assigned is no answer."""
     ready = undesired(binding)
     clusters: list[TargetCluster] = []
     given: list[Given] = []
     for target in binding.spec.clusters:
         waiting = unschedulable.get(target.name, UNKNOWN)
-        if target.name in ready and waiting > 0:
+        if target.name in ready and 0 < waiting <= target.replicas:
             left = max(target.replicas - waiting, ready[target.name])
-            if 0 <= left < target.replicas:
-                given.append(Given(target.name, target.replicas - left))
-                target = msgspec.structs.replace(target, replicas=left)
+            given.append(Given(target.name, target.replicas - left))
+            target = msgspec.structs.replace(target, replicas=left)
         clusters.append(target)
     return Outcome(tuple(clusters), tuple(given))
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from karmada.api import taints
+from karmada.api.label_selector import FIELD_OPERATORS, holds
 from karmada.api.work.v1alpha2 import NodeClaim, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
 _EFFECTS = (taints.NO_SCHEDULE, taints.NO_EXECUTE)
@@ -27,31 +28,14 @@ def _selects(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bo
 def _holds(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
     if not term.match_expressions and not term.match_fields:
         return False
-    if not all(_passes(test, labels.get(test.key)) for test in term.match_expressions):
+    if not all(holds(test, labels, FIELD_OPERATORS) for test in term.match_expressions):
         return False
-    return all(_passes(test, name if test.key == "metadata.name" else None) for test in term.match_fields)
+    return all(_names(test, name) for test in term.match_fields)
 
 
-def _passes(test: NodeSelectorRequirement, value: str | None) -> bool:
-    match test.operator:
-        case "In":
-            return value in test.values
-        case "NotIn":
-            return value not in test.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            return _compares(test, value)
-    return False
-
-
-def _compares(test: NodeSelectorRequirement, value: str | None) -> bool:
-    if value is None or len(test.values) != 1:
+def _names(test: NodeSelectorRequirement, name: str) -> bool:
+    """Fields of nodes can be compared with one value; `metadata.name` is the only one."""
+    if len(test.values) != 1 or test.operator not in ("In", "NotIn"):
         return False
-    try:
-        have, want = int(value), int(test.values[0])
-    except ValueError:
-        return False
-    return have > want if test.operator == "Gt" else have < want
+    is_equal = test.key == "metadata.name" and test.values[0] == name
+    return is_equal == (test.operator == "In")

@@ -181,6 +181,8 @@ def conclude(snapshot: Snapshot, request: Request, facts: Facts) -> Attempt:
 def _no_fit(total: int, rejections: Mapping[str, tuple[Rejection, ...]]) -> str:
     if not total:
         return "no cluster exists"
+    if not rejections:
+        return f"0/{total} clusters are available: no cluster exists."
     counts = Counter(reasons[0].reason for reasons in rejections.values())
     told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{total} clusters are available: {told}." if told else f"0/{total} clusters are available."
+    return f"0/{total} clusters are available: {told}."

@@ -62,9 +62,9 @@ def _placement_changed(applied: str, placement: Placement, observed: str) -> boo
         or before.replica_scheduling != placement.replica_scheduling
     ):
         return True
-    if before.cluster_affinities == placement.cluster_affinities:
+    if before == placement:
         return False
-    # Of different lists only the term in use counts: editing another one moves nothing.
+    # Of what else differs only the term in use counts: editing another one moves nothing.
     in_use = _term(placement, observed)
     return in_use is None or _term(before, observed) != in_use
 
@@ -115,8 +115,8 @@ def concerns(binding: Binding, clusters: tuple[Cluster, ...], scheduler_name: st
 
 
 def affinity_in_use(binding: Binding, placement: Placement) -> ClusterAffinity | None:
-    """The affinity that chose the present clusters."""
+    """The affinity that chose the present clusters; of a name that nobody knows, the first."""
     if not placement.cluster_affinities:
         return placement.cluster_affinity
     observed = binding.status.scheduler_observing_affinity_name
-    return _term(placement, observed) if observed else placement.cluster_affinities[0]
+    return _term(placement, observed) or placement.cluster_affinities[0]
