@@ -29,7 +29,8 @@ def as_written_by_go(tree: JSONObject, type_: type[Struct]) -> JSONObject:
 
     Whatever a field may lack by its type, both sides then lack; what differs beyond that is a difference.
     """
-    return _respelled(to_tree(from_tree(tree, type_, complete=True)))
+    respelled: JSONObject = _respelled(to_tree(from_tree(tree, type_, complete=True)))
+    return respelled
 
 
 def _respelled(value: Any) -> Any:

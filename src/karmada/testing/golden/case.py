@@ -43,7 +43,7 @@ def read_case(record: Record) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
-    """Cases we differ in on purpose, chosen by their input alone."""
+    """Cases we differ in on purpose, chosen by their input, and by whether it mattered to the reference."""
 
     reason: str
     applies: Callable[[Case], bool]

@@ -12,6 +12,7 @@ from karmada.overrides.apply import AppliedRule, apply_overrides, record
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.image_name import ImageNameError, parse_image
 from karmada.policies.matching import subject_of
+from karmada.testing.golden import known
 from karmada.testing.golden.case import Failed, Topic
 from karmada.testing.golden.compare import first_difference
 
@@ -74,4 +75,4 @@ def _compare(expected: Any, actual: Any) -> str | None:
     return first_difference(expected, actual)
 
 
-TOPIC = Topic("override", {"override.Apply": _apply, "override.ParseImage": _parse}, compare=_compare)
+TOPIC = Topic("override", {"override.Apply": _apply, "override.ParseImage": _parse}, known.OVERRIDE, compare=_compare)

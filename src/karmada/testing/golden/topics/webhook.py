@@ -7,13 +7,13 @@ import time
 import uuid
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.kinds import KINDS
+from karmada.testing.golden import known
 from karmada.testing.golden.bare import as_written_by_go
-from karmada.testing.golden.case import Case, Excuse, Topic
+from karmada.testing.golden.case import Topic
 from karmada.testing.golden.compare import first_difference
 from karmada.testing.golden.topics.cluster_admission import admit_cluster
 from karmada.webhook.handlers import HANDLERS
@@ -40,9 +40,9 @@ class _Stored:
     async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
         if dry_run:
             return
-        for known in self.objects:
-            if known["metadata"]["name"] == tree["metadata"]["name"]:
-                known["status"] = tree.get("status")
+        for stored in self.objects:
+            if stored["metadata"]["name"] == tree["metadata"]["name"]:
+                stored["status"] = tree.get("status")
 
     def quotas(self) -> JSONObject:
         """What is recorded as used in every quota."""
@@ -142,30 +142,4 @@ def _with_object_of_go(outcome: JSONObject) -> JSONObject:
     return {**outcome, "object": as_written_by_go(tree, _TYPES.get(tree.get("kind"), Cluster))}
 
 
-def _spreads_without_clusters(case: Case) -> bool:
-    """A policy that bounds regions, zones or providers and says nothing about clusters."""
-    if not case.input["handler"].endswith("propagationpolicy") or not case.input["handler"].startswith("validate"):
-        return False
-    spec = (case.input.get("object") or {}).get("spec")
-    placement = (spec.get("placement") or {}) if isinstance(spec, dict) else {}
-    fields = [constraint.get("spreadByField") for constraint in placement.get("spreadConstraints") or []]
-    return any(fields) and "cluster" not in fields
-
-
-def _has_password(case: Case) -> bool:
-    """A webhook whose URL holds a password."""
-    webhooks = (case.input.get("object") or {}).get("webhooks") or []
-    return any(urlsplit((webhook.get("clientConfig") or {}).get("url") or "").password for webhook in webhooks)
-
-
-TOPIC = Topic(
-    "webhook",
-    {"webhook.Admit": _admit},
-    excuses=[
-        Excuse(
-            "spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters
-        ),
-        Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
-    ],
-    compare=_compare,
-)
+TOPIC = Topic("webhook", {"webhook.Admit": _admit}, excuses=known.WEBHOOK, compare=_compare)

@@ -1,0 +1,61 @@
+"""Where we differ from the reference on purpose: one predicate and one reason each.
+
+A predicate looks at the input, and at what the reference said only to see that the input matters.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from karmada.testing.golden.case import Case, Excuse
+from karmada.testing.golden.shapes import is_misshapen
+
+
+def _spreads_without_clusters(case: Case) -> bool:
+    """A policy that bounds regions, zones or providers and says nothing about clusters."""
+    if not case.input["handler"].endswith("propagationpolicy") or not case.input["handler"].startswith("validate"):
+        return False
+    spec = (case.input.get("object") or {}).get("spec")
+    placement = (spec.get("placement") or {}) if isinstance(spec, dict) else {}
+    constraints = placement.get("spreadConstraints") if isinstance(placement, dict) else None
+    fields = [one.get("spreadByField") for one in constraints or [] if isinstance(one, dict)]
+    return any(fields) and "cluster" not in fields
+
+
+def _has_password(case: Case) -> bool:
+    """A webhook whose URL holds a password."""
+    webhooks = (case.input.get("object") or {}).get("webhooks") or []
+    configs = (webhook.get("clientConfig") for webhook in webhooks if isinstance(webhook, dict))
+    urls = (config.get("url") for config in configs if isinstance(config, dict))
+    return any(urlsplit(url).password for url in urls if isinstance(url, str))
+
+
+def _carries_misshapen(case: Case) -> bool:
+    """A Work whose manifest is not of its kind, which the reference notices only in Jobs."""
+    if case.input["handler"] != "mutate/work" or not any(_fails(one, 500) for one in case.alternatives):
+        return False
+    return any(is_misshapen(manifest) for manifest in _manifests(case.input.get("object")))
+
+
+def _overrides_misshapen(case: Case) -> bool:
+    """A resource that is not of its kind, which the reference notices only when it overrides images."""
+    if case.operation != "override.Apply" or not is_misshapen(case.input["object"]):
+        return False
+    return any("failed to convert" in str(one.get("error")) for one in case.alternatives)
+
+
+def _fails(outcome: Any, code: int) -> bool:
+    return isinstance(outcome, dict) and outcome.get("code") == code
+
+
+def _manifests(work: Any) -> Iterator[Any]:
+    workload = ((work or {}).get("spec") or {}).get("workload") or {}
+    yield from workload.get("manifests") or []
+
+
+WEBHOOK = (
+    Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
+    Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
+    Excuse("a manifest without the shape of its kind is refused by the member, not here", _carries_misshapen),
+)
+OVERRIDE = (Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),)
