@@ -13,10 +13,11 @@ TRACES ?= ../shared/golden/traces
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev demo test unit lint types layers golden traces bench soak test-engine crds docs lock clean
+.PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
+	test-engine crds docs lock clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 install: $(RUN) ## Create .venv with what running needs, pinned and hashed
 
@@ -56,7 +57,8 @@ layers: $(DEV)
 golden: $(DEV) ## Compare with recorded behaviour: GOLDEN=<root, topic folder or file>
 	@$(BIN)/python -m karmada.testing.golden $(GOLDEN)
 
-traces: $(DEV) ## Run recorded scenarios on a federation and compare: TRACES=<folder>
+.PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
+	test-engine crds docs lock clean
 	@$(BIN)/python -m karmada.testing.traces $(TRACES)
 
 soak: $(DEV) ## Thousands of seeds of faults: an hour and more
