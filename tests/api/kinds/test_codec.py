@@ -106,6 +106,14 @@ def test_wrong_shape_is_one_error_that_says_where_and_what(
     assert str(caught.value) == f"{path}: expected {expected}, got {given}"
 
 
+def test_absent_required_fields_are_zero_values_for_those_who_ask() -> None:
+    given = {"spec": {"clusters": [{}, {"name": "m"}, None], "resource": None}}
+    binding = codec.from_tree(given, ResourceBinding, complete=True)
+    assert [target.name for target in binding.spec.clusters] == ["", "m", ""]
+    assert binding.spec.resource.kind == ""
+    assert codec.from_tree({"spec": {}}, ResourceBinding, complete=True).spec.clusters == ()
+
+
 @patiently
 @given(JSON, st.sampled_from([ResourceBinding, PropagationPolicy, Work, Cluster, OverridePolicy]))
 def test_any_document_decodes_or_raises_the_one_error(document: Any, type_: type[Struct]) -> None:
