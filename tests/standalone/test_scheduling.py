@@ -131,3 +131,34 @@ async def test_members_are_counted_for_divisions_where_asked_for() -> None:
         await federation.apply(POLICY, deployment(2, cpu="3"))
         # By the sum of their nodes both have the same room; no node of member1 takes a replica.
         await federation.eventually(lambda: placed(federation, {"member2": 2}))
+
+
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "q", "namespace": "default"},
+    "spec": {"hard": {"requests.cpu": "3"}},
+}
+QUOTAS = GroupVersionResource("", "v1", "resourcequotas")
+
+
+async def with_quota(federation: Federation) -> None:
+    """A quota of three CPUs in the first member, as its controller counts it."""
+    quotas = federation.members["member1"].client.resource(QUOTAS)
+    await quotas.create(QUOTA)
+
+    async def counted() -> bool:
+        found = await quotas.get("q", "default")
+        return bool((found.get("status") or {}).get("hard"))
+
+    await federation.eventually(counted)
+
+
+async def test_quotas_of_members_are_counted_when_their_gate_is_on() -> None:
+    gates = FeatureGates({"ResourceQuotaEstimate": True, "CustomizedClusterResourceModeling": False})
+    options = ControlPlaneOptions(status=PROBING, gates=gates)
+    async with Federation(fleet=fleet(), options=options) as federation:
+        await with_quota(federation)
+        await federation.apply(POLICY, deployment(6))
+        # By their nodes both members have the same room; the quota of member1 leaves three replicas to it.
+        await federation.eventually(lambda: placed(federation, {"member1": 2, "member2": 4}))

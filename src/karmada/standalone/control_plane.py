@@ -47,7 +47,7 @@ from karmada.scheduler.service import Scheduler, SchedulerOptions
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.conversion import CONVERTED, BindingConverter
 from karmada.standalone.decisions import ROOT, DecisionsPage
-from karmada.standalone.estimates import MemberEstimates
+from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
 from karmada.webhook.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -123,7 +123,7 @@ class ControlPlane:
         )
         scheduling = SchedulerOptions(settings=Settings(options.gates))
         estimates = MemberEstimates(self.members, informers.of(Cluster), self.supervisor, options.gates, clock)
-        asked = estimates if options.estimates else None
+        asked = estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
         scheduler = Scheduler(self.client, informers, recorders(scheduling.name), scheduling, clock, asked)
         scheduler.start(self.supervisor)
         self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)

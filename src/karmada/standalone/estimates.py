@@ -30,6 +30,8 @@ from karmada.scheduler.estimators.messages import ReplicasRequest, SetsRequest, 
 log = logging.getLogger(__name__)
 
 TIMEOUT = 3.0
+COUNTING_GATES = ("ResourceQuotaEstimate", "SchedulingOvercommitProtection")
+"""Gates that are about what estimates count: with one of them on members are asked, whatever else is configured."""
 
 
 @dataclass(slots=True)
