@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from karmada.api import annotations, labels
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 
@@ -171,6 +172,9 @@ async def test_a_work_written_by_hand_is_delivered_updated_and_deleted(federatio
     }
     await federation.apply(work)
     await federation.arrives("member1", CONFIG_MAPS, "hand")
+    carried = (await federation.copy("member1", CONFIG_MAPS, "hand"))["metadata"]
+    assert list(carried["labels"]) == [labels.WORK_PERMANENT_ID]
+    assert set(carried["annotations"]) == {annotations.MANAGED_ANNOTATIONS, annotations.MANAGED_LABELS}
     works = federation.hub.resource(WORKS)
     await works.patch("by-hand", {"spec": {"workload": {"manifests": [config_map("hand", v="2")]}}}, work_space())
 

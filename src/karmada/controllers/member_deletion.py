@@ -15,7 +15,7 @@ from karmada.machinery.informers.cache import Key
 from karmada.machinery.resource import Propagation, Resource
 from karmada.machinery.transport import JSONObject
 from karmada.membership.members import Member
-from karmada.works.member import is_managed, of_another_work, released
+from karmada.works.member import is_owned, of_another_work, released
 
 
 class Removal:
@@ -61,4 +61,4 @@ async def _ours(manifest: JSONObject, member: Member) -> tuple[JSONObject, Resou
         observed: JSONObject = orjson.loads(await collection.get(metadata["name"], metadata.get("namespace", "")))
     except NotFound:
         return None
-    return (observed, collection) if is_managed(observed) and not of_another_work(manifest, observed) else None
+    return (observed, collection) if is_owned(manifest, observed) and not of_another_work(manifest, observed) else None

@@ -20,7 +20,7 @@ from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
 from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_replicas, record
 from karmada.policies.webster import divide, ties_ascend
-from karmada.works.manifest import claim, merge_annotations, merge_labels, record_managed, stamp
+from karmada.works.manifest import merge_annotations, merge_labels, record_managed, stamp
 from karmada.works.prune import prune
 
 JSONObject = dict[str, Any]
@@ -230,10 +230,8 @@ class Draft:
 
 
 def manifest_of(work: Work, ordinal: int = 0) -> JSONObject:
-    """A Work's manifest as a tree. One that was written by hand is marked here as its Work's."""
+    """A Work's manifest as a tree."""
     parsed: JSONObject = tree(work.spec.workload.manifests[ordinal])
-    if labels.MANAGED not in ((parsed.get("metadata") or {}).get("labels") or {}):
-        claim(parsed, work.metadata.namespace, work.metadata.name)
     return parsed
 
 

@@ -50,13 +50,6 @@ def stamp(manifest: JSONObject, work_namespace: str, work_name: str, uid: str, c
     merge_annotations(manifest, stamped)
 
 
-def claim(manifest: JSONObject, work_namespace: str, work_name: str) -> None:
-    """Mark a manifest as a Work's that no controller wrote: it is updated and deleted like any other."""
-    merge_labels(manifest, {labels.MANAGED: "true"})
-    merge_annotations(manifest, {annotations.WORK_NAMESPACE: work_namespace, annotations.WORK_NAME: work_name})
-    record_managed(manifest)
-
-
 def record_managed(manifest: JSONObject) -> None:
     """Write both lists of managed keys."""
     record_managed_annotations(manifest)

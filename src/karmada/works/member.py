@@ -43,9 +43,16 @@ class NotOurs(Exception):
     """The object exists, is not managed by Karmada, and the policy does not say to take it over."""
 
 
-def is_managed(observed: Mapping[str, Any]) -> bool:
-    """Whether Karmada owns the object."""
-    return _labels(observed).get(labels.MANAGED) == "true"
+def is_owned(manifest: Mapping[str, Any], observed: Mapping[str, Any]) -> bool:
+    """Whether the object is Karmada's: it says so, or it belongs to a Work that was written by hand.
+
+    Manifests of such a Work say nothing of Karmada, and their objects carry nothing but the Work's id.
+    """
+    mine, theirs = _labels(manifest), _labels(observed)
+    if theirs.get(labels.MANAGED) == "true":
+        return True
+    own = mine.get(labels.WORK_PERMANENT_ID)
+    return labels.MANAGED not in mine and bool(own) and theirs.get(labels.WORK_PERMANENT_ID) == own
 
 
 def of_another_work(manifest: Mapping[str, Any], observed: Mapping[str, Any]) -> bool:
@@ -55,9 +62,9 @@ def of_another_work(manifest: Mapping[str, Any], observed: Mapping[str, Any]) ->
 
 
 def require_ours(desired: Mapping[str, Any], observed: Mapping[str, Any], cluster: str) -> None:
-    """Raise `NotOurs` unless the object is managed or may be taken over."""
+    """Raise `NotOurs` unless the object is owned or may be taken over."""
     strategy = _annotations(desired).get(annotations.CONFLICT_RESOLUTION)
-    if is_managed(observed) or strategy == annotations.CONFLICT_OVERWRITE:
+    if is_owned(desired, observed) or strategy == annotations.CONFLICT_OVERWRITE:
         return
     metadata = observed.get("metadata") or {}
     where = "/".join(part for part in (metadata.get("namespace", ""), metadata.get("name", "")) if part)
