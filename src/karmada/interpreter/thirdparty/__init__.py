@@ -1,74 +1,64 @@
-"""What Karmada knows of well-known kinds of other projects. One module per kind; `bundled_rules` is the whole list."""
+"""What Karmada knows of well-known kinds of other projects: one module per project, and the list of them all."""
 
 from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
 
+from karmada.interpreter.dependencies import merged
 from karmada.interpreter.model import GroupVersionKind, KindRules
-from karmada.interpreter.thirdparty import (
-    advanced_cron_job,
-    argo_workflow,
-    broadcast_job,
-    bucket,
-    clone_set,
-    daemon_set,
-    flink_deployment,
-    git_repository,
-    helm_chart,
-    helm_release,
-    helm_repository,
-    kustomization,
-    kyverno_policy,
-    mpi_job,
-    notebook,
-    oci_repository,
-    py_torch_job,
-    ray_cluster,
-    ray_job,
-    ray_service,
-    sidecar_set,
-    spark_application,
-    stateful_set,
-    tf_job,
-    united_deployment,
-    volcano_job,
-)
+from karmada.interpreter.thirdparty import argo, flink, flux, kruise, kubeflow, kyverno, ray, spark, volcano
 from karmada.interpreter.thirdparty.priority import without_priority
+from karmada.interpreter.thirdparty.values import plain
 
-_FLINK = GroupVersionKind("flink.apache.org", "v1beta1", "FlinkDeployment")
-"""Names the priority class of its pods whatever the gates say."""
-
-_KINDS: dict[GroupVersionKind, KindRules] = {
-    GroupVersionKind("apps.kruise.io", "v1alpha1", "AdvancedCronJob"): advanced_cron_job.RULES,
-    GroupVersionKind("apps.kruise.io", "v1alpha1", "BroadcastJob"): broadcast_job.RULES,
-    GroupVersionKind("apps.kruise.io", "v1alpha1", "CloneSet"): clone_set.RULES,
-    GroupVersionKind("apps.kruise.io", "v1alpha1", "DaemonSet"): daemon_set.RULES,
-    GroupVersionKind("apps.kruise.io", "v1alpha1", "SidecarSet"): sidecar_set.RULES,
-    GroupVersionKind("apps.kruise.io", "v1alpha1", "UnitedDeployment"): united_deployment.RULES,
-    GroupVersionKind("apps.kruise.io", "v1beta1", "StatefulSet"): stateful_set.RULES,
-    GroupVersionKind("argoproj.io", "v1alpha1", "Workflow"): argo_workflow.RULES,
-    GroupVersionKind("helm.toolkit.fluxcd.io", "v2beta1", "HelmRelease"): helm_release.RULES,
-    GroupVersionKind("kustomize.toolkit.fluxcd.io", "v1", "Kustomization"): kustomization.RULES,
-    GroupVersionKind("kyverno.io", "v1", "ClusterPolicy"): kyverno_policy.RULES,
-    GroupVersionKind("kyverno.io", "v1", "Policy"): kyverno_policy.RULES,
-    GroupVersionKind("source.toolkit.fluxcd.io", "v1", "GitRepository"): git_repository.RULES,
-    GroupVersionKind("source.toolkit.fluxcd.io", "v1beta2", "Bucket"): bucket.RULES,
-    GroupVersionKind("source.toolkit.fluxcd.io", "v1beta2", "HelmChart"): helm_chart.RULES,
-    GroupVersionKind("source.toolkit.fluxcd.io", "v1beta2", "HelmRepository"): helm_repository.RULES,
-    GroupVersionKind("source.toolkit.fluxcd.io", "v1beta2", "OCIRepository"): oci_repository.RULES,
-    GroupVersionKind("batch.volcano.sh", "v1alpha1", "Job"): volcano_job.RULES,
-    _FLINK: flink_deployment.RULES,
-    GroupVersionKind("kubeflow.org", "v1", "PyTorchJob"): py_torch_job.RULES,
-    GroupVersionKind("kubeflow.org", "v1", "TFJob"): tf_job.RULES,
-    GroupVersionKind("kubeflow.org", "v2beta1", "MPIJob"): mpi_job.RULES,
-    GroupVersionKind("ray.io", "v1", "RayCluster"): ray_cluster.RULES,
-    GroupVersionKind("ray.io", "v1", "RayJob"): ray_job.RULES,
-    GroupVersionKind("ray.io", "v1", "RayService"): ray_service.RULES,
-    GroupVersionKind("sparkoperator.k8s.io", "v1beta2", "SparkApplication"): spark_application.RULES,
-}
+_STATED = ("FlinkDeployment", "SparkApplication")
+"""Kinds that state the priority class themselves name it whatever the gates say."""
 
 
 def bundled_rules(now: Callable[[], str], *, with_priority: bool = False) -> dict[GroupVersionKind, KindRules]:
     """The rules of every bundled kind; `now` and `with_priority` as in the settings of native rules."""
-    rules = {**_KINDS, GroupVersionKind("kubeflow.org", "v1", "Notebook"): notebook.rules(now)}
+    kinds = {
+        "apps.kruise.io/v1alpha1/AdvancedCronJob": kruise.ADVANCED_CRON_JOB,
+        "apps.kruise.io/v1alpha1/BroadcastJob": kruise.BROADCAST_JOB,
+        "apps.kruise.io/v1alpha1/CloneSet": kruise.CLONE_SET,
+        "apps.kruise.io/v1alpha1/DaemonSet": kruise.DAEMON_SET,
+        "apps.kruise.io/v1alpha1/SidecarSet": kruise.SIDECAR_SET,
+        "apps.kruise.io/v1alpha1/UnitedDeployment": kruise.UNITED_DEPLOYMENT,
+        "apps.kruise.io/v1beta1/StatefulSet": kruise.STATEFUL_SET,
+        "argoproj.io/v1alpha1/Workflow": argo.WORKFLOW,
+        "batch.volcano.sh/v1alpha1/Job": volcano.job(now),
+        "flink.apache.org/v1beta1/FlinkDeployment": flink.DEPLOYMENT,
+        "helm.toolkit.fluxcd.io/v2beta1/HelmRelease": flux.HELM_RELEASE,
+        "kubeflow.org/v1/Notebook": kubeflow.notebook(now),
+        "kubeflow.org/v1/PyTorchJob": kubeflow.PYTORCH_JOB,
+        "kubeflow.org/v1/TFJob": kubeflow.tf_job(now),
+        "kubeflow.org/v2beta1/MPIJob": kubeflow.MPI_JOB,
+        "kustomize.toolkit.fluxcd.io/v1/Kustomization": flux.KUSTOMIZATION,
+        "kyverno.io/v1/ClusterPolicy": kyverno.POLICY,
+        "kyverno.io/v1/Policy": kyverno.POLICY,
+        "ray.io/v1/RayCluster": ray.RAY_CLUSTER,
+        "ray.io/v1/RayJob": ray.RAY_JOB,
+        "ray.io/v1/RayService": ray.RAY_SERVICE,
+        "source.toolkit.fluxcd.io/v1/GitRepository": flux.GIT_REPOSITORY,
+        "source.toolkit.fluxcd.io/v1beta2/Bucket": flux.BUCKET,
+        "source.toolkit.fluxcd.io/v1beta2/HelmChart": flux.HELM_CHART,
+        "source.toolkit.fluxcd.io/v1beta2/HelmRepository": flux.HELM_REPOSITORY,
+        "source.toolkit.fluxcd.io/v1beta2/OCIRepository": flux.OCI_REPOSITORY,
+        "sparkoperator.k8s.io/v1beta2/SparkApplication": spark.APPLICATION,
+    }
+    found = {GroupVersionKind(*name.split("/")): _prepared(rules) for name, rules in kinds.items()}
     if with_priority:
-        return rules
-    return {kind: its_rules if kind == _FLINK else without_priority(its_rules) for kind, its_rules in rules.items()}
+        return found
+    return {kind: rules if kind.kind in _STATED else without_priority(rules) for kind, rules in found.items()}
+
+
+def _prepared(rules: KindRules) -> KindRules:
+    """The same rules on trees of their own without nulls; each dependency once, in order."""
+    on_plain = {field.name: _on_plain(getattr(rules, field.name)) for field in fields(rules)}
+    dependencies = on_plain["dependencies"]
+    if dependencies is not None:
+        on_plain["dependencies"] = lambda resource: merged([dependencies(resource)])
+    return replace(rules, **on_plain)
+
+
+def _on_plain(rule: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    return None if rule is None else lambda *arguments: rule(*map(plain, arguments))

@@ -1,99 +1,104 @@
-"""What the kinds of Flux have in common: they are suspended in the cluster, and report how reconciliation went."""
+"""Flux: sources, HelmRelease and Kustomization."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.api.work.v1alpha2 import AggregatedStatusItem
-from karmada.interpreter.model import InterpretError, JSONObject
-from karmada.interpreter.thirdparty import pods
-from karmada.interpreter.thirdparty.statuses import (
-    observed_generation,
-    prefixed_conditions,
-    reported,
-    with_status,
+from karmada.interpreter.model import InterpretError, JSONObject, KindRules
+from karmada.interpreter.thirdparty import merge, pods, rules
+from karmada.interpreter.thirdparty.merge import KEPT, Reports, Rule, aggregation, last, last_filled, total
+from karmada.interpreter.thirdparty.values import entries, get
+
+_COMMON = {"conditions": merge.named_conditions, "observedGeneration": merge.observed_generation}
+_FROM = ("Secret", "ConfigMap")
+
+
+def _references(*paths: tuple[str, str]) -> Callable[[JSONObject], Sequence[DependentObjectReference]]:
+    return lambda resource: pods.references(resource, paths, _spec(resource))
+
+
+def _spec(resource: JSONObject) -> JSONObject:
+    spec = resource.get("spec")
+    if spec is None:
+        raise InterpretError("the spec is missing")
+    get(spec, "")
+    return spec
+
+
+def _release_dependencies(resource: JSONObject) -> Sequence[DependentObjectReference]:
+    """Besides those at fixed places the objects that its values come from."""
+    sources = entries(get(_spec(resource), "valuesFrom"))
+    values = [(source["kind"], get(source, "name")) for source in sources if get(source, "kind") in _FROM]
+    return (*pods.named(resource, values), *_references(*_RELEASE_REFERENCES)(resource))
+
+
+_RELEASE_REFERENCES = (
+    ("Secret", "chart/spec/verify/secretRef/name!"),
+    ("Secret", "kubeConfig/secretRef/name!"),
+    ("ServiceAccount", "serviceAccountName"),
 )
-from karmada.interpreter.thirdparty.tables import at, entries, find
 
 
-def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
-    """Whoever suspends reconciliation in a cluster decides about it."""
-    suspend = at(observed, "spec", "suspend")
-    if suspend is not None:
-        at(desired, "spec", "suspend")
-        desired["spec"]["suspend"] = suspend
-    return desired
+def _failures(reports: Reports, field: str) -> Any:
+    """The sum of what the clusters count; what the template has is from the last time and counts only without them."""
+    return total(reports, field) if reports.values(field) else reports.present.get(field)
 
 
-def is_ready(*reasons: str) -> Callable[[JSONObject], bool]:
-    """Ready for one of these reasons."""
-
-    def is_healthy(observed: JSONObject) -> bool:
-        return any(
-            condition.get("type") == "Ready"
-            and condition.get("status") == "True"
-            and condition.get("reason") in reasons
-            for condition in entries(find(observed, "status", "conditions"))
-        )
-
-    return is_healthy
-
-
-def aggregate(
-    *fields: str, defaults: dict[str, object] | None = None
-) -> Callable[[JSONObject, Sequence[AggregatedStatusItem]], JSONObject]:
-    """Conditions of all clusters; of other fields what the last cluster says."""
-
-    def put_together(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
-        found = reported(items)
-        status: JSONObject = {**(defaults or {})}
-        for field in fields:
-            values = [value for member in found if (value := member.get(field)) not in (None, "")]
-            if values:
-                status[field] = values[-1]
-        status["conditions"] = prefixed_conditions(items)
-        status["observedGeneration"] = observed_generation(template, items)
-        return with_status(template, status)
-
-    return put_together
+def _kind(
+    reasons: Sequence[str], table: dict[str, Rule], reported: Sequence[str], *paths: tuple[str, str]
+) -> KindRules:
+    """The table has the merged fields, `reported` those that are only reported."""
+    return KindRules(
+        retain=rules.retain(rules.SUSPENDED),
+        reflect=rules.reflect(*table, *_COMMON, *reported, generations=True),
+        aggregate=aggregation({**table, **_COMMON}),
+        health=rules.ready(*reasons),
+        dependencies=_references(*paths),
+    )
 
 
-class References:
-    """What a spec refers to by name, each thing once. A reference without a name is an error, one to "" is none."""
+_SECRET = ("Secret", "secretRef/name!")
+_VERIFIED = ("Secret", "verify/secretRef/name!")
+_URL = {"artifact": last(), "url": last_filled("")}
 
-    def __init__(self, resource: JSONObject) -> None:
-        self.spec = resource.get("spec")
-        if not isinstance(self.spec, dict):
-            raise InterpretError("the spec is missing")
-        self._resource = resource
-        self._found: dict[tuple[str, str], None] = {}
-
-    def add(self, kind: str, name: Any) -> None:
-        if name is None:
-            raise InterpretError(f"a reference to a {kind} has no name")
-        if name:
-            self._found[kind, name] = None
-
-    def secret(self, *path: str) -> None:
-        """The secret referred to at a path of the spec, if any is."""
-        reference = find(self.spec, *path)
-        if reference is not None:
-            self.add("Secret", at(reference, "name"))
-
-    def all(self) -> Sequence[DependentObjectReference]:
-        if not self._found:
-            return ()
-        namespace = at(self._resource, "metadata", "namespace")
-        return [pods.reference(kind, namespace, name) for kind, name in self._found]
-
-
-def secrets_at(*paths: tuple[str, ...]) -> Callable[[JSONObject], Sequence[DependentObjectReference]]:
-    """Refers to secrets at these places of the spec."""
-
-    def dependencies(resource: JSONObject) -> Sequence[DependentObjectReference]:
-        references = References(resource)
-        for path in paths:
-            references.secret(*path)
-        return references.all()
-
-    return dependencies
+BUCKET = _kind(["Succeeded"], _URL, ["observedIgnore"], _SECRET)
+GIT_REPOSITORY = _kind(
+    ["Succeeded"], {"artifact": last()}, ["observedIgnore", "observedRecurseSubmodules"], _SECRET, _VERIFIED
+)
+HELM_REPOSITORY = _kind(["Succeeded"], _URL, [], _SECRET)
+HELM_CHART = _kind(
+    ["Succeeded", "ChartPullSucceeded"],
+    {**_URL, **dict.fromkeys(("observedChartName", "observedSourceArtifactRevision"), last_filled(""))},
+    [],
+    _VERIFIED,
+)
+OCI_REPOSITORY = _kind(
+    ["Succeeded"],
+    _URL,
+    ["observedIgnore", "observedLayerSelector"],
+    _SECRET,
+    _VERIFIED,
+    ("Secret", "certSecretRef/name!"),
+    ("ServiceAccount", "serviceAccountName"),
+)
+KUSTOMIZATION = _kind(
+    ["ReconciliationSucceeded"],
+    dict.fromkeys(("lastAttemptedRevision", "lastAppliedRevision"), last_filled(KEPT)),
+    [],
+    ("Secret", "decryption/secretRef/name!"),
+    ("Secret", "kubeConfig/secretRef/name!"),
+    ("ServiceAccount", "serviceAccountName"),
+)
+_RELEASED = ("lastAttemptedRevision", "lastAppliedRevision", "lastAttemptedValuesChecksum", "helmChart")
+_RELEASE = {
+    **dict.fromkeys(_RELEASED, last_filled(KEPT)),
+    "lastReleaseRevision": last(KEPT),
+    **dict.fromkeys(("failures", "upgradeFailures", "installFailures"), _failures),
+}
+HELM_RELEASE = KindRules(
+    retain=rules.retain(rules.SUSPENDED),
+    reflect=rules.reflect(*_RELEASE, *_COMMON, generations=True),
+    aggregate=aggregation({**_RELEASE, **_COMMON}),
+    health=rules.ready("ReconciliationSucceeded"),
+    dependencies=_release_dependencies,
+)

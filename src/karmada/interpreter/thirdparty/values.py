@@ -1,0 +1,134 @@
+"""Reading resources of other projects, whose schemas nobody here checks.
+
+`get` reads what must be there and `find` what may be absent; a section that can have no fields at all (a number, a
+boolean) fails the rule in both. A list has no fields, and an empty one is the same as an empty object.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from karmada.interpreter.model import InterpretError
+
+_LARGEST_EXACT = 2**53
+_SMALLEST, _LARGEST = -(2**31), 2**31 - 1
+
+
+def plain(tree: Any) -> Any:
+    """A copy without nulls, which count as absent."""
+    if isinstance(tree, dict):
+        return {key: plain(part) for key, part in tree.items() if part is not None}
+    if isinstance(tree, list):
+        return [plain(entry) for entry in tree if entry is not None]
+    return tree
+
+
+def get(value: Any, *path: str) -> Any:
+    """The value at a path, None when only the last step is absent; an error when a section on the way is."""
+    for index, step in enumerate(path):
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list | str):
+            value = None
+        else:
+            where = ".".join(path[:index]) or "the value"
+            raise InterpretError(f"cannot read {'.'.join(path)}: {where} is {value!r}, not an object")
+    return value
+
+
+def find(value: Any, *path: str) -> Any:
+    """The value at a path, None when anything on the way is absent."""
+    for step in path:
+        if value is None:
+            return None
+        value = get(value, step)
+    return value
+
+
+def entries(value: Any) -> list[Any]:
+    """The entries of a list; none when it is absent."""
+    if isinstance(value, list):
+        return value
+    if value is None or isinstance(value, dict) or value == "":
+        return []
+    raise InterpretError(f"{value!r} is not a list")
+
+
+def fields(value: Any) -> dict[Any, Any]:
+    """The parts of an object or list by key; none when it is absent."""
+    if isinstance(value, dict):
+        return value
+    return dict(enumerate(entries(value), 1))
+
+
+def number(value: Any) -> int | float:
+    """A number to calculate with; text that spells one will do."""
+    if isinstance(value, str):
+        value = _spelled(value.strip(" \t\n"))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InterpretError(f"{value!r} is not a number")
+    return value if abs(value) <= _LARGEST_EXACT else float(value)
+
+
+def _spelled(text: str) -> Any:
+    for read in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return read()
+        except ValueError:
+            continue
+    return text
+
+
+def parsed(value: Any) -> int | float | None:
+    """The number that a value is or spells, None for anything else."""
+    if isinstance(value, str):
+        text = value.strip(" \t\n")
+        try:
+            if "." in text:
+                return float(text)
+            return int(text[2:], 16) if text[:2].lower() == "0x" else int(text)
+        except ValueError:
+            return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality without the kinship of numbers and booleans."""
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def before(one: Any, other: Any) -> bool:
+    """Whether one of two texts, or of two numbers, comes first."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one.encode() < other.encode()
+    if isinstance(one, str) or isinstance(other, str):
+        raise InterpretError(f"{one!r} cannot be compared with {other!r}")
+    return number(one) < number(other)
+
+
+def text(value: Any) -> str:
+    """Text or a number, as part of a message."""
+    if isinstance(value, str):
+        return value
+    found = number(value)
+    return str(int(found)) if found == int(found) else repr(found)
+
+
+def whole(value: Any) -> int:
+    """A number of replicas in an answer: whole, and not too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _SMALLEST <= value <= _LARGEST:
+        raise InterpretError(f"{value!r} is no number of replicas")
+    if value != int(value):
+        raise InterpretError(f"{value!r} is not a whole number")
+    return int(value)
+
+
+def truncated(value: Any) -> int:
+    """The same for the count of a resource as a whole, where the reference rounds and lets numbers overflow."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InterpretError(f"{value!r} is no number of replicas")
+    return int(value) if _SMALLEST - 1 < value < _LARGEST + 1 else _SMALLEST
+
+
+def union(parts: Iterable[Any]) -> dict[Any, Any]:
+    """Objects put together; of equal keys the last counts."""
+    return {key: value for part in parts for key, value in fields(part).items()}
