@@ -3,8 +3,10 @@
 //
 //	go run ./tables fields   protobuf numbers, for src/karmada/apiserver/protobuf/fields.txt
 //	go run ./tables wire     how JSON encoders treat absent and zero values, for src/karmada/apiserver/builtin/wire.txt
+//	go run ./tables types    types of fields, for src/karmada/interpreter/types.txt
 //
-// Every kind of a stable version is visited, and every type such a kind contains.
+// Every kind of a stable version is visited, and every type such a kind contains; of types only those that the
+// interpreter converts.
 package main
 
 import (
@@ -15,6 +17,12 @@ import (
 	"slices"
 	"strings"
 
+	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -40,17 +48,32 @@ const (
 		"see schema/decoding.py for the codes.\n" +
 		"# Fields that are not listed are written exactly when they are present. " +
 		"Made by `go run ./tables wire` in tools.\n"
+	typesHead = "# Types of fields: name:[* list, % map]type; see types.py for the codes. " +
+		"Made by `go run ./tables types` in tools.\n"
 )
 
+// leaves are types that JSON writes in a form of their own.
+var leaves = map[reflect.Type]string{
+	quantity:                        "q",
+	intOrString:                     "o",
+	reflect.TypeFor[v1.Time]():      "t",
+	reflect.TypeFor[v1.MicroTime](): "u",
+	reflect.TypeFor[v1.FieldsV1]():  "a",
+}
+
 func main() {
-	print := map[string]func(reflect.Type) string{"fields": protobufLine, "wire": wireLine}
-	head := map[string]string{"fields": fieldsHead, "wire": wireHead}
+	print := map[string]func(reflect.Type) string{"fields": protobufLine, "wire": wireLine, "types": typesLine}
+	head := map[string]string{"fields": fieldsHead, "wire": wireHead, "types": typesHead}
 	if len(os.Args) != 2 || print[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: tables fields|wire")
+		fmt.Fprintln(os.Stderr, "usage: tables fields|wire|types")
 		os.Exit(2)
 	}
 	var lines []string
-	for _, t := range reachable(roots()) {
+	visited := roots()
+	if os.Args[1] == "types" {
+		visited = interpreted()
+	}
+	for _, t := range reachable(visited) {
 		if line := print[os.Args[1]](t); line != "" {
 			lines = append(lines, line)
 		}
@@ -70,6 +93,17 @@ func roots() []reflect.Type {
 		}
 	}
 	return found
+}
+
+// interpreted are the kinds that the interpreter knows.
+func interpreted() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[apps.Deployment](), reflect.TypeFor[apps.StatefulSet](), reflect.TypeFor[apps.ReplicaSet](),
+		reflect.TypeFor[apps.DaemonSet](), reflect.TypeFor[batch.Job](), reflect.TypeFor[batch.CronJob](),
+		reflect.TypeFor[core.Pod](), reflect.TypeFor[core.Service](), reflect.TypeFor[core.PersistentVolume](),
+		reflect.TypeFor[core.PersistentVolumeClaim](), reflect.TypeFor[networking.Ingress](),
+		reflect.TypeFor[policy.PodDisruptionBudget](), reflect.TypeFor[autoscaling.HorizontalPodAutoscaler](),
+	}
 }
 
 func reachable(waiting []reflect.Type) []reflect.Type {
@@ -155,6 +189,66 @@ func protobufType(t reflect.Type) (shape, name string) {
 		return "*", name
 	}
 	panic("no protobuf type: " + t.String())
+}
+
+// typesLine is a struct and its fields; fields of inlined structs are the holder's own.
+func typesLine(t reflect.Type) string {
+	if t.Kind() != reflect.Struct || leaves[t] != "" || !strings.HasPrefix(t.PkgPath(), "k8s.io/") {
+		return ""
+	}
+	words := append([]string{shortName(t)}, typedFields(t)...)
+	if len(words) == 1 {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+func typedFields(t reflect.Type) []string {
+	var words []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, inlined := jsonName(f)
+		if inlined {
+			words = append(words, typedFields(f.Type)...)
+		} else if name != "" {
+			words = append(words, name+":"+typeCode(f.Type))
+		}
+	}
+	return words
+}
+
+func typeCode(t reflect.Type) string {
+	if code := leaves[t]; code != "" {
+		return code
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeCode(t.Elem())
+	case reflect.String:
+		return "s"
+	case reflect.Bool:
+		return "b"
+	case reflect.Int32:
+		return "i"
+	case reflect.Int64:
+		return "l"
+	case reflect.Map:
+		return "%" + typeCode(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "y"
+		}
+		return "*" + typeCode(t.Elem())
+	case reflect.Struct:
+		return shortName(t)
+	}
+	panic("no code for " + t.String())
+}
+
+// shortName is the name of a type with its group, which is unique among those that the interpreter knows.
+func shortName(t reflect.Type) string {
+	parts := strings.Split(t.PkgPath(), "/")
+	return parts[len(parts)-2] + "." + t.Name()
 }
 
 // wireLine is a definition and its fields by code; fields of inlined structs are the holder's own.

@@ -28,7 +28,7 @@ from karmada.interpreter.model import (
 from karmada.interpreter.native import native_rules
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.rules_level import RulesLevel
-from karmada.interpreter.shape import mapping
+from karmada.interpreter.shape import status_map
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class LayeredInterpreter:
         try:
             return await self._ask(observed, Operation.REFLECT, lambda level: level.reflect(observed))
         except NoRule:
-            return mapping(observed, "status")
+            return status_map(observed)
 
     async def aggregate(self, template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
         return await self._ask(template, Operation.AGGREGATE, lambda level: level.aggregate(template, items))

@@ -5,19 +5,25 @@ second, slower pass.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
 from karmada.api.codec import DecodeError, decode, from_tree
+from karmada.api.codec import tree as tree_of
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import InterpretError, JSONObject
+from karmada.interpreter.types import fit
 
 T = TypeVar("T", bound=msgspec.Struct)
+S = TypeVar("S", bound="View")
 
 
 class View(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
     """Base of views."""
+
+    TYPE: ClassVar[str] = ""
+    """Of a member's status the type of Kubernetes that all of it has to fit, see `types`."""
 
 
 class Metadata(View, frozen=True, kw_only=True):
@@ -43,16 +49,18 @@ def view(tree: Any, type_: type[T]) -> T:
         raise InterpretError(f"{kind or 'value'} does not have the shape of its kind: {error}") from error
 
 
-def statuses(items: Sequence[AggregatedStatusItem], type_: type[T]) -> list[T]:
+def statuses(items: Sequence[AggregatedStatusItem], type_: type[S]) -> list[S]:
     """The statuses of the members that report one."""
     return [found for item in items if (found := status_of(item, type_)) is not None]
 
 
-def status_of(item: AggregatedStatusItem, type_: type[T]) -> T | None:
+def status_of(item: AggregatedStatusItem, type_: type[S]) -> S | None:
     """A member's status as a view; None when it reports none."""
     if not memoryview(item.status):
         return None
     try:
+        if type_.TYPE:
+            fit(tree_of(item.status), type_.TYPE, exact=True)
         return decode(item.status, type_)
     except DecodeError as error:
         raise InterpretError(f"status of {item.cluster_name} does not have the shape of its kind: {error}") from error
@@ -70,14 +78,27 @@ def mapping(tree: JSONObject, *path: str) -> JSONObject | None:
     return node if isinstance(node, dict) else None
 
 
+def texts(tree: JSONObject, *path: str) -> dict[str, str] | None:
+    """The object at a path whose values are all text."""
+    found = mapping(tree, *path)
+    if found is not None and not all(isinstance(value, str) for value in found.values()):
+        raise InterpretError(f"{'.'.join(path)} has a value that is not text")
+    return found
+
+
+def status_map(observed: JSONObject) -> JSONObject | None:
+    """The status of an object; None when it has none, an error when that is null."""
+    if "status" in observed and observed["status"] is None:
+        raise InterpretError("status is null, not an object")
+    return mapping(observed, "status")
+
+
 def ensure(tree: JSONObject, *path: str) -> JSONObject:
     """The object at a path, made where it is absent."""
     node = tree
     for index, step in enumerate(path):
-        inner = node.get(step)
-        if inner is None:
-            inner = node[step] = {}
-        elif not isinstance(inner, dict):
+        inner = node.setdefault(step, {})
+        if not isinstance(inner, dict):
             raise InterpretError(f"{'.'.join(path[: index + 1])} is {type(inner).__name__}, not an object")
         node = inner
     return node

@@ -83,13 +83,12 @@ def lua_type(value: Any) -> str:
 
 def _template(tree: Any, function: str) -> Any:
     from karmada.interpreter.model import InterpretError
-    from karmada.interpreter.pods.template import PodTemplate
-    from karmada.interpreter.shape import view
+    from karmada.interpreter.pods.template import pod_template
 
     if lua_type(tree) != "table":
         raise HelperError(f"bad argument #1 to {function} (table expected, got {lua_type(tree)})")
     try:
-        return view(tree or {}, PodTemplate).spec
+        return pod_template(tree or {}).spec
     except InterpretError as error:
         raise HelperError(str(error)) from error
 

@@ -18,11 +18,13 @@ class Observed(View, frozen=True, kw_only=True):
 def total(statuses: Iterable[View], *fields: str) -> dict[str, int]:
     """Sums by wire name."""
     seen = list(statuses)
-    return {_wire(field): sum(getattr(status, field) for status in seen) for field in fields}
+    return {_wire(field): _int32(sum(getattr(status, field) for status in seen)) for field in fields}
 
 
 def write_counters(template: JSONObject, counters: Mapping[str, int], always: Sequence[str] = ()) -> JSONObject:
     """Put numbers into a template's status; zeros are left out unless the kind always has them."""
+    if template.get("status") is None:
+        template["status"] = {}
     status = ensure(template, "status")
     for name, value in counters.items():
         if value or name in always:
@@ -65,6 +67,11 @@ def _number(digits: str) -> int:
     except ValueError:
         pass
     raise InterpretError(f'annotation {annotations.TEMPLATE_GENERATION} is "{digits}", not a whole number')
+
+
+def _int32(number: int) -> int:
+    """A counter of 32 bits, as the reference's fields are."""
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def _wire(field: str) -> str:

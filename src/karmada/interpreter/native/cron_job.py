@@ -1,7 +1,7 @@
 """CronJob."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
@@ -26,6 +26,8 @@ class Spec(View, frozen=True, kw_only=True):
 
 class Status(View, frozen=True, kw_only=True):
     """What it has made."""
+
+    TYPE: ClassVar[str] = "batch.CronJobStatus"
 
     active: tuple[dict[str, Any], ...] = ()
     last_schedule_time: str | None = None

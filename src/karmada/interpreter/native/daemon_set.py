@@ -1,6 +1,7 @@
 """DaemonSet."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
@@ -16,7 +17,7 @@ from karmada.interpreter.native.counters import (
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.pods.references import pod_dependencies
 from karmada.interpreter.pods.template import PodTemplate
-from karmada.interpreter.shape import Metadata, View, mapping, statuses, view
+from karmada.interpreter.shape import Metadata, View, status_map, statuses, view
 
 _COUNTERS = (
     "current_number_scheduled",
@@ -32,6 +33,8 @@ _ALWAYS = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisschedul
 
 class Status(Observed, frozen=True, kw_only=True):
     """How far the pods are."""
+
+    TYPE: ClassVar[str] = "apps.DaemonSetStatus"
 
     current_number_scheduled: int = 0
     desired_number_scheduled: int = 0
@@ -71,7 +74,7 @@ def dependencies(resource: JSONObject) -> tuple[DependentObjectReference, ...]:
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     counters = total([view(status, Status)], *_COUNTERS, "observed_generation")

@@ -1,6 +1,7 @@
 """Deployment."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from karmada.api import labels
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
@@ -15,13 +16,15 @@ from karmada.interpreter.native.counters import (
     write_counters,
 )
 from karmada.interpreter.native.settings import Settings
-from karmada.interpreter.shape import ensure, mapping, statuses, view, whole
+from karmada.interpreter.shape import ensure, mapping, status_map, statuses, texts, view, whole
 
 _COUNTERS = ("replicas", "updated_replicas", "ready_replicas", "available_replicas", "unavailable_replicas")
 
 
 class Status(Observed, frozen=True, kw_only=True):
     """What is reported of a member's status."""
+
+    TYPE: ClassVar[str] = "apps.DeploymentStatus"
 
     replicas: int = 0
     updated_replicas: int = 0
@@ -44,7 +47,7 @@ def rules(settings: Settings) -> KindRules:
 
 def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     """The member's replicas stay when the template says so, as when an autoscaler there owns them."""
-    marks = mapping(desired, "metadata", "labels") or {}
+    marks = texts(desired, "metadata", "labels") or {}
     if marks.get(labels.RETAIN_REPLICAS) == "true":
         replicas = whole(mapping(observed, "spec") or {}, "replicas")
         if replicas is None:
@@ -56,7 +59,7 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     found = view(status, Status)

@@ -1,18 +1,20 @@
 """HorizontalPodAutoscaler."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import field
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.native.settings import Settings
-from karmada.interpreter.shape import Metadata, View, mapping, statuses, view
+from karmada.interpreter.shape import Metadata, View, status_map, statuses, view
 
 
 class Status(View, frozen=True, kw_only=True):
     """Replicas there are and should be."""
+
+    TYPE: ClassVar[str] = "autoscaling.HorizontalPodAutoscalerStatus"
 
     current_replicas: int = 0
     desired_replicas: int = 0
@@ -31,7 +33,7 @@ def rules(_: Settings) -> KindRules:
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     return None if status is None else _status([view(status, Status)])
 
 

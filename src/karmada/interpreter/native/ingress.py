@@ -1,13 +1,14 @@
 """Ingress."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.native.load_balancer import Status, has_address, merged
 from karmada.interpreter.native.settings import Settings
-from karmada.interpreter.shape import Metadata, View, ensure, view
+from karmada.interpreter.shape import Metadata, View, view
 
 
 class TLS(View, frozen=True, kw_only=True):
@@ -20,6 +21,12 @@ class Spec(View, frozen=True, kw_only=True):
     """What it serves."""
 
     tls: tuple[TLS, ...] = ()
+
+
+class IngressStatus(Status, frozen=True, kw_only=True):
+    """Where its load balancer can be reached."""
+
+    TYPE: ClassVar[str] = "networking.IngressStatus"
 
 
 class Ingress(View, frozen=True, kw_only=True):
@@ -36,7 +43,7 @@ def rules(_: Settings) -> KindRules:
 
 def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
     view(template, Ingress)
-    ensure(template, "status", "loadBalancer")["ingress"] = merged(items)
+    template["status"] = {"loadBalancer": {"ingress": merged(items, IngressStatus)}}
     return template
 
 

@@ -1,7 +1,7 @@
 """Job."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.native import Condition
@@ -13,7 +13,8 @@ from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.pods.references import pod_dependencies
 from karmada.interpreter.pods.requirements import replica_requirements
 from karmada.interpreter.pods.template import PodTemplate
-from karmada.interpreter.shape import Metadata, View, ensure, mapping, status_of, view
+from karmada.interpreter.shape import Metadata, View, ensure, status_map, status_of, texts, view
+from karmada.interpreter.types import known
 
 _COUNTERS = ("active", "succeeded", "failed")
 _REFLECTED = (*_COUNTERS, "conditions", "startTime", "completionTime")
@@ -31,6 +32,8 @@ class Spec(View, frozen=True, kw_only=True):
 class Status(View, frozen=True, kw_only=True):
     """How far the pods are."""
 
+    TYPE: ClassVar[str] = "batch.JobStatus"
+
     active: int = 0
     succeeded: int = 0
     failed: int = 0
@@ -39,7 +42,17 @@ class Status(View, frozen=True, kw_only=True):
     completion_time: str | None = None
 
     def has(self, *types: str) -> bool:
-        return any(condition.type in types and condition.status == "True" for condition in self.conditions)
+        return self.first(*types) is not None
+
+    def first(self, *types: str) -> str | None:
+        """The first of these conditions that is true."""
+        true = (condition.type for condition in self.conditions if condition.status == "True")
+        return next((type_ for type_ in true if type_ in types), None)
+
+    @property
+    def end(self) -> str | None:
+        """How the Job ended, None while it has not."""
+        return self.first(_COMPLETE, _FAILED)
 
 
 class Job(View, frozen=True, kw_only=True):
@@ -77,45 +90,47 @@ def dependencies(resource: JSONObject) -> tuple[DependentObjectReference, ...]:
 
 def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     """The member's Job controller generates the selector and the labels that match it, and neither can be changed."""
-    selector = mapping(observed, "spec", "selector", "matchLabels")
+    selector = texts(observed, "spec", "selector", "matchLabels")
     if selector is not None:
         ensure(desired, "spec", "selector")["matchLabels"] = selector
-    pod_labels = mapping(observed, "spec", "template", "metadata", "labels")
+    pod_labels = texts(observed, "spec", "template", "metadata", "labels")
     if pod_labels is not None:
         ensure(desired, "spec", "template", "metadata")["labels"] = pod_labels
     return desired
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     found = view(status, Status)
-    kept = {name: status[name] for name in _REFLECTED if status.get(name)}
+    kept = known({name: status[name] for name in _REFLECTED if status.get(name)}, "batch.JobStatus")
+    if "conditions" in kept:
+        kept["conditions"] = [_filled(condition or {}) for condition in kept["conditions"]]
     return {**kept, **nonzero(total([found], *_COUNTERS))}
 
 
 def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem], now: str) -> JSONObject:
     """A finished template stays as it is."""
     old = view(template, Job).status
-    if old.has(_COMPLETE, _FAILED):
+    if old.end is not None:
         return template
-    found = {item.cluster_name: status_of(item, Status) for item in items}
-    present = [status for status in found.values() if status is not None]
+    found = [(item.cluster_name, status_of(item, Status)) for item in items]
+    present = [status for _, status in found if status is not None]
     status: JSONObject = nonzero(total(present, *_COUNTERS))
     started = [status.start_time for status in present if status.start_time]
     start_time = old.start_time or (min(started) if items and len(started) == len(items) else None)
     if start_time:
         status["startTime"] = start_time
-    failed = [cluster for cluster, member in found.items() if member is not None and member.has(_FAILED)]
-    completed = [member for member in present if member.has(_COMPLETE)]
+    completed = [status.completion_time for status in present if status.completion_time]
+    if items and len(completed) == len(items):
+        status["completionTime"] = max(completed)
+    failed = [cluster for cluster, member in found if member is not None and member.end == _FAILED]
     if failed:
         message = f"Job executed failed in member clusters {','.join(failed)}"
         status["conditions"] = [_condition(_FAILED, "JobFailed", message, now)]
-    elif items and len(completed) == len(items):
+    elif items and [member.end for member in present] == [_COMPLETE] * len(items):
         status["conditions"] = _completed(present, now)
-        if times := [member.completion_time for member in present if member.completion_time]:
-            status["completionTime"] = max(times)
     template["status"] = status
     return template
 
@@ -126,6 +141,11 @@ def _completed(members: Iterable[Status], now: str) -> list[JSONObject]:
         message = "All member clusters have met success criteria"
         conditions.append(_condition(_CRITERIA_MET, "CompletionsReached", message, now))
     return conditions
+
+
+def _filled(condition: JSONObject) -> JSONObject:
+    """Type and status are always there, other texts only when they say something."""
+    return {"type": "", "status": "", **{field: value for field, value in condition.items() if value != ""}}
 
 
 def _condition(type_: str, reason: str, message: str, now: str) -> dict[str, Any]:

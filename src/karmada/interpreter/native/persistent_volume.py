@@ -1,7 +1,7 @@
 """PersistentVolume."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import field
 
@@ -16,6 +16,8 @@ _PHASES = ("Failed", "Pending", "Available", "Bound", "Released")
 
 class Status(View, frozen=True, kw_only=True):
     """Whether it is in use."""
+
+    TYPE: ClassVar[str] = "core.PersistentVolumeStatus"
 
     phase: str = ""
 

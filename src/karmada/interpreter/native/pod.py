@@ -1,11 +1,12 @@
 """Pod."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.native import Condition
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
+from karmada.interpreter import types
 from karmada.interpreter.model import JSONObject, KindRules, ReplicaNeeds
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.pods.references import pod_dependencies
@@ -26,6 +27,8 @@ class ContainerStatus(View, frozen=True, kw_only=True):
 
 class Status(View, frozen=True, kw_only=True):
     """How far a pod is."""
+
+    TYPE: ClassVar[str] = "core.PodStatus"
 
     phase: str = ""
     conditions: tuple[Condition, ...] = ()
@@ -68,8 +71,8 @@ def is_healthy(observed: JSONObject) -> bool:
 
 def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     """What the member's scheduler and service account admission have filled in."""
-    view(desired, Pod)
-    view(observed, Pod)
+    for pod in (desired, observed):
+        types.fit(pod, "core.Pod", exact=False)
     spec, actual = ensure(desired, "spec"), mapping(observed, "spec") or {}
     for field in ("nodeName", "serviceAccountName", "volumes"):
         _take_over(spec, actual, field)

@@ -1,7 +1,7 @@
 """PodDisruptionBudget."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import field
 
@@ -9,13 +9,15 @@ from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.native.counters import total
 from karmada.interpreter.native.settings import Settings
-from karmada.interpreter.shape import Metadata, View, mapping, status_of, view
+from karmada.interpreter.shape import Metadata, View, status_map, status_of, view
 
 _COUNTERS = ("disruptions_allowed", "expected_pods", "desired_healthy", "current_healthy")
 
 
 class Status(View, frozen=True, kw_only=True):
     """How many pods may be missing."""
+
+    TYPE: ClassVar[str] = "policy.PodDisruptionBudgetStatus"
 
     disruptions_allowed: int = 0
     expected_pods: int = 0
@@ -37,7 +39,7 @@ def rules(_: Settings) -> KindRules:
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     found = view(status, Status)

@@ -1,6 +1,7 @@
 """ReplicaSet."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
@@ -14,7 +15,7 @@ from karmada.interpreter.native.counters import (
     write_counters,
 )
 from karmada.interpreter.native.settings import Settings
-from karmada.interpreter.shape import mapping, statuses, view
+from karmada.interpreter.shape import status_map, statuses, view
 
 _COUNTERS = ("replicas", "ready_replicas", "available_replicas")
 _ALWAYS = ("replicas",)
@@ -22,6 +23,8 @@ _ALWAYS = ("replicas",)
 
 class Status(Observed, frozen=True, kw_only=True):
     """What is reported of a member's status."""
+
+    TYPE: ClassVar[str] = "apps.ReplicaSetStatus"
 
     replicas: int = 0
     ready_replicas: int = 0
@@ -40,7 +43,7 @@ def rules(settings: Settings) -> KindRules:
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     found = view(status, Status)

@@ -2,6 +2,7 @@
 
 from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.native.settings import Settings
+from karmada.interpreter.shape import texts
 
 
 def rules(_: Settings) -> KindRules:
@@ -10,6 +11,8 @@ def rules(_: Settings) -> KindRules:
 
 def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     """The member's controller fills in the tokens of service accounts."""
-    if desired.get("type") == "kubernetes.io/service-account-token" and observed.get("data") is not None:
-        desired["data"] = observed["data"]
+    if desired.get("type") == "kubernetes.io/service-account-token":
+        data = texts(observed, "data")
+        if data is not None:
+            desired["data"] = data
     return desired

@@ -1,12 +1,14 @@
 """Service."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.native.load_balancer import Status, has_address, merged
 from karmada.interpreter.native.settings import Settings
-from karmada.interpreter.shape import Metadata, View, ensure, mapping, text, view, whole
+from karmada.interpreter.shape import Metadata, View, ensure, mapping, status_map, text, view, whole
+from karmada.interpreter.types import known
 
 _LOAD_BALANCER = "LoadBalancer"
 
@@ -15,6 +17,12 @@ class Spec(View, frozen=True, kw_only=True):
     """How it is reached."""
 
     type: str = ""
+
+
+class ServiceStatus(Status, frozen=True, kw_only=True):
+    """Where its load balancer can be reached."""
+
+    TYPE: ClassVar[str] = "core.ServiceStatus"
 
 
 class Service(View, frozen=True, kw_only=True):
@@ -41,19 +49,25 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
 
 def reflect(observed: JSONObject) -> JSONObject | None:
     """Only load balancers have a status."""
-    if text(mapping(observed, "spec") or {}, "type") != _LOAD_BALANCER:
+    spec = observed.get("spec")
+    if not isinstance(spec, dict) or spec.get("type") != _LOAD_BALANCER:
         return None
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     view(status, Status)
-    return {"loadBalancer": status.get("loadBalancer") or {}}
+    points = known((status.get("loadBalancer") or {}).get("ingress") or [], "*core.LoadBalancerIngress")
+    return {"loadBalancer": {"ingress": [_filled(point) for point in points]}}
+
+
+def _filled(point: JSONObject) -> JSONObject:
+    return {field: value for field, value in (point or {}).items() if value != ""}
 
 
 def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
     if view(template, Service).spec.type != _LOAD_BALANCER:
         return template
-    ensure(template, "status", "loadBalancer")["ingress"] = merged(items)
+    template["status"] = {"loadBalancer": {"ingress": merged(items, ServiceStatus)}}
     return template
 
 

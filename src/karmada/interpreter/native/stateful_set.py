@@ -1,6 +1,7 @@
 """StatefulSet."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
@@ -9,7 +10,7 @@ from karmada.interpreter.native import workload
 from karmada.interpreter.native.counters import Observed, generations, nonzero, total, write_counters
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.pods.references import pod_dependencies
-from karmada.interpreter.shape import Metadata, View, mapping, statuses, view
+from karmada.interpreter.shape import Metadata, View, status_map, statuses, view
 
 _COUNTERS = ("available_replicas", "current_replicas", "ready_replicas", "replicas", "updated_replicas")
 _ALWAYS = ("replicas", "availableReplicas")
@@ -17,6 +18,8 @@ _ALWAYS = ("replicas", "availableReplicas")
 
 class Status(Observed, frozen=True, kw_only=True):
     """What is reported of a member's status; its observed generation is not part of that."""
+
+    TYPE: ClassVar[str] = "apps.StatefulSetStatus"
 
     available_replicas: int = 0
     current_replicas: int = 0
@@ -55,7 +58,7 @@ def rules(settings: Settings) -> KindRules:
 
 
 def reflect(observed: JSONObject) -> JSONObject | None:
-    status = mapping(observed, "status")
+    status = status_map(observed)
     if status is None:
         return None
     counters = total([view(status, Status)], *_COUNTERS)

@@ -7,13 +7,22 @@ limit and no request asks for the limit. The spelling is that of the reference: 
 from collections.abc import Iterable, Mapping
 
 from karmada.api.quantity import Format, Quantity, QuantityError
-from karmada.api.work.v1alpha2 import ComponentReplicaRequirements, NodeClaim, ReplicaRequirements
+from karmada.api.work.v1alpha2 import (
+    ComponentReplicaRequirements,
+    NodeClaim,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    ReplicaRequirements,
+)
 from karmada.interpreter.model import InterpretError
-from karmada.interpreter.pods.template import Amounts, Container, PodSpec
+from karmada.interpreter.pods.template import Amounts, Container, NodeChoice, NodeTest, PodSpec
 
 _CPU = "cpu"
 _BINARY = ("memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
+_PLAIN = (_CPU, *_BINARY, "pods")
+_PREFIXES = (_HUGE_PAGES, "attachable-volumes-")
 
 
 def replica_requirements(pod: PodSpec, *, with_priority: bool) -> ReplicaRequirements | None:
@@ -45,7 +54,24 @@ def node_claim(pod: PodSpec) -> NodeClaim | None:
     hard = pod.affinity.node_affinity.required if pod.affinity and pod.affinity.node_affinity else None
     if hard is None and not pod.node_selector and not pod.tolerations:
         return None
-    return NodeClaim(hard_node_affinity=hard, node_selector=pod.node_selector, tolerations=pod.tolerations)
+    return NodeClaim(
+        hard_node_affinity=None if hard is None else _selector(hard),
+        node_selector=pod.node_selector,
+        tolerations=pod.tolerations,
+    )
+
+
+def _selector(choice: NodeChoice) -> NodeSelector:
+    return NodeSelector(
+        node_selector_terms=tuple(
+            NodeSelectorTerm(match_expressions=_tests(term.match_expressions), match_fields=_tests(term.match_fields))
+            for term in choice.node_selector_terms
+        )
+    )
+
+
+def _tests(tests: Iterable[NodeTest]) -> tuple[NodeSelectorRequirement, ...]:
+    return tuple(NodeSelectorRequirement(key=test.key, operator=test.operator, values=test.values) for test in tests)
 
 
 def resource_request(pod: PodSpec) -> dict[str, int | str]:
@@ -55,7 +81,12 @@ def resource_request(pod: PodSpec) -> dict[str, int | str]:
         for name, amount in _effective(container).items():
             total[name] = max(total.get(name, 0), amount)
     total = _sum((total, _units(pod.overhead)))
-    return {name: _spell(name, amount) for name, amount in sorted(total.items()) if amount}
+    return {name: _spell(name, amount) for name, amount in sorted(total.items()) if amount > 0 and _is_counted(name)}
+
+
+def _is_counted(name: str) -> bool:
+    """Amounts of these are requested; other names without a domain mean nothing to a scheduler."""
+    return name in _PLAIN or name.startswith(_PREFIXES) or ("/" in name and not name.startswith("requests."))
 
 
 def respelled(amounts: Mapping[str, int | float | str]) -> dict[str, int | str]:

@@ -1,10 +1,12 @@
 """Views of a pod template, as far as rules read it."""
 
+from typing import Any
+
 from msgspec import field
 
 from karmada.api.meta import Toleration
-from karmada.api.work.v1alpha2 import NodeSelector
-from karmada.interpreter.shape import Metadata, View
+from karmada.interpreter.shape import Metadata, View, view
+from karmada.interpreter.types import fit
 
 Amounts = dict[str, int | float | str]
 
@@ -93,10 +95,31 @@ class Volume(View, frozen=True, kw_only=True):
     storageos: Source | None = None
 
 
+class NodeTest(View, frozen=True, kw_only=True):
+    """One test of a node."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeTerm(View, frozen=True, kw_only=True):
+    """Tests that must all hold."""
+
+    match_expressions: tuple[NodeTest, ...] = ()
+    match_fields: tuple[NodeTest, ...] = ()
+
+
+class NodeChoice(View, frozen=True, kw_only=True):
+    """Terms of which one must hold."""
+
+    node_selector_terms: tuple[NodeTerm, ...] = ()
+
+
 class NodeAffinity(View, frozen=True, kw_only=True):
     """Which nodes a pod must or would like to run on."""
 
-    required: NodeSelector | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    required: NodeChoice | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
 
 
 class Affinity(View, frozen=True, kw_only=True):
@@ -119,6 +142,27 @@ class PodSpec(View, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...] = ()
     affinity: Affinity | None = None
     priority_class_name: str = ""
+
+
+def pod_template(tree: Any) -> "PodTemplate":
+    """A template out of a resource whose schema nobody has checked: empty parts have no shape there and vanish."""
+    settled = _settled(tree)
+    fit(settled, "core.PodTemplateSpec", exact=True)
+    return view(settled, PodTemplate)
+
+
+def _settled(tree: Any) -> Any:
+    match tree:
+        case dict():
+            return {key: _settled(part) for key, part in tree.items() if part not in _EMPTY}
+        case list():
+            return [_settled(part) for part in tree if part not in _EMPTY]
+        case float() if tree.is_integer():
+            return int(tree)
+    return tree
+
+
+_EMPTY: tuple[Any, ...] = (None, {}, [])
 
 
 class PodTemplate(View, frozen=True, kw_only=True):

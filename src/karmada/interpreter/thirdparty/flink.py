@@ -107,7 +107,8 @@ def _is_healthy(observed: JSONObject) -> bool:
     status = observed.get("status")
     state, error = find(status, "jobStatus", "state"), find(status, "error")
     if state is None:
-        return find(status, "jobManagerDeploymentStatus") == "READY" and find(status, "lifecycleState") == "STABLE"
+        parts = [find(status, field) for field in ("jobManagerDeploymentStatus", "lifecycleState")]
+        return parts == ["READY", "STABLE"]
     if state not in _STARTING or error in (None, False, ""):
         return state in _STARTED
     if not isinstance(error, str | int | float):

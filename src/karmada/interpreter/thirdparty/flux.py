@@ -17,7 +17,7 @@ def _references(*paths: tuple[str, str]) -> Callable[[JSONObject], Sequence[Depe
     return lambda resource: pods.references(resource, paths, _spec(resource))
 
 
-def _spec(resource: JSONObject) -> JSONObject:
+def _spec(resource: JSONObject) -> Any:
     spec = resource.get("spec")
     if spec is None:
         raise InterpretError("the spec is missing")

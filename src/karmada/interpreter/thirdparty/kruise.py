@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.interpreter.model import JSONObject, KindRules, ReplicaNeeds
+from karmada.interpreter.model import InterpretError, JSONObject, KindRules, ReplicaNeeds
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import Reports, aggregation, last, last_filled, totals
-from karmada.interpreter.thirdparty.values import entries, find, get, same
+from karmada.interpreter.thirdparty.values import entries, find, get, given, same
 
 _ENDS = ("Complete", "Failed")
 _BROADCAST_COUNTERS = ("active", "succeeded", "failed", "desired")
@@ -111,7 +111,11 @@ def _one_condition_per_type(reports: Reports, field: str) -> Any:
     """What the last cluster that has a type of condition says; without any, what the template has."""
     found: dict[Any, Any] = {}
     for value in reports.values(field):
-        found |= {get(condition, "type"): condition for condition in entries(value)}
+        for condition in entries(value):
+            type_ = get(condition, "type")
+            if type_ is None:
+                raise InterpretError("a condition has no type")
+            found[type_] = condition
     return list(found.values()) or reports.present.get(field)
 
 
@@ -121,15 +125,15 @@ def _sidecar_dependencies(resource: JSONObject) -> Sequence[DependentObjectRefer
 
 def _sidecar_reflect(observed: JSONObject) -> JSONObject:
     status = observed.get("status")
-    return {} if status is None else {field: get(status, field) or 0 for field in _SIDECAR_COUNTERS}
+    return {} if status is None else {field: given(get(status, field), 0) for field in _SIDECAR_COUNTERS}
 
 
 def _sidecar_is_healthy(observed: JSONObject) -> bool:
     status = observed.get("status")
     if status is None:
         return False
-    matched = get(status, "matchedPods") or 0
-    return same(matched, 0) or same(get(status, "updatedPods") or 0, matched)
+    matched = given(get(status, "matchedPods"), 0)
+    return same(matched, 0) or same(given(get(status, "updatedPods"), 0), matched)
 
 
 def _without_pods(resource: JSONObject) -> ReplicaNeeds:
@@ -200,7 +204,7 @@ SIDECAR_SET = KindRules(
     replicas=_without_pods,
     retain=_desired,
     reflect=_sidecar_reflect,
-    aggregate=aggregation(totals(*_SIDECAR_COUNTERS), fresh=True),
+    aggregate=aggregation(totals(*_SIDECAR_COUNTERS, rule=merge.loose_total), fresh=True),
     health=_sidecar_is_healthy,
     dependencies=_sidecar_dependencies,
 )
@@ -226,7 +230,7 @@ UNITED_DEPLOYMENT = KindRules(
     reflect=rules.reflect(*_UNITED_COUNTERS, "conditions", "observedGeneration", generations=True),
     aggregate=aggregation(
         {
-            **totals(*_UNITED_COUNTERS),
+            **totals(*_UNITED_COUNTERS, rule=merge.loose_total),
             "conditions": _one_condition_per_type,
             "observedGeneration": merge.observed_generation_of_all,
         }

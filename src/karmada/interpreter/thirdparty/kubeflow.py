@@ -9,7 +9,7 @@ from karmada.interpreter.model import InterpretError, JSONObject, KindRules, Rep
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import Aggregate, Reports, Rule, aggregation, earliest, filled, latest
 from karmada.interpreter.thirdparty.rules import is_condition
-from karmada.interpreter.thirdparty.values import before, entries, fields, find, get, number, same
+from karmada.interpreter.thirdparty.values import before, entries, fields, find, get, given, number, same
 
 _COUNTS = ("active", "failed", "succeeded")
 _TF_ROLES = ("PS", "Worker", "Chief", "Master", "Evaluator")
@@ -59,7 +59,7 @@ def _replica_counts(roles: Sequence[str]) -> Rule:
 
 def _role_counts(parts: Sequence[Any]) -> JSONObject:
     known = [part for part in parts if part is not None]
-    return {count: sum(number(get(part, count) or 0) for part in known) for count in _COUNTS}
+    return {count: sum(number(given(get(part, count), 0)) for part in known) for count in _COUNTS}
 
 
 def _ended(reports: Reports, end: Callable[[Any], str]) -> tuple[list[str], bool]:
@@ -167,7 +167,7 @@ def _mpi_conditions(reports: Reports, field: str) -> Any:
     """Of each type the one that changed last; those without a time do not count."""
     found: dict[Any, tuple[Any, Any]] = {}
     for condition in merge.joined(reports, field):
-        time = get(condition, "lastUpdateTime") or get(condition, "lastTransitionTime")
+        time = given(get(condition, "lastUpdateTime"), get(condition, "lastTransitionTime"))
         if time is None or time == "":
             continue
         type_ = get(condition, "type")
@@ -224,7 +224,7 @@ def _notebook_is_healthy(observed: JSONObject) -> bool:
         return bool(get(waiting, "reason") == "ContainerCreating")
     if terminated is None:
         return False
-    return get(terminated, "reason") not in _CRASHED and same(get(terminated, "exitCode") or 0, 0)
+    return get(terminated, "reason") not in _CRASHED and same(given(get(terminated, "exitCode"), 0), 0)
 
 
 def _has_stopped(state: Any) -> bool:
@@ -268,8 +268,8 @@ def _notebook_reflect(observed: JSONObject) -> JSONObject:
         return {}
     conditions = get(status, "conditions")
     return {
-        "readyReplicas": get(status, "readyReplicas") or 0,
-        "containerState": get(status, "containerState") or {},
+        "readyReplicas": given(get(status, "readyReplicas"), 0),
+        "containerState": given(get(status, "containerState"), {}),
         "conditions": conditions if isinstance(conditions, list | dict) else [],
     }
 
@@ -285,7 +285,7 @@ def tf_job(now: Callable[[], str]) -> KindRules:
 
 def notebook(now: Callable[[], str]) -> KindRules:
     table = {
-        "readyReplicas": merge.total,
+        "readyReplicas": merge.loose_total,
         "containerState": _notebook_state,
         "conditions": _notebook_conditions(now),
     }

@@ -10,7 +10,19 @@ from karmada.api.codec import DecodeError, tree
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import InterpretError, JSONObject
-from karmada.interpreter.thirdparty.values import before, entries, find, get, number, parsed, plain, same, text, union
+from karmada.interpreter.thirdparty.values import (
+    before,
+    entries,
+    find,
+    get,
+    given,
+    number,
+    parsed,
+    plain,
+    same,
+    text,
+    union,
+)
 
 
 class Member(NamedTuple):
@@ -90,9 +102,14 @@ def total(reports: Reports, field: str) -> Any:
     return sum(number(value) for value in reports.values(field))
 
 
-def totals(*fields: str) -> dict[str, Rule]:
+def loose_total(reports: Reports, field: str) -> Any:
+    """The same, except that false counts nothing."""
+    return sum(number(given(value, 0)) for value in reports.values(field))
+
+
+def totals(*fields: str, rule: Rule = total) -> dict[str, Rule]:
     """Several counters."""
-    return dict.fromkeys(fields, total)
+    return dict.fromkeys(fields, rule)
 
 
 def quantity(reports: Reports, field: str) -> Any:
@@ -174,7 +191,7 @@ def _extreme(values: list[Any], better: Callable[[Any, Any], bool]) -> Any:
 
 def largest(reports: Reports, field: str) -> Any:
     """The greatest number, at least zero."""
-    return max([0, *map(number, reports.values(field))])
+    return max([0, *(number(given(value, 0)) for value in reports.values(field))])
 
 
 def joined(reports: Reports, field: str) -> Any:

@@ -17,8 +17,7 @@ from karmada.interpreter.pods.requirements import (
     replica_requirements,
     respelled,
 )
-from karmada.interpreter.pods.template import PodTemplate
-from karmada.interpreter.shape import view
+from karmada.interpreter.pods.template import PodTemplate, pod_template
 from karmada.interpreter.thirdparty.values import fields, find, get, parsed, text, whole
 
 Paths = Sequence[tuple[str, str]]
@@ -55,7 +54,7 @@ def template_of(tree: Any) -> PodTemplate:
     """A pod template that has to be there."""
     if not isinstance(tree, dict | list):
         raise InterpretError("the pod template is missing")
-    return view(tree or {}, PodTemplate)
+    return pod_template(tree or {})
 
 
 def given(tree: Any) -> Any:

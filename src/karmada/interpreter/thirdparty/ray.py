@@ -12,7 +12,7 @@ from karmada.interpreter.model import JSONObject, KindRules, ReplicaNeeds
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import KEPT, Reports, aggregation, first, latest, ranked, total, totals, worst
 from karmada.interpreter.thirdparty.rules import is_condition
-from karmada.interpreter.thirdparty.values import entries, fields, find, get, number, truncated
+from karmada.interpreter.thirdparty.values import entries, fields, find, get, given, number, truncated
 
 _DEPLOYMENT_RANKS = {
     "Initializing": 1,
@@ -53,7 +53,7 @@ def _components(*path: str) -> Callable[[JSONObject], tuple[Component, ...]]:
         parts = [] if head is None else [pods.part("ray-head", 1, head)]
         for index, group in enumerate(_groups(cluster), 1):
             name = get(group, "groupName")
-            replicas = get(group, "replicas") or 0
+            replicas = given(get(group, "replicas"), 0)
             template = get(group, "template")
             parts.append(pods.part(f"worker-{index}" if name in (None, "") else name, replicas, template))
         return tuple(parts)
@@ -92,7 +92,7 @@ def _of_first_state(reports: Reports, field: str) -> Any:
 def _job_is_healthy(observed: JSONObject) -> bool:
     status = observed.get("status")
     deployment = find(status, "jobDeploymentStatus")
-    return deployment == "Running" or (deployment == "Complete" and get(status, "jobStatus") == "SUCCEEDED")
+    return deployment == "Running" or (deployment == "Complete" and bool(get(status, "jobStatus") == "SUCCEEDED"))
 
 
 def _service_replicas(resource: JSONObject) -> ReplicaNeeds:
@@ -102,7 +102,7 @@ def _service_replicas(resource: JSONObject) -> ReplicaNeeds:
     if head is None:
         return ReplicaNeeds(0)
     groups = _groups(cluster)
-    count = truncated(1 + sum(number(get(group, "replicas") or 0) for group in groups))
+    count = truncated(1 + sum(number(given(get(group, "replicas"), 0)) for group in groups))
     needs = [pods.requirements(head)]
     needs += [pods.requirements(template) for group in groups if (template := get(group, "template")) is not None]
     known = [need for need in needs if need is not None]
@@ -123,16 +123,16 @@ def _service_revise(resource: JSONObject, count: int) -> JSONObject:
     if not groups:
         return resource
     wanted = left = max(count - 1, 0)
-    shares = [number(get(group, "replicas") or 0) for group in groups]
+    shares = [number(given(get(group, "replicas"), 0)) for group in groups]
     for index, (group, share) in enumerate(zip(groups[:-1], shares[:-1], strict=True)):
         if wanted == 0:
-            given = 0
+            part = 0
         elif not sum(shares):
-            given = wanted // len(groups) + (index < wanted % len(groups))
+            part = wanted // len(groups) + (index < wanted % len(groups))
         else:
-            given = min(int(wanted * (share / sum(shares)) + 0.5), left)
-        group["replicas"] = given
-        left -= given
+            part = min(int(wanted * (share / sum(shares)) + 0.5), left)
+        group["replicas"] = part
+        left -= part
     groups[-1]["replicas"] = left
     return resource
 
@@ -151,9 +151,9 @@ def _applications(reports: Reports, field: str) -> Any:
 
 
 def _service_status(reports: Reports, field: str) -> Any:
-    """Running where every cluster that reports says so."""
-    said = reports.values(field)
-    return "Running" if said and "" not in said else ""
+    """Running once every cluster says so."""
+    said = [find(member.status, field) for member in reports.members]
+    return "Running" if said and all(status == "Running" for status in said) else ""
 
 
 RAY_CLUSTER = KindRules(

@@ -6,8 +6,8 @@ from typing import Any
 from karmada.api.work.v1alpha2 import Component
 from karmada.interpreter.model import InterpretError, JSONObject, KindRules
 from karmada.interpreter.thirdparty import pods, rules
-from karmada.interpreter.thirdparty.merge import Reports, aggregation, latest_filled, totals, united, worst
-from karmada.interpreter.thirdparty.values import find, get
+from karmada.interpreter.thirdparty.merge import Reports, aggregation, latest_filled, loose_total, totals, united, worst
+from karmada.interpreter.thirdparty.values import find, get, given, text
 
 _FIELDS = (
     "applicationState",
@@ -70,10 +70,7 @@ def _executors(spec: Any) -> Any:
 
 def _amounts(part: Any, factor: float) -> dict[Any, Any]:
     cores, memory, overhead, gpu = (find(part, field) for field in ("cores", "memory", "memoryOverhead", "gpu"))
-    amounts = {
-        "cpu": cores or (0 if cores == 0 and cores is not False else 1),
-        "memory": _memory(memory or "1g", overhead, factor),
-    }
+    amounts = {"cpu": given(cores, 1), "memory": _memory(given(memory, "1g"), given(overhead, None), factor)}
     if gpu is not None:
         name, quantity = get(gpu, "name"), pods.count(get(gpu, "quantity"), 0)
         if name not in (None, "") and quantity > 0:
@@ -84,7 +81,7 @@ def _amounts(part: Any, factor: float) -> dict[Any, Any]:
 def _memory(memory: Any, overhead: Any, factor: float) -> str:
     """What the JVM takes and an overhead: as given, or in proportion but not below the least."""
     value, unit = _parsed(memory)
-    if overhead:
+    if overhead is not None:
         more, smaller = _parsed(overhead)
     else:
         least, least_unit = _LEAST_OVERHEAD
@@ -100,8 +97,8 @@ def _converted(value: float, unit: int, other: int) -> float:
 
 def _parsed(memory: Any) -> tuple[float, int]:
     """Memory as the JVM takes it, 512m or 1g, as a value and the rank of its unit."""
-    found = _MEMORY.fullmatch(str(memory).lower())
-    if found is None or str(memory).lower().endswith("bb"):
+    found = _MEMORY.fullmatch(text(memory).lower())
+    if found is None or text(memory).lower().endswith("bb"):
         raise InterpretError(f"{memory!r} is no amount of memory")
     return float(found[1]), _UNITS.index(found[2])
 
@@ -123,7 +120,7 @@ APPLICATION = KindRules(
     reflect=rules.reflect(*_FIELDS),
     aggregate=aggregation(
         {
-            **totals("executionAttempts", "submissionAttempts"),
+            **totals("executionAttempts", "submissionAttempts", rule=loose_total),
             "lastSubmissionAttemptTime": latest_filled,
             "terminationTime": latest_filled,
             "executorState": united,

@@ -60,6 +60,11 @@ def fields(value: Any) -> dict[Any, Any]:
     return dict(enumerate(entries(value), 1))
 
 
+def given(value: Any, default: Any) -> Any:
+    """A value, or the default where it is absent or false."""
+    return default if value is None or value is False else value
+
+
 def number(value: Any) -> int | float:
     """A number to calculate with; text that spells one will do."""
     if isinstance(value, str):

@@ -49,7 +49,7 @@ def _components(resource: JSONObject) -> tuple[Component, ...]:
 
 
 def _longest(reports: Reports, field: str) -> Any:
-    return max(reports.values(field), key=_seconds, default=None)
+    return max((value for value in reports.values(field) if _seconds(value) > 0), key=_seconds, default=None)
 
 
 def _seconds(duration: Any) -> float:
@@ -119,7 +119,7 @@ def _reflect(observed: JSONObject) -> JSONObject:
 
 def job(now: Callable[[], str]) -> KindRules:
     table = {
-        **totals(*_COUNTERS),
+        **totals(*_COUNTERS, rule=merge.loose_total),
         "version": merge.largest,
         "runningDuration": _longest,
         "taskStatusCount": _tasks,

@@ -1,0 +1,184 @@
+"""Where the reference's bundled rules do what nobody wants, and ours do not follow them; told from the input alone."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from karmada.interpreter.model import InterpretError
+from karmada.interpreter.thirdparty.pods import dependencies, requirements
+from karmada.testing.golden.case import Case, Excuse
+
+_SMALL_PODS = ("BroadcastJob", "CloneSet", "StatefulSet", "UnitedDeployment")
+_FLINK_MEMORY = re.compile(r"[0-9]+ ?[bkmgt]b?")
+_FAILURES = ("failures", "installFailures", "upgradeFailures")
+
+
+def _of(kind: str | Sequence[str], operation: str, applies: Callable[[Any], bool]) -> Callable[[Case], bool]:
+    kinds = (kind,) if isinstance(kind, str) else kind
+
+    def test(case: Case) -> bool:
+        if case.operation != f"thirdparty.{operation}" or case.input["object"].get("kind") not in kinds:
+            return False
+        return applies(case.input)
+
+    return test
+
+
+def _at(tree: Any, *path: str) -> Any:
+    for step in path:
+        tree = tree.get(step) if isinstance(tree, dict) else None
+    return tree
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _statuses(given: Any) -> list[Any]:
+    return [item.get("status") for item in given.get("statusItems") or ()]
+
+
+def _nobody_reports(*fields: str) -> Callable[[Any], bool]:
+    """Of several clusters none has one of these fields."""
+
+    def test(given: Any) -> bool:
+        return any(all(_at(status, field) in (None, "") for status in _statuses(given)) for field in fields)
+
+    return test
+
+
+def _ends(given: Any) -> list[Any]:
+    conditions = [_list(_at(status, "conditions")) for status in _statuses(given)]
+    return [
+        any(_at(one, "type") in ("Complete", "Failed") and _at(one, "status") == "True" for one in each)
+        for each in conditions
+    ]
+
+
+def _runs_after_an_end(given: Any) -> bool:
+    ends = _ends(given)
+    return any(not end and any(ends[:index]) for index, end in enumerate(ends))
+
+
+def _flink_is_misread(given: Any) -> bool:
+    spec = _at(given["object"], "spec")
+    memory = [_at(spec, manager, "resource", "memory") for manager in ("jobManager", "taskManager")]
+    affinity = _at(spec, "podTemplate", "spec", "affinity")
+    return affinity is not None or any(isinstance(one, str) and _FLINK_MEMORY.fullmatch(one) for one in memory)
+
+
+def _spark_in_bytes(given: Any) -> bool:
+    parts = [_at(given["object"], "spec", part) for part in ("driver", "executor")]
+    amounts = [_at(part, field) for part in parts for field in ("memory", "memoryOverhead")]
+    return any(isinstance(amount, str) and re.fullmatch(r"[0-9.]+b", amount.lower()) for amount in amounts)
+
+
+def _has_workloads(given: Any) -> bool:
+    template = _at(given["object"], "spec", "template")
+    return isinstance(template, dict) and any(field.endswith("SetTemplate") for field in template)
+
+
+def _has_secret_volume(given: Any) -> bool:
+    return any(_at(volume, "secret") is not None for volume in _list(_at(given["object"], "spec", "volumes")))
+
+
+def _refers_to_nothing(given: Any) -> bool:
+    try:
+        return not dependencies(given["object"], _at(given["object"], "spec", "template"))
+    except InterpretError:
+        return False
+
+
+def _cron_refers_to_nothing(given: Any) -> bool:
+    template = _at(given["object"], "spec", "template")
+    jobs = [_at(template, name) for name in ("broadcastJobTemplate", "jobTemplate") if _at(template, name) is not None]
+    try:
+        return not jobs or not dependencies(given["object"], _at(jobs[0], "spec", "template"))
+    except InterpretError:
+        return False
+
+
+def _head_asks_for_nothing(given: Any) -> bool:
+    cluster = _at(given["object"], "spec", "rayClusterConfig")
+    groups = [_at(group, "template") for group in _list(_at(cluster, "workerGroupSpecs"))]
+    try:
+        head = requirements(_at(cluster, "headGroupSpec", "template"))
+        return head is None and any(requirements(group) is not None for group in groups if group is not None)
+    except InterpretError:
+        return False
+
+
+def _last_group_gets_less_than_nothing(given: Any) -> bool:
+    groups = _list(_at(given["object"], "spec", "rayClusterConfig", "workerGroupSpecs"))
+    shares = [_at(group, "replicas") or 0 for group in groups]
+    if len(shares) < 2 or not all(isinstance(share, int | float) for share in shares) or not sum(shares):
+        return False
+    wanted = max(given["replica"] - 1, 0)
+    return sum(math.floor(wanted * share / sum(shares) + 0.5) for share in shares[:-1]) > wanted
+
+
+def _runs_nowhere(given: Any) -> bool:
+    said = [_at(status, "serviceStatus") for status in _statuses(given)]
+    return len(said) != 1 and "" not in said and any(one != "Running" for one in said or [None])
+
+
+def _is_below_a_second(given: Any) -> bool:
+    return any(re.search(r"[0-9](ms|us|ns)", str(_at(status, "runningDuration"))) for status in _statuses(given))
+
+
+def _service_account_is_missing(given: Any) -> bool:
+    spec = _at(given["object"], "spec")
+    return isinstance(spec, dict) and spec.get("serviceAccountName") is None
+
+
+def _has_observed_generation(given: Any) -> bool:
+    return _at(given["object"], "status", "observedGeneration") is not None
+
+
+def _counts_failures(given: Any) -> bool:
+    return any(_at(status, field) is not None for status in _statuses(given) for field in _FAILURES)
+
+
+def _is_silent(given: Any) -> bool:
+    return all(status is None for status in _statuses(given))
+
+
+def _spark_has_no_times(given: Any) -> bool:
+    times = _nobody_reports("lastSubmissionAttemptTime", "terminationTime")
+    return len(_statuses(given)) != 1 and times(given)
+
+
+_R, _C, _V, _A, _S, _D = (
+    "GetReplicas",
+    "GetComponents",
+    "ReviseReplica",
+    "AggregateStatus",
+    "ReflectStatus",
+    "GetDependencies",
+)
+_TABLE = (
+    ("a running job takes over the end of the cluster before it", "BroadcastJob", _A, _runs_after_an_end),
+    ("the observed generation is dropped", "HelmChart", _S, _has_observed_generation),
+    ("failures are added to those added up before", "HelmRelease", _A, _counts_failures),
+    ("secrets in volumes are read by a wrong key", "Workflow", _D, _has_secret_volume),
+    ("without a service account the rule fails", "OCIRepository", _D, _service_account_is_missing),
+    ("a pod that refers to nothing is an error", _SMALL_PODS, _D, _refers_to_nothing),
+    ("a pod that refers to nothing is an error", "AdvancedCronJob", _D, _cron_refers_to_nothing),
+    ("pods inside its workloads are not seen", "UnitedDeployment", _R, _has_workloads),
+    ("pods inside its workloads are not seen", "UnitedDeployment", _D, _has_workloads),
+    ("affinity and memory are misread", "FlinkDeployment", _R, _flink_is_misread),
+    ("affinity and memory are misread", "FlinkDeployment", _C, _flink_is_misread),
+    ("memory in bytes is an error", "SparkApplication", _C, _spark_in_bytes),
+    ("what workers need is lost with what the head needs", "RayService", _R, _head_asks_for_nothing),
+    ("the last group gets less than nothing", "RayService", _V, _last_group_gets_less_than_nothing),
+    ("the service runs although nobody says so", "RayService", _A, _runs_nowhere),
+    ("durations below a second count as minutes", "Job", _A, _is_below_a_second),
+    ("a hash of zero", "DaemonSet", _A, _nobody_reports("daemonSetHash")),
+    ("empty states", "FlinkDeployment", _A, _is_silent),
+    ("empty times", "SparkApplication", _A, _spark_has_no_times),
+)
+LEFT_OPEN = [
+    Excuse(f"{kind if isinstance(kind, str) else 'OpenKruise'}: {reason}", _of(kind, operation, applies))
+    for reason, kind, operation, applies in _TABLE
+]
