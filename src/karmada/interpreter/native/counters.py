@@ -18,7 +18,7 @@ class Observed(View, frozen=True, kw_only=True):
 def total(statuses: Iterable[View], *fields: str) -> dict[str, int]:
     """Sums by wire name."""
     seen = list(statuses)
-    return {_wire(field): _int32(sum(getattr(status, field) for status in seen)) for field in fields}
+    return {_wire(field): int32(sum(getattr(status, field) for status in seen)) for field in fields}
 
 
 def write_counters(template: JSONObject, counters: Mapping[str, int], always: Sequence[str] = ()) -> JSONObject:
@@ -69,7 +69,7 @@ def _number(digits: str) -> int:
     raise InterpretError(f'annotation {annotations.TEMPLATE_GENERATION} is "{digits}", not a whole number')
 
 
-def _int32(number: int) -> int:
+def int32(number: int) -> int:
     """A counter of 32 bits, as the reference's fields are."""
     return (number + 2**31) % 2**32 - 2**31
 

@@ -7,6 +7,7 @@ from msgspec import field
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
+from karmada.interpreter.native.counters import nonzero, total
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.shape import Metadata, View, status_map, statuses, view
 
@@ -44,6 +45,5 @@ def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JS
 
 
 def _status(members: Sequence[Status]) -> JSONObject:
-    current = sum(member.current_replicas for member in members)
-    status = {"currentReplicas": current} if current else {}
-    return {**status, "desiredReplicas": sum(member.desired_replicas for member in members)}
+    counters = total(members, "current_replicas", "desired_replicas")
+    return {**nonzero(counters), "desiredReplicas": counters["desiredReplicas"]}

@@ -27,6 +27,7 @@ class IngressStatus(Status, frozen=True, kw_only=True):
     """Where its load balancer can be reached."""
 
     TYPE: ClassVar[str] = "networking.IngressStatus"
+    POINTS: ClassVar[str] = "*networking.IngressLoadBalancerIngress"
 
 
 class Ingress(View, frozen=True, kw_only=True):

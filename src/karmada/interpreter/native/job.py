@@ -145,7 +145,7 @@ def _completed(members: Iterable[Status], now: str) -> list[JSONObject]:
 
 def _filled(condition: JSONObject) -> JSONObject:
     """Type and status are always there, other texts only when they say something."""
-    return {"type": "", "status": "", **{field: value for field, value in condition.items() if value != ""}}
+    return {"type": "", "status": "", **{field: value for field, value in condition.items() if value}}
 
 
 def _condition(type_: str, reason: str, message: str, now: str) -> dict[str, Any]:

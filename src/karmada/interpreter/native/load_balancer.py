@@ -1,11 +1,12 @@
 """Addresses of load balancers, as Services and Ingresses report them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject
 from karmada.interpreter.shape import View, statuses
+from karmada.interpreter.types import known
 
 
 class LoadBalancer(View, frozen=True, kw_only=True):
@@ -16,6 +17,9 @@ class LoadBalancer(View, frozen=True, kw_only=True):
 
 class Status(View, frozen=True, kw_only=True):
     """The status of a Service or an Ingress."""
+
+    POINTS: ClassVar[str] = ""
+    """The type of its addresses."""
 
     load_balancer: LoadBalancer = LoadBalancer()
 
@@ -29,7 +33,7 @@ def merged(items: Sequence[AggregatedStatusItem], type_: type[Status]) -> list[J
     points: dict[_Address, JSONObject] = {}
     ports: dict[_Address, dict[_Port, JSONObject]] = {}
     for status in statuses(items, type_):
-        for point in status.load_balancer.ingress:
+        for point in known(list(status.load_balancer.ingress), type_.POINTS):
             address = _address(point)
             points[address] = point
             ports.setdefault(address, {}).update((_port(port), port) for port in point.get("ports") or () if port)

@@ -23,6 +23,7 @@ class ServiceStatus(Status, frozen=True, kw_only=True):
     """Where its load balancer can be reached."""
 
     TYPE: ClassVar[str] = "core.ServiceStatus"
+    POINTS: ClassVar[str] = "*core.LoadBalancerIngress"
 
 
 class Service(View, frozen=True, kw_only=True):

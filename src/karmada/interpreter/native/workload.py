@@ -2,6 +2,7 @@
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.interpreter.model import JSONObject, ReplicaNeeds
+from karmada.interpreter.native.counters import int32
 from karmada.interpreter.pods.references import pod_dependencies
 from karmada.interpreter.pods.requirements import replica_requirements
 from karmada.interpreter.pods.template import PodTemplate
@@ -35,7 +36,9 @@ class Workload(View, frozen=True, kw_only=True):
 def workload_needs(resource: JSONObject, with_priority: bool) -> ReplicaNeeds:
     """Replicas and what one needs."""
     spec = view(resource, Workload).spec
-    return ReplicaNeeds(spec.replicas or 0, replica_requirements(spec.template.spec, with_priority=with_priority))
+    return ReplicaNeeds(
+        int32(spec.replicas or 0), replica_requirements(spec.template.spec, with_priority=with_priority)
+    )
 
 
 def workload_dependencies(resource: JSONObject) -> tuple[DependentObjectReference, ...]:
@@ -62,6 +65,6 @@ def is_updated(workload: Workload) -> bool:
     status = workload.status
     return (
         status.observed_generation == workload.metadata.generation
-        and status.updated_replicas >= (workload.spec.replicas or 0)
-        and status.available_replicas >= status.updated_replicas
+        and int32(status.updated_replicas) >= int32(workload.spec.replicas or 0)
+        and int32(status.available_replicas) >= int32(status.updated_replicas)
     )

@@ -92,6 +92,8 @@ def _refers_to_nothing(given: Any) -> bool:
 
 def _cron_refers_to_nothing(given: Any) -> bool:
     template = _at(given["object"], "spec", "template")
+    if not isinstance(template, dict):
+        return False
     jobs = [_at(template, name) for name in ("broadcastJobTemplate", "jobTemplate") if _at(template, name) is not None]
     try:
         return not jobs or not dependencies(given["object"], _at(jobs[0], "spec", "template"))
@@ -119,8 +121,8 @@ def _last_group_gets_less_than_nothing(given: Any) -> bool:
 
 
 def _runs_nowhere(given: Any) -> bool:
-    said = [_at(status, "serviceStatus") for status in _statuses(given)]
-    return len(said) != 1 and "" not in said and any(one != "Running" for one in said or [None])
+    said = [_at(status, "serviceStatus") for status in _statuses(given) if status is not None]
+    return len(_statuses(given)) != 1 and "" not in said and any(one != "Running" for one in said or [None])
 
 
 def _is_below_a_second(given: Any) -> bool:
@@ -129,7 +131,7 @@ def _is_below_a_second(given: Any) -> bool:
 
 def _service_account_is_missing(given: Any) -> bool:
     spec = _at(given["object"], "spec")
-    return isinstance(spec, dict) and spec.get("serviceAccountName") is None
+    return isinstance(spec, dict | list) and _at(spec, "serviceAccountName") is None
 
 
 def _has_observed_generation(given: Any) -> bool:
