@@ -13,20 +13,26 @@ from karmada.controllers.agent_csr import REQUESTS, AgentRequestController
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.transport import Verb
 from karmada.membership import objects
+from karmada.membership.agent_identity import registration_id
 
 
-def signing_request(cluster):
+def signing_request(cluster, key=None, registration=""):
+    """A request for an agent's certificate: one that begins a registration, or of one that is named."""
+    key = key or KEY
+    registration = registration or registration_id(cluster, key.public_key())
+    groups = ("system:karmada:agents", f"system:karmada:registration:{registration}")
     subject = x509.Name(
         [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:karmada:agents"),
+            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups),
             x509.NameAttribute(NameOID.COMMON_NAME, f"system:karmada:agent:{cluster}"),
         ]
     )
-    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(KEY, hashes.SHA256())
+    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
     return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
 
 
-KEY = ec.generate_private_key(ec.SECP256R1())
+KEY, LATER = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+DAY = 24 * 3600
 USAGES = ["digital signature", "key encipherment", "client auth"]
 SIGNER = "kubernetes.io/kube-apiserver-client"
 
@@ -53,7 +59,7 @@ def test_roles_are_taken_back_also_when_the_first_attempt_fails(refused):
         await plane.client.resource(NAMESPACES).create({"metadata": {"name": "karmada-cluster"}})
         await plane.client.resource(NAMESPACES).create({"metadata": {"name": "karmada-system"}})
         plane.start(AgentRequestController(plane.context).controller)
-        spec = {"signerName": SIGNER, "usages": USAGES, "request": signing_request("m1")}
+        spec = {"signerName": SIGNER, "usages": USAGES, "request": signing_request("m1"), "expirationSeconds": DAY}
         await plane.client.resource(REQUESTS).create({"metadata": {"name": "theirs"}, "spec": spec})
         await plane.clock.sleep(5)
         assert await roles(plane)

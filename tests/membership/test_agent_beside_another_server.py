@@ -27,6 +27,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
 from karmada.membership.agent_roles import agent_objects
+from karmada.membership.certificate import make_request
 from karmada.membership.credentials import ensure
 from karmada.webhook.configurations import by_url, configurations
 from karmada.webhook.lookup import ClientLookup
@@ -34,10 +35,13 @@ from karmada.webhook.main import context_of, parser
 from karmada.webhook.reviews import Settings
 from karmada.webhook.server import WebhookServer
 
-AGENT = UserInfo("system:karmada:agent:member1", ("system:karmada:agents", "system:authenticated"))
+GROUPS = ("system:karmada:agents", "system:karmada:registration:member1", "system:authenticated")
+AGENT = UserInfo("system:karmada:agent:member1", GROUPS)
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
+REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
+_, REQUEST = make_request("member1")
 OWN_SPACE, OTHER_SPACE = "karmada-es-member1", "karmada-es-member2"
 SPACES = ("", "default", "kube-system", "karmada-system", "karmada-cluster", OWN_SPACE, OTHER_SPACE)
 NAMES = ("member1", "member2", "member1-impersonator", "member2-impersonator", "member1-renewal", "default")
@@ -53,16 +57,16 @@ READ: dict[str, tuple[str, set[str] | None]] = {
     "resourceinterpreterwebhookconfigurations": ("", None),
 }
 """What may be read: the namespace and the names (None for all)."""
-WRITTEN: dict[str, tuple[str | None, set[str] | None, set[str]]] = {
+WRITTEN: dict[str, tuple[str, set[str] | None, set[str]]] = {
     "secrets": ("karmada-cluster", {"member1", "member1-impersonator"}, {"create", "patch"}),
     "leases": ("karmada-cluster", {"member1"}, {"create", "patch", "update"}),
     "works": (OWN_SPACE, None, {"create", "patch", "update", "delete"}),
     "clusters": ("", {"member1"}, {"create", "delete"}),
-    "events": (None, None, {"create", "patch", "update"}),
+    "events": (OWN_SPACE, None, {"create", "patch", "update"}),
     # What a request asks for is judged when it is approved.
-    "certificatesigningrequests": ("", None, {"create"}),
+    "certificatesigningrequests": ("", {"member1-renewal"}, {"create"}),
 }
-"""What may be written: the namespace (None for all), the names, and how."""
+"""What may be written: the namespace, the names (None for all), and how."""
 EVERYBODY = {"selfsubjectreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"}
 
 
@@ -89,7 +93,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
         for space in ("karmada-cluster", "karmada-system"):
             await ensure(admin, objects.NAMESPACES, objects.namespace(space))
         for name in ("member1", "member2"):
-            for made in agent_objects(name):
+            for made in agent_objects(name, name):
                 await ensure(admin, made.type, made.tree)
             for secret in objects.secret_names(name):
                 await admin.resource(objects.SECRETS).create(objects.secret(secret, "karmada-cluster", {"token": b"x"}))
@@ -150,6 +154,11 @@ def body(type_: GroupVersionResource, namespace: str, name: str) -> dict[str, An
         tree["spec"] = {"syncMode": "Pull"}
     if type_ == LEASES:
         tree["spec"] = {"holderIdentity": "x", "leaseDurationSeconds": 40}
+    if type_ == REQUESTS:
+        asked = {"signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
+        tree["spec"] = asked | {"request": base64.b64encode(REQUEST).decode()}
+    if type_.resource == "events":
+        tree["involvedObject"] = {"kind": "Work", "name": name, "namespace": namespace}
     return tree
 
 
@@ -197,7 +206,7 @@ def expected(verb: str, type_: GroupVersionResource, namespace: str, name: str) 
     written = WRITTEN.get(plural)
     if written is None or verb not in written[2] or type_.group == "events.k8s.io":
         return False
-    return (written[0] is None or namespace == written[0]) and (written[1] is None or name in written[1])
+    return namespace == written[0] and (written[1] is None or name in written[1])
 
 
 def places(stage: Stage) -> Iterator[tuple[GroupVersionResource, str, str]]:

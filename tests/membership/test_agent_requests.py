@@ -14,13 +14,28 @@ from tests.membership.world import World, eventually
 from karmada.apiserver.auth.model import UserInfo
 from karmada.machinery.client import Client
 from karmada.machinery.transport import GroupVersionResource
-from karmada.membership import objects
-from karmada.membership.agent_requests import BOOTSTRAP, RENEWAL, Ask, Judgement, NotOurs, Refuse, judge
+from karmada.membership import objects, token
+from karmada.membership.agent_grant import NOTHING, Grant
+from karmada.membership.agent_identity import registration_id
+from karmada.membership.agent_requests import (
+    BOOTSTRAP,
+    RENEWAL,
+    Ask,
+    Judgement,
+    NotOurs,
+    Refuse,
+    beyond,
+    granted,
+    judge,
+)
 
 REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
 KEY = ec.generate_private_key(ec.SECP256R1())
 USAGES = ["digital signature", "key encipherment", "client auth"]
 TOKEN = "system:bootstrap:abcdef"
+FIRST = registration_id("m1", KEY.public_key())
+GROUP, OTHER = f"system:karmada:registration:{FIRST}", "system:karmada:registration:other"
+DAY = 24 * 3600
 
 
 def signing_request(name: str, *organisations: str, alternative: str = "") -> str:
@@ -37,19 +52,31 @@ def request(
     organisation: str = "system:karmada:agents",
     username: str = TOKEN,
     alternative: str = "",
+    group: str | None = None,
+    called: str = "m1-abcde",
     **spec: Any,
 ) -> dict[str, Any]:
-    body = signing_request(name, organisation, alternative=alternative)
+    cluster = name.removeprefix("system:karmada:agent:")
+    own = f"system:karmada:registration:{registration_id(cluster, KEY.public_key())}" if group is None else group
+    body = signing_request(name, *filter(None, (organisation, own)), alternative=alternative)
     known = {"signerName": "kubernetes.io/kube-apiserver-client", "usages": USAGES, "username": username}
-    return {"spec": known | {"request": body} | spec}
+    known |= {"expirationSeconds": DAY}
+    return {"metadata": {"name": called}, "spec": known | {"request": body} | spec}
+
+
+def renewal(*held: str, group: str = GROUP) -> dict[str, Any]:
+    """A request of an agent that holds a certificate with these groups."""
+    return request(username="system:karmada:agent:m1", group=group, groups=["system:karmada:agents", *held])
 
 
 @pytest.mark.parametrize(
     ("tree", "is_member", "expected"),
     [
-        (request(), False, Ask("m1", BOOTSTRAP)),
-        (request(usages=["digital signature", "client auth"]), False, Ask("m1", BOOTSTRAP)),
-        (request(username="system:karmada:agent:m1"), True, Ask("m1", RENEWAL)),
+        (request(), False, Ask("m1", BOOTSTRAP, FIRST)),
+        (request(usages=["digital signature", "client auth"]), False, Ask("m1", BOOTSTRAP, FIRST)),
+        (renewal(GROUP), True, Ask("m1", RENEWAL, FIRST)),
+        (renewal(OTHER, group=OTHER), True, Ask("m1", RENEWAL, "other")),
+        (renewal(group=""), True, Ask("m1", RENEWAL, "")),
         (request(organisation="system:masters"), False, NotOurs()),
         (request(name="system:admin"), False, NotOurs()),
         (request(alternative="kubernetes.default"), False, NotOurs()),
@@ -57,7 +84,19 @@ def request(
         (request(signerName="kubernetes.io/kubelet-serving"), False, NotOurs()),
         (request(request="bm90IGEgcmVxdWVzdA=="), False, NotOurs()),
     ],
-    ids=["new", "fewer usages", "renewal", "masters", "other name", "SAN", "serving", "signer", "garbage"],
+    ids=[
+        "new",
+        "fewer usages",
+        "renewal",
+        "later",
+        "before registrations",
+        "masters",
+        "other name",
+        "SAN",
+        "serving",
+        "signer",
+        "garbage",
+    ],
 )
 def test_judgements(tree: dict[str, Any], is_member: bool, expected: Judgement) -> None:
     assert judge(tree, is_member) == expected
@@ -70,8 +109,31 @@ def test_judgements(tree: dict[str, Any], is_member: bool, expected: Judgement) 
         (request(username="system:karmada:agent:m2"), False),
         (request(name="system:karmada:agent:rbac-generator"), False),
         (request(name="system:karmada:agent:"), False),
+        (request(name="system:karmada:agent:member1-impersonator"), False),
+        (request(name="system:karmada:agent:impersonator"), False),
+        (request(name="system:karmada:agent:a:b"), False),
+        (request(group=""), False),
+        (request(group=OTHER), False),
+        (request(called="m2-renewal"), False),
+        (renewal(GROUP, group=OTHER), True),
+        (renewal(GROUP, group=""), True),
+        (renewal(group=GROUP), True),
     ],
-    ids=["a member's name", "another agent", "rbac-generator", "no name"],
+    ids=[
+        "a member's name",
+        "another agent",
+        "rbac-generator",
+        "no name",
+        "a Secret's name",
+        "an account's name",
+        "no cluster's name",
+        "no registration",
+        "a registration of another key",
+        "a renewal's name",
+        "another registration",
+        "out of its registration",
+        "into a registration",
+    ],
 )
 def test_refusals(tree: dict[str, Any], is_member: bool) -> None:
     assert isinstance(judge(tree, is_member), Refuse)
@@ -87,6 +149,40 @@ def test_two_organisations_are_not_an_agents() -> None:
     assert judge(request(request=body)) == NotOurs()
 
 
+def test_two_registrations_are_nobodys() -> None:
+    body = signing_request("system:karmada:agent:m1", "system:karmada:agents", GROUP, OTHER)
+    assert judge(request(request=body)) == NotOurs()
+
+
+@pytest.mark.parametrize(
+    ("tree", "grant", "used", "why"),
+    [
+        (request(), NOTHING, (), ""),
+        (request(), NOTHING, ("m1",), ""),
+        (request(), NOTHING, ("m0",), "was used by m0"),
+        (request(), Grant(registrations=2), ("m0",), ""),
+        (request(), Grant(clusters=("m2",)), (), "is for m2, not for m1"),
+        (request(expirationSeconds=DAY + 1), NOTHING, (), "may last 86400 s"),
+        (request(expirationSeconds=None), NOTHING, (), "no expirationSeconds"),
+        (request(expirationSeconds=9 * DAY), Grant(certificate_seconds=9 * DAY), (), ""),
+    ],
+    ids=["once", "again", "spent", "several", "another name", "too long", "unbounded", "as long as allowed"],
+)
+def test_what_a_token_allows(tree: dict[str, Any], grant: Grant, used: tuple[str, ...], why: str) -> None:
+    told = beyond(tree, Ask("m1", BOOTSTRAP, FIRST), grant, used)
+    assert why in told
+    assert bool(told) == bool(why)
+
+
+def test_only_what_was_approved_for_a_new_agent_is_a_registration() -> None:
+    approved = {"status": {"conditions": [{"type": "Approved", "reason": "AutoApproved"}]}}
+    found = granted(request() | approved)
+    assert found is not None
+    assert (found.cluster, found.registration) == ("m1", FIRST)
+    assert granted(request()) is None
+    assert granted(renewal(GROUP) | approved) is None
+
+
 @pytest.mark.parametrize(("group", "approved"), [("karmada:default-cluster-token", True), ("others", False)])
 async def test_approval_depends_on_what_the_requester_may(world: World, group: str, approved: bool) -> None:
     user = UserInfo(TOKEN, ("system:bootstrappers", f"system:bootstrappers:{group}", "system:authenticated"))
@@ -99,6 +195,7 @@ async def test_approval_depends_on_what_the_requester_may(world: World, group: s
     admin = {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["create"]}
     await world.hub.resource(objects.CLUSTER_ROLES).create(objects.cluster_role("asking", [admin], {}))
     subject = objects.user_subject(TOKEN)
+    await token.create(world.hub, token.Token("abcdef", "0123456789abcdef"))
     await world.hub.resource(objects.CLUSTER_ROLE_BINDINGS).create(objects.cluster_role_binding("asking", subject, {}))
     await Client(world.plane.server.direct(user)).resource(REQUESTS).create(tree)
     if approved:

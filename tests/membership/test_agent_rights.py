@@ -17,7 +17,8 @@ from karmada.membership.agent_roles import agent_objects
 from karmada.membership.credentials import ensure
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
-AGENT = UserInfo("system:karmada:agent:member1", ("system:karmada:agents", "system:authenticated"))
+GROUPS = ("system:karmada:agents", "system:karmada:registration:member1", "system:authenticated")
+AGENT = UserInfo("system:karmada:agent:member1", GROUPS)
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "*")
 SPACES = ("karmada-es-member1", "karmada-es-member2")
 READS = {"get", "list", "watch"}
@@ -43,7 +44,7 @@ def authorizer() -> RbacAuthorizer:
     async def made() -> RbacAuthorizer:
         async with ControlPlane(ControlPlaneOptions()) as plane:
             for name in ("member1", "member2"):
-                for wanted in agent_objects(name):
+                for wanted in agent_objects(name, name):
                     await ensure(plane.client, wanted.type, wanted.tree)
             return plane.server.identity.rbac
 
@@ -98,7 +99,7 @@ def test_no_name_that_is_not_its_own_is_read(
 ) -> None:
     group, plural, sub = kind
     allowed = authorizer.authorize(AGENT, Attributes(verb, group, "v1", plural, sub, namespace, name)).allowed
-    if allowed and verb in READS | {"update", "patch", "delete"} and plural != "events":
+    if allowed and verb in READS | {"update", "patch", "delete"}:
         assert may_read(kind, namespace, name)
 
 
@@ -141,7 +142,7 @@ STOLEN = {"namespace": "karmada-cluster", "name": "member2"}
     ids=["other name", "push", "stolen secret", "stolen impersonator"],
 )
 async def test_an_agent_cannot_lure_the_control_plane(world: Any, tree: dict[str, Any]) -> None:
-    for wanted in agent_objects("member1"):
+    for wanted in agent_objects("member1", "member1"):
         await ensure(world.hub, wanted.type, wanted.tree)
     agent = Client(world.plane.server.direct(AGENT))
     with pytest.raises(Forbidden):
@@ -151,7 +152,7 @@ async def test_an_agent_cannot_lure_the_control_plane(world: Any, tree: dict[str
 
 
 async def test_an_agent_cannot_have_a_token_minted_by_a_secret(world: Any) -> None:
-    for wanted in agent_objects("member1"):
+    for wanted in agent_objects("member1", "member1"):
         await ensure(world.hub, wanted.type, wanted.tree)
     agent = Client(world.plane.server.direct(AGENT))
     with pytest.raises(Forbidden, match="may write no other secrets"):

@@ -278,9 +278,10 @@ def test_an_agent_that_is_restarted_in_the_middle_of_anything_gets_there(seed: i
     async def scenario() -> None:
         random = Random(seed)
         async with ApiServer() as member, ControlPlane(ControlPlaneOptions(clock=CLOCK)) as plane:
-            for wanted in agent_objects("m1"):
+            for wanted in agent_objects("m1", "first"):
                 await ensure(plane.client, wanted.type, wanted.tree)
-            user = UserInfo("system:karmada:agent:m1", ("system:karmada:agents", "system:authenticated"))
+            groups = ("system:karmada:agents", "system:karmada:registration:first", "system:authenticated")
+            user = UserInfo("system:karmada:agent:m1", groups)
             await plane.client.resource(WORKS).create(work("m1"))
             inside = Client(member.direct(ADMIN))
             for life in range(6):

@@ -81,11 +81,10 @@ async def start(module: str, *flags: str) -> asyncio.subprocess.Process:
 async def test_an_agent_process_brings_its_cluster_in(world: World, tmp_path: Path) -> None:
     endpoint = await world.plane.listen()
     member = await world.member("member3")
-    for wanted in agent_objects("member3"):
+    for wanted in agent_objects("member3", "first"):
         await ensure(world.hub, wanted.type, wanted.tree)
-    write_access(
-        tmp_path / "hub", world.plane.server, endpoint, "system:karmada:agent:member3", "system:karmada:agents"
-    )
+    groups = ("system:karmada:agents", "system:karmada:registration:first")
+    write_access(tmp_path / "hub", world.plane.server, endpoint, "system:karmada:agent:member3", *groups)
     write_access(tmp_path / "member", member.server, member.endpoint, "admin", "system:masters")
     agent = await start(
         "karmada.agent.main",

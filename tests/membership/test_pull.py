@@ -25,7 +25,7 @@ from karmada.machinery.leader import LEASES
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects, token
-from karmada.membership.agent_roles import agent_objects
+from karmada.membership.agent_roles import agent_roles
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import DEPLOYMENTS, Registration, agent_access, register
@@ -242,9 +242,9 @@ async def nothing_is_left(pull: Pull, cluster: str) -> bool:
     hub = pull.world.hub
     requests = [r["metadata"]["name"] for r in (await hub.resource(REQUESTS).list()).items]
     assert not [name for name in requests if name.startswith(f"{cluster}-")]
-    for made in agent_objects(cluster):
-        metadata = made.tree["metadata"]
-        assert await is_gone(hub.resource(made.type).get(metadata["name"], metadata.get("namespace", ""))), metadata
+    assert await is_gone(hub.resource(objects.NAMESPACES).get(f"karmada-es-{cluster}"))
+    for type_, name, space in agent_roles(cluster):
+        assert await is_gone(hub.resource(type_).get(name, space)), (type_, name)
     return True
 
 

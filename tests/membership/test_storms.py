@@ -77,9 +77,10 @@ def test_an_agent_has_everything_right_soon_after_a_storm(seed: int) -> None:
         random = Random(seed)
         faults = STORM
         async with ApiServer() as member, ControlPlane(ControlPlaneOptions(clock=CLOCK)) as plane:
-            for wanted in agent_objects("m1"):
+            for wanted in agent_objects("m1", "first"):
                 await ensure(plane.client, wanted.type, wanted.tree)
-            user = UserInfo("system:karmada:agent:m1", ("system:karmada:agents", "system:authenticated"))
+            groups = ("system:karmada:agents", "system:karmada:registration:first", "system:authenticated")
+            user = UserInfo("system:karmada:agent:m1", groups)
             hub = FaultyTransport(plane.server.direct(user), lambda: faults, Random(random.random()))
             there = FaultyTransport(member.direct(ADMIN), lambda: faults, Random(random.random()))
             stormy = Stormy(plane, Client(member.direct(ADMIN)), random)

@@ -103,10 +103,11 @@ async def kubectl(world: World, tmp_path: Path, request: pytest.FixtureRequest) 
 
 async def _pull(stack: AsyncExitStack, world: World, member: Member, endpoint: str) -> None:
     """An agent that reports no credentials and opens a tunnel."""
-    for wanted in agent_objects("member1"):
+    for wanted in agent_objects("member1", "first"):
         await ensure(world.hub, wanted.type, wanted.tree)
     authority = world.plane.server.identity.authority
-    agent_certificate = authority.issue_client("system:karmada:agent:member1", ["system:karmada:agents"])
+    groups = ["system:karmada:agents", "system:karmada:registration:first"]
+    agent_certificate = authority.issue_client("system:karmada:agent:member1", groups)
     hub = HubTransport(_target(endpoint, authority.certificate_pem, agent_certificate))
     own = member.server.identity.authority
     there = _target(member.endpoint, own.certificate_pem, own.issue_client("admin", ["system:masters"]))

@@ -21,6 +21,7 @@ from karmada.machinery.errors import (
 )
 from karmada.machinery.transport import JSONObject
 from karmada.membership import objects, registration
+from karmada.membership.agent_grant import REMEDY
 from karmada.membership.credentials import cluster_id, obtain
 from karmada.membership.refusal import Refused
 from karmada.membership.registration import Description
@@ -77,6 +78,8 @@ async def _enrol(hub: Client, member: Client, options: AgentOptions, clock: Cloc
     if known is None:
         wanted = registration.cluster_object(about, identity, credentials=credentials, impersonator=impersonator)
         known = await hub.resource(objects.CLUSTERS).create(wanted)
+        for field in registration.untaken(wanted["spec"], known["spec"]):
+            log.warning("spec.%s of cluster %s was not taken: %s", field, name, REMEDY)
     await registration.own_secrets(hub, about, secrets, known)
     return known
 

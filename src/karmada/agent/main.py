@@ -30,13 +30,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     flags = parser().parse(argv)
     try:
         member = find_target(flags.kubeconfig, flags.context)
-        hub = find_target(flags.karmada_kubeconfig, flags.karmada_context)
+        find_target(flags.karmada_kubeconfig, flags.karmada_context)
         options = options_of(flags, member)
     except (KubeconfigError, Refused) as error:
         raise SystemExit(f"error: {error}") from error
     flags.leader_elect_resource_name = flags.leader_elect_resource_name or names.agent_lease(options.cluster)
 
     async def body(process: Process) -> None:
+        # Read again: while this replica waited to lead, the one that led may have renewed the certificate.
+        hub = find_target(flags.karmada_kubeconfig, flags.karmada_context)
         transport = HubTransport(hub, PROGRAM)
         agent = Agent(transport, process.client.transport, options, fence=process.fence)
         process.registry.register(agent.metrics)

@@ -16,7 +16,7 @@ from karmada.machinery.http.target import Identity, Material
 from karmada.machinery.transport import JSONObject
 from karmada.membership import objects
 from karmada.membership.agent_roles import renewal_name
-from karmada.membership.certificate import Issued, agent_kubeconfig, obtain_certificate, remaining
+from karmada.membership.certificate import Issued, agent_kubeconfig, is_provisional, obtain_certificate, remaining
 from karmada.membership.refusal import Refused
 from karmada.membership.register import KUBECONFIG
 
@@ -45,16 +45,22 @@ class CertificateRotation:
     async def look(self) -> bool:
         """Renew the certificate if it is time; whether it was."""
         certificate = self._hub.target.identity.certificate.read()
-        if not certificate or remaining(certificate, self._clock.now()) > self._options.threshold:
+        if not certificate or not self._is_due(certificate):
             return False
         name = renewal_name(self._cluster)
-        issued = await obtain_certificate(Client(self._hub), self._cluster, name, keep_request=False, clock=self._clock)
+        issued = await obtain_certificate(
+            Client(self._hub), self._cluster, name, keep_request=False, previous=certificate, clock=self._clock
+        )
         await self._keep(issued)
         await self._hub.renew(
             self._hub.target._replace(identity=Identity(Material(issued.certificate), Material(issued.key)))
         )
         log.info("the certificate of cluster %s was renewed", self._cluster)
         return True
+
+    def _is_due(self, certificate: bytes) -> bool:
+        """The first certificate is good for a day only, which an agent that is stopped would miss: not kept long."""
+        return is_provisional(certificate) or remaining(certificate, self._clock.now()) <= self._options.threshold
 
     async def _keep(self, issued: Issued) -> None:
         target = self._hub.target

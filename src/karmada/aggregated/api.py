@@ -26,7 +26,8 @@ class ClusterApi:
     def __init__(self, gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time.time) -> None:
         self.tunnels = Tunnels()
         self._identities = ClusterIdentities()
-        self.admission: list[AdmissionPlugin] = [AgentGuard(), self._identities]
+        self._guard = AgentGuard()
+        self.admission: list[AdmissionPlugin] = [self._guard, self._identities]
         self._proxy: ClusterProxy | None = None
         self.local = LocalApi(
             [cluster_type(gates, now)],
@@ -39,6 +40,7 @@ class ClusterApi:
     def connect(self, hub: Client, store: WatchCache) -> None:
         """Read Secrets with this client; Clusters are in this store."""
         self._identities.connect(store)
+        self._guard.connect(hub)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
 
     async def _proxied(self, context: Context, call: Call) -> AnyAnswer:

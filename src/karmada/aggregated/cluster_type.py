@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.crd.definition import definition
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
@@ -83,6 +84,9 @@ def cluster_type(gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time
 def validate(cluster: JSONObject, old: JSONObject | None) -> list[FieldError]:
     """What is wrong with a Cluster."""
     found = _renamed(cluster, old) + validate_metadata(cluster, old, name_problems, namespaced=False)
+    if old is None and names.denotes_derived(cluster["metadata"].get("name") or ""):
+        why = f"a name that ends in {names.impersonation_secret('')} is that of another cluster's Secret"
+        found.append(invalid("metadata.name", cluster["metadata"]["name"], why))
     return found + problems(cluster.get("spec") or {})
 
 

@@ -17,6 +17,9 @@ ESTIMATOR_PREFIX = "karmada-scheduler-estimator"
 AGENT_USER_PREFIX = "system:karmada:agent:"
 AGENT_GROUP = "system:karmada:agents"
 AGENT_RBAC_GENERATOR_USER = "system:karmada:agent:rbac-generator"
+REGISTRATION_GROUP_PREFIX = "system:karmada:registration:"
+"""Group of whoever holds a certificate of one registration of a cluster; its agent's roles are bound to it."""
+BOOTSTRAP_USER_PREFIX = "system:bootstrap:"
 BOOTSTRAP_GROUP = "system:bootstrappers:karmada:default-cluster-token"
 BOOTSTRAP_TOKEN_PREFIX = "bootstrap-token-"
 
@@ -99,6 +102,14 @@ def member_role(service_account: str) -> str:
 
 def impersonation_secret(cluster: str) -> str:
     return f"{cluster}-impersonator"
+
+
+def denotes_derived(cluster: str) -> bool:
+    """Whether what belongs to a cluster of this name could be taken for what belongs to another.
+
+    Its Secret would be called like another's impersonation Secret, or its account in a member like the impersonator.
+    """
+    return f"-{cluster}".endswith(impersonation_secret(""))
 
 
 def imported_endpoint_slice(cluster: str, endpoint_slice: str) -> str:

@@ -1,23 +1,42 @@
 """Approves the certificate requests of agents (`membership.agent_requests`), after asking whether the requester may.
 
 A cluster that registers gets its execution space and its agent's roles here, before its first certificate: whoever
-holds a bootstrap token never holds the right to write roles. They are taken back, and with them what the certificate is
-worth, when no Cluster came of it: as soon as the request is withdrawn, or after a while.
+holds a bootstrap token never holds the right to write roles. Roles are bound to the registration, which begins with the
+request: an earlier one of the same name has none from then on. They are taken back, and with them what the certificate
+is worth, when no Cluster came of it: as soon as the request is withdrawn, or after a while.
 """
 
-from karmada.api import names
+import asyncio
+
+from karmada.api import annotations, names
 from karmada.controllers.context import Context
 from karmada.machinery.clock import parse_rfc3339, rfc3339
+from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.errors import Conflict, NotFound
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.membership.agent_requests import APPROVAL, BOOTSTRAP, Ask, NotOurs, Refuse, granted, judge
-from karmada.membership.agent_roles import agent_objects
+from karmada.membership import objects, token
+from karmada.membership.agent_grant import NOTHING, Grant, grant_of, listed
+from karmada.membership.agent_requests import (
+    APPROVAL,
+    BOOTSTRAP,
+    RENEWAL,
+    Ask,
+    NotOurs,
+    Refuse,
+    Registered,
+    beyond,
+    granted,
+    judge,
+)
+from karmada.membership.agent_roles import agent_objects, agent_roles, recorded_grant, recorded_registration
 from karmada.membership.credentials import ensure
 from karmada.membership.objects import CLUSTERS, NAMESPACES
+from karmada.membership.refusal import Refused
+from karmada.membership.registration import is_agents_secret
 from karmada.membership.unjoin import WORKS, discard
 
 COMPONENT = "agent-csr-approving-controller"
@@ -35,8 +54,10 @@ class AgentRequestController:
         self._client = context.client
         self._clock = context.clock
         self._requests: Informer[JSONObject] = context.informers.resource(REQUESTS)
-        self._registering: dict[str, str] = {}
-        """Clusters by the names of the requests that were granted for their agents."""
+        self._registering: dict[str, Registered] = {}
+        """Registrations by the names of the requests that were granted."""
+        self._turn = asyncio.Lock()
+        """Held while roles are given or taken back: two registrations of one name must not mix theirs."""
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,
@@ -50,33 +71,94 @@ class AgentRequestController:
         """Decide one request."""
         request = self._requests.get(name)
         if request is None:
-            cluster = self._registering.get(name, "")
-            if cluster and not await self._is_member(cluster):
-                await self._take_back(cluster, name)
+            known = self._registering.get(name)
+            if known is not None and not await self._is_member(known.cluster):
+                async with self._turn:
+                    await self._take_back(known)
             self._registering.pop(name, None)
             return DONE
-        if cluster := granted(request):
-            return await self._watch_over(request, name, cluster)
+        if (registered := granted(request)) is not None:
+            return await self._watch_over(request, name, registered)
         judgement = judge(request)
         if isinstance(judgement, Ask) and judgement.permission == BOOTSTRAP:
             judgement = judge(request, await self._is_member(judgement.cluster))
         if isinstance(judgement, NotOurs):
             return DONE
+        if isinstance(judgement, Ask):
+            if not await self._may(request, judgement.permission):
+                return DONE
+            async with self._turn:
+                judgement = await self._accept(request, name, judgement)
         if isinstance(judgement, Refuse):
             await self._decide(request, "Denied", "Refused", judgement.reason)
-            return DONE
-        if not await self._may(request, judgement.permission):
-            return DONE
-        if judgement.permission == BOOTSTRAP:
-            for wanted in agent_objects(judgement.cluster, request=name):
-                await ensure(self._client, wanted.type, wanted.tree)
-        await self._decide(request, "Approved", APPROVAL, APPROVED)
+        else:
+            await self._decide(request, "Approved", APPROVAL, APPROVED)
         return DONE
 
-    async def _watch_over(self, request: JSONObject, name: str, cluster: str) -> Result:
+    async def _accept(self, request: JSONObject, name: str, asked: Ask) -> Ask | Refuse:
+        """Make what a proper request asks for hold, or say why not."""
+        record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(asked.cluster))
+        if asked.permission == RENEWAL:
+            if record is None or recorded_registration(record) != asked.registration:
+                return Refuse(f"this registration of {asked.cluster} is over: register again")
+            return asked
+        if why := await self._obstacle(asked.cluster):
+            return Refuse(why)
+        try:
+            grant = await self._spend(request, asked)
+        except Refused as error:
+            return Refuse(str(error))
+        await self._give(asked.cluster, asked.registration, grant, name)
+        if await self._is_member(asked.cluster) or await self._obstacle(asked.cluster):
+            # Somebody else was faster; if it was the agent of the registration before, it gets its roles back.
+            await self._take_roles(asked.cluster)
+            if record is not None and (previous := recorded_registration(record)):
+                await self._give(asked.cluster, previous, recorded_grant(record))
+            return Refuse(f"the name {asked.cluster} was taken meanwhile: register under another one")
+        return asked
+
+    async def _give(self, cluster: str, registration: str, grant: Grant, request: str = "") -> None:
+        """Have the roles of a cluster's agent be those of one registration."""
+        for wanted in agent_objects(cluster, registration, request=request, grant=grant):
+            await ensure(self._client, wanted.type, wanted.tree)
+
+    async def _obstacle(self, cluster: str) -> str:
+        """Why nobody may become the agent of a cluster: it could read a Secret that is not its own."""
+        for name in objects.secret_names(cluster):
+            secret = await self._found(objects.SECRETS, name, names.CLUSTER_NAMESPACE)
+            if secret is not None and not is_agents_secret(secret, cluster):
+                where = f"{names.CLUSTER_NAMESPACE}/{name}"
+                return f"Secret {where} exists and is not of an agent: take another name, or delete it if it is unused"
+        return ""
+
+    async def _spend(self, request: JSONObject, asked: Ask) -> Grant:
+        """What the requester's token allows, with this use of it written down; `Refused` when it is not enough."""
+        user = str(request["spec"].get("username") or "")
+        if not user.startswith(names.BOOTSTRAP_USER_PREFIX):
+            if why := beyond(request, asked, NOTHING, ()):
+                raise Refused(why)
+            return NOTHING
+        where = names.BOOTSTRAP_TOKEN_PREFIX + user.removeprefix(names.BOOTSTRAP_USER_PREFIX)
+        secret = await self._found(objects.SECRETS, where, token.SPACE)
+        if secret is None:
+            raise Refused("the bootstrap token is gone: create another one (karmadactl token create)")
+        grant = grant_of(secret["metadata"].get("annotations") or {})
+
+        def decide(current: JSONObject) -> JSONObject:
+            noted = current["metadata"].get("annotations") or {}
+            used = listed(noted.get(annotations.REGISTERED_CLUSTERS))
+            if why := beyond(request, asked, grant, used):
+                raise Refused(why)
+            marked = noted | {annotations.REGISTERED_CLUSTERS: ",".join(dict.fromkeys((*used, asked.cluster)))}
+            return {**current, "metadata": {**current["metadata"], "annotations": marked}}
+
+        await Committer(self._client.resource(objects.SECRETS)).commit(secret, decide)
+        return grant
+
+    async def _watch_over(self, request: JSONObject, name: str, registered: Registered) -> Result:
         """See whether a registration that was granted leads to a Cluster."""
-        self._registering[name] = cluster
-        if await self._is_member(cluster):
+        self._registering[name] = registered
+        if await self._is_member(registered.cluster):
             return DONE
         times = [c.get("lastUpdateTime") for c in request["status"]["conditions"] if c.get("reason") == APPROVAL]
         left = parse_rfc3339(times[0]) + PATIENCE - self._clock.now() if times and times[0] else PATIENCE
@@ -86,23 +168,35 @@ class AgentRequestController:
         await discard(self._client, REQUESTS, name)
         return DONE
 
-    async def _take_back(self, cluster: str, request: str) -> None:
-        """Remove the roles of an agent whose cluster never came; not while another request is on its way."""
-        if any(known == cluster and name != request for name, known in self._registering.items()):
+    async def _take_back(self, gone: Registered) -> None:
+        """Remove the roles of an agent whose cluster never came; those of a later registration stay."""
+        cluster = gone.cluster
+        record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
+        if record is not None and recorded_registration(record) != gone.registration:
             return
-        for made in reversed(agent_objects(cluster)[1:]):
-            metadata = made.tree["metadata"]
-            await discard(self._client, made.type, metadata["name"], metadata.get("namespace", ""))
+        await self._take_roles(cluster)
+        for name in objects.secret_names(cluster):
+            secret = await self._found(objects.SECRETS, name, names.CLUSTER_NAMESPACE)
+            if secret is not None and is_agents_secret(secret, cluster):
+                await Committer(self._client.resource(objects.SECRETS)).remove(
+                    secret, lambda current: is_agents_secret(current, cluster)
+                )
         works = names.execution_space(cluster)
         if not (await self._client.resource(WORKS).list(Scope(works))).items:
             await discard(self._client, NAMESPACES, works)
 
-    async def _is_member(self, cluster: str) -> bool:
+    async def _take_roles(self, cluster: str) -> None:
+        for type_, name, space in agent_roles(cluster):
+            await discard(self._client, type_, name, space)
+
+    async def _found(self, type_: GroupVersionResource, name: str, space: str = "") -> JSONObject | None:
         try:
-            await self._client.resource(CLUSTERS).get(cluster)
+            return await self._client.resource(type_).get(name, space)
         except NotFound:
-            return False
-        return True
+            return None
+
+    async def _is_member(self, cluster: str) -> bool:
+        return await self._found(CLUSTERS, cluster) is not None
 
     async def _may(self, request: JSONObject, permission: str) -> bool:
         spec = request["spec"]
@@ -144,6 +238,6 @@ class AgentRequestController:
             return
 
     def _changed(self, change: Change[JSONObject]) -> list[str]:
-        if change.new is None and change.old is not None and (cluster := granted(change.old.value)):
-            self._registering[change.key.name] = cluster
+        if change.new is None and change.old is not None and (registered := granted(change.old.value)) is not None:
+            self._registering[change.key.name] = registered
         return [change.key.name]

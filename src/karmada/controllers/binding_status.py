@@ -31,7 +31,7 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
-from karmada.works.status import aggregate, is_fully_applied
+from karmada.works.status import aggregate, counted, is_fully_applied
 
 NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
 GATHERING = 0.05
@@ -92,6 +92,7 @@ class BindingStatusController:
             self._awaited.forget(key)
             return DONE
         works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
+        works = counted(works, binding.spec)
         if self._is_under_way(binding, works):
             return RequeueAfter(PATIENCE)
         items = aggregate(works, binding.spec.resource)

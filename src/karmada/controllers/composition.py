@@ -41,6 +41,8 @@ class Recorders:
     client: Client
     supervisor: Supervisor
     clock: Clock
+    space: str = ""
+    """Where all events are written; empty for the namespace of what each is about."""
     _known: dict[str, EventRecorder] = field(default_factory=dict)
     _pace: Pace = field(init=False)
 
@@ -51,7 +53,7 @@ class Recorders:
         """The recorder of a component, running."""
         recorder = self._known.get(component)
         if recorder is None:
-            recorder = EventRecorder(self.client, component, clock=self.clock, pace=self._pace)
+            recorder = EventRecorder(self.client, component, clock=self.clock, pace=self._pace, space=self.space)
             self._known[component] = recorder
             self.supervisor.start(f"events of {component}", recorder.run)
         return recorder

@@ -158,13 +158,22 @@ class EventRecorder:
     """Records events of one component; run `run` in the background. Recorders of one process share a pace."""
 
     def __init__(
-        self, client: Client, component: str, *, host: str = "", clock: Clock = REAL, pace: Pace | None = None
+        self,
+        client: Client,
+        component: str,
+        *,
+        host: str = "",
+        clock: Clock = REAL,
+        pace: Pace | None = None,
+        space: str = "",
     ) -> None:
+        """With a `space` all events are written there, for those who may write nowhere else."""
         self._events = client.encoded(EVENTS)
         self._component = component
         self._host = host
         self._clock = clock
         self._pace = pace or Pace(clock)
+        self._space = space
         self._waiting: dict[Hashable, _Happening] = {}
         """What is to be written, in order; the same thing happening again is counted here, not written twice."""
         self._wake = asyncio.Event()
@@ -177,6 +186,9 @@ class EventRecorder:
     def event(self, about: ObjectReference, type_: str, reason: str, message: str) -> None:
         """Note an event; it is written soon, folded with others, or dropped when there are too many."""
         now = self._clock.now()
+        if self._space:
+            # API servers take events about an object only in the namespace that they say it is in.
+            about = about._replace(namespace=self._space)
         which = about.which
         key = (which, type_, reason, message)
         known = self._waiting.get(key)

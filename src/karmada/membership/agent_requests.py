@@ -1,18 +1,27 @@
 """Which certificate requests of agents are approved. Decided without I/O.
 
-An agent's certificate names its cluster, and whoever holds it is that cluster's agent. So a request is approved only
-for the requester's own name (renewal), or for the name of a cluster that is not a member yet (bootstrap by token).
-Nobody gets the name of an agent that exists, and nobody the name by which the reference writes roles with unlimited
-rights.
+An agent's certificate names its cluster and its registration (`agent_identity`). So a request is approved only for the
+requester's own name and registration (renewal), or for the name of a cluster that is not a member yet, with the
+registration that begins with the request's own key (bootstrap by token). Nobody gets the name of an agent that exists,
+a name whose objects could be another cluster's, or the name by which the reference writes roles with unlimited rights.
 """
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from karmada.api import names
+from karmada.membership.agent_grant import Grant
+from karmada.membership.agent_identity import (
+    Subject,
+    is_agent,
+    registration_group,
+    registration_of,
+    subject_of_request,
+)
+from karmada.membership.agent_roles import RENEWAL_SUFFIX
+from karmada.membership.refusal import Refused
+from karmada.membership.registration import check_name
 
 SIGNER = "kubernetes.io/kube-apiserver-client"
 USAGES = (
@@ -39,10 +48,20 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A proper request; approved if the requester may create this subresource."""
+    """A proper request; approved if the requester may create this subresource and holds what is current."""
 
     cluster: str
     permission: str
+    registration: str
+    """Empty for an agent that registered before there were registrations: it is bound to its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A registration that was approved."""
+
+    cluster: str
+    registration: str
 
 
 Judgement = NotOurs | Refuse | Ask
@@ -53,66 +72,68 @@ def judge(request: Mapping[str, Any], is_member: bool | None = None) -> Judgemen
     spec = request.get("spec") or {}
     if spec.get("signerName") != SIGNER or _is_decided(request):
         return NotOurs()
-    subject = _subject(spec.get("request") or "")
-    if subject is None or subject.organisations != (names.AGENT_GROUP,):
-        return NotOurs()
-    if not subject.name.startswith(names.AGENT_USER_PREFIX) or subject.has_alternatives:
+    subject = subject_of_request(spec.get("request") or "")
+    if subject is None or not subject.is_agents or subject.has_extensions:
         return NotOurs()
     if frozenset(spec.get("usages") or ()) not in USAGES:
         return NotOurs()
     if subject.name == names.AGENT_RBAC_GENERATOR_USER:
         return Refuse("agents get their roles from the control plane: nobody needs a certificate to write them")
-    cluster = subject.name.removeprefix(names.AGENT_USER_PREFIX)
-    if not cluster:
-        return Refuse("the common name names no cluster")
     requester = spec.get("username") or ""
     if requester == subject.name:
-        return Ask(cluster, RENEWAL)
-    if requester.startswith(names.AGENT_USER_PREFIX):
+        if subject.registration != registration_of(spec.get("groups") or ()):
+            return Refuse(f"{requester} asks for the certificate of another registration")
+        return Ask(subject.cluster, RENEWAL, subject.registration)
+    if is_agent(requester):
         return Refuse(f"{requester} asks for the certificate of another agent")
+    return _judge_new(subject, (request.get("metadata") or {}).get("name") or "", is_member)
+
+
+def _judge_new(subject: Subject, name: str, is_member: bool | None) -> Judgement:
+    cluster = subject.cluster
+    try:
+        check_name(cluster)
+    except Refused as error:
+        return Refuse(str(error))
+    if name.endswith(RENEWAL_SUFFIX):
+        return Refuse(f"{name} is the name of a renewal: register under another one")
+    if subject.registration != subject.key_id:
+        wanted = registration_group(subject.key_id)
+        return Refuse(f"the request must have the organisation {wanted}, which is bound to its key: update karmadactl")
     if is_member:
         return Refuse(f"cluster {cluster} is a member already: unregister it before it is registered again")
-    return Ask(cluster, BOOTSTRAP)
+    return Ask(cluster, BOOTSTRAP, subject.registration)
 
 
-def granted(request: Mapping[str, Any]) -> str:
-    """The cluster whose registration this request was, if it was approved; empty for any other request."""
+def beyond(request: Mapping[str, Any], asked: Ask, grant: Grant, used: tuple[str, ...]) -> str:
+    """Why a registration goes beyond what its token allows, given the clusters that used the token; empty if not."""
+    if grant.clusters and asked.cluster not in grant.clusters:
+        return f"the bootstrap token is for {', '.join(grant.clusters)}, not for {asked.cluster}"
+    if asked.cluster not in used and len(used) >= grant.registrations:
+        return (
+            f"the bootstrap token was used by {', '.join(used)} and allows no further cluster: "
+            "create another one (karmadactl token create, with --registrations for several clusters)"
+        )
+    seconds = (request.get("spec") or {}).get("expirationSeconds")
+    if seconds is None or seconds > grant.certificate_seconds:
+        said = "no expirationSeconds" if seconds is None else f"{seconds} s"
+        return (
+            f"the first certificate may last {grant.certificate_seconds} s, and the request says {said}: "
+            "let the agent renew it, or create the token with --certificate-seconds"
+        )
+    return ""
+
+
+def granted(request: Mapping[str, Any]) -> Registered | None:
+    """The registration this request was, if it was approved; None for any other request."""
     spec, status = request.get("spec") or {}, request.get("status") or {}
     approved = any(condition.get("reason") == APPROVAL for condition in status.get("conditions") or ())
-    if not approved or spec.get("signerName") != SIGNER:
-        return ""
-    if (spec.get("username") or "").startswith(names.AGENT_USER_PREFIX):
-        return ""
-    subject = _subject(spec.get("request") or "")
-    if subject is None or subject.organisations != (names.AGENT_GROUP,):
-        return ""
-    if not subject.name.startswith(names.AGENT_USER_PREFIX) or subject.name == names.AGENT_RBAC_GENERATOR_USER:
-        return ""
-    return subject.name.removeprefix(names.AGENT_USER_PREFIX)
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    name: str
-    organisations: tuple[str, ...]
-    has_alternatives: bool
-
-
-def _subject(encoded: str) -> _Subject | None:
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
-    try:
-        parsed = x509.load_pem_x509_csr(base64.b64decode(encoded))
-        if not parsed.is_signature_valid:
-            return None
-    except (ValueError, binascii.Error, TypeError):
+    if not approved or spec.get("signerName") != SIGNER or is_agent(spec.get("username") or ""):
         return None
-    common = [str(a.value) for a in parsed.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-    organisations = [str(a.value) for a in parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    if len(common) != 1:
+    subject = subject_of_request(spec.get("request") or "")
+    if subject is None or not subject.is_agents or subject.name == names.AGENT_RBAC_GENERATOR_USER:
         return None
-    return _Subject(common[0], tuple(organisations), bool(list(parsed.extensions)))
+    return Registered(subject.cluster, subject.registration)
 
 
 def _is_decided(request: Mapping[str, Any]) -> bool:

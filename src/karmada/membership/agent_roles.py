@@ -1,16 +1,26 @@
 """What an agent may do in the control plane: deal with its own Cluster, Works, Secrets and lease, and nothing else.
 
-Narrower than in the reference: an agent there may read every Cluster and every lease, and create any Cluster. Here it
-reads its own only; creating is further limited by admission (`agent_writes`), as roles cannot name what does
-not exist yet. Its renewals have one fixed name, so that it can read no other request.
+Narrower than in the reference: an agent there may read every Cluster and every lease, create any Cluster, and write
+events anywhere. Here it reads its own only; creating is further limited by admission (`agent_writes`), as roles cannot
+name what does not exist yet. Its renewals have one fixed name, so that it can read no other request.
+
+Roles are bound to a registration, not to a name. The binding of the cluster-wide role is the record of the
+registration: its subject says which one is current, its annotations what its token allows.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from karmada.api import names
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
+from karmada.membership.agent_grant import NOTHING, Grant, grant_of, recorded
+from karmada.membership.agent_identity import registration_group, registration_of
+from karmada.membership.registration import check_name
+
+RENEWAL_SUFFIX = "-renewal"
+_REQUEST_SUFFIX = re.compile(r"-[a-z0-9]{5}")
 
 
 class Wanted(NamedTuple):
@@ -20,19 +30,30 @@ class Wanted(NamedTuple):
     tree: JSONObject
 
 
-def agent_objects(cluster: str, space: str = names.CLUSTER_NAMESPACE, request: str = "") -> list[Wanted]:
+def agent_objects(
+    cluster: str,
+    registration: str,
+    space: str = names.CLUSTER_NAMESPACE,
+    *,
+    request: str = "",
+    grant: Grant = NOTHING,
+) -> list[Wanted]:
     """The execution space and roles of an agent, in the order in which they must be made.
 
-    `request` is the one by which it registers: it may be withdrawn when registration fails.
+    `request` is the one by which it registers: it may be withdrawn when registration fails. `Refused` for a name whose
+    objects could be another cluster's.
     """
+    check_name(cluster)
     works = names.execution_space(cluster)
-    subject = objects.user_subject(names.agent_user(cluster))
-    wide = f"system:karmada:{cluster}:agent"
+    subject = objects.group_subject(registration_group(registration))
+    wide = objects.registration_record(cluster)
     secret, work = f"{wide}-secret", f"{wide}-work"
+    record = objects.cluster_role_binding(wide, subject, {})
+    record["metadata"]["annotations"] = recorded(grant)
     return [
         Wanted(objects.NAMESPACES, objects.namespace(works)),
         Wanted(objects.CLUSTER_ROLES, objects.cluster_role(wide, _wide_rules(cluster, request), {})),
-        Wanted(objects.CLUSTER_ROLE_BINDINGS, objects.cluster_role_binding(wide, subject, {})),
+        Wanted(objects.CLUSTER_ROLE_BINDINGS, record),
         Wanted(objects.ROLES, objects.role(secret, space, _space_rules(cluster))),
         Wanted(objects.ROLE_BINDINGS, objects.role_binding(secret, space, subject)),
         Wanted(objects.ROLES, objects.role(work, works, _WORK_RULES)),
@@ -40,14 +61,44 @@ def agent_objects(cluster: str, space: str = names.CLUSTER_NAMESPACE, request: s
     ]
 
 
+def agent_roles(cluster: str, space: str = names.CLUSTER_NAMESPACE) -> list[tuple[GroupVersionResource, str, str]]:
+    """Type, name and namespace of an agent's roles and bindings, in the order in which they are taken away."""
+    wide, works = objects.registration_record(cluster), names.execution_space(cluster)
+    return [
+        (objects.CLUSTER_ROLE_BINDINGS, wide, ""),
+        (objects.CLUSTER_ROLES, wide, ""),
+        (objects.ROLE_BINDINGS, f"{wide}-work", works),
+        (objects.ROLES, f"{wide}-work", works),
+        (objects.ROLE_BINDINGS, f"{wide}-secret", space),
+        (objects.ROLES, f"{wide}-secret", space),
+    ]
+
+
+def recorded_registration(record: JSONObject) -> str:
+    """The registration to which a record gives its cluster; empty for one that was made for a name."""
+    return registration_of(subject.get("name") or "" for subject in record.get("subjects") or ())
+
+
+def recorded_grant(record: JSONObject) -> Grant:
+    """What the token of a registration allows the Cluster."""
+    return grant_of(record["metadata"].get("annotations") or {})
+
+
 def renewal_name(cluster: str) -> str:
     """The request by which an agent renews its certificate."""
-    return f"{cluster}-renewal"
+    return f"{cluster}{RENEWAL_SUFFIX}"
+
+
+def is_own_request(cluster: str, name: str) -> bool:
+    """Whether a request can be one of this cluster only, by its name."""
+    return name == renewal_name(cluster) or bool(
+        name.startswith(cluster) and _REQUEST_SUFFIX.fullmatch(name.removeprefix(cluster))
+    )
 
 
 def _wide_rules(cluster: str, request: str) -> list[JSONObject]:
     karmada = "cluster.karmada.io"
-    requests = [renewal_name(cluster), *([request] if request else [])]
+    requests = [renewal_name(cluster), *([request] if is_own_request(cluster, request) else [])]
     return [
         _rule(karmada, ["clusters"], ["get", "list", "watch", "delete"], [cluster]),
         _rule(karmada, ["clusters"], ["create"]),
@@ -60,7 +111,6 @@ def _wide_rules(cluster: str, request: str) -> list[JSONObject]:
         ),
         _rule("certificates.k8s.io", ["certificatesigningrequests"], ["create"]),
         _rule("certificates.k8s.io", ["certificatesigningrequests"], ["get", "delete"], requests),
-        _rule("", ["events"], ["create", "patch", "update"]),
     ]
 
 
@@ -83,4 +133,5 @@ def _rule(group: str, resources: list[str], verbs: list[str], only: Sequence[str
 _WORK_RULES = [
     _rule("work.karmada.io", ["works"], ["get", "create", "list", "watch", "update", "patch", "delete"]),
     _rule("work.karmada.io", ["works/status"], ["get", "patch", "update"]),
+    _rule("", ["events"], ["create", "patch", "update"]),
 ]

@@ -1,24 +1,24 @@
-"""What roles cannot say about agents: an agent creates nothing but its own Cluster, Secrets and lease. Without I/O.
+"""What roles cannot say about agents: an agent creates nothing but what is its own. Without I/O.
 
 Roles name objects that exist; the right to create holds for every name. A hostile agent could otherwise make a Cluster
-whose Secret is another member's, and have the control plane send that member's token wherever it likes; or a Secret for
-which the control plane mints a token of an account of its own. Applied by the servers of this project as admission, and
-by karmada-webhook beside any other API server.
+whose Secret is another member's, and have the control plane send that member's token wherever it likes; a Secret for
+which the control plane mints a token of an account of its own; a request that stands in the way of another agent's; or
+events that seem to be about other clusters. Applied by the servers of this project as admission, and by karmada-webhook
+beside any other API server.
 """
 
 from typing import Any
 
 from karmada.api import names
 from karmada.membership import objects
+from karmada.membership.agent_identity import is_agent
+from karmada.membership.agent_roles import is_own_request
 
 CLUSTERS, SECRETS, LEASES = ("cluster.karmada.io", "clusters"), ("", "secrets"), ("coordination.k8s.io", "leases")
-JUDGED = (CLUSTERS, SECRETS, LEASES)
+REQUESTS, EVENTS = ("certificates.k8s.io", "certificatesigningrequests"), ("", "events")
+JUDGED = (CLUSTERS, SECRETS, LEASES, REQUESTS, EVENTS)
 """(group, plural) of what agents may write and others own as well."""
-
-
-def is_agent(user: str) -> bool:
-    """Whether a user is an agent of some cluster."""
-    return user.startswith(names.AGENT_USER_PREFIX)
+__all__ = ["JUDGED", "is_agent", "problem"]
 
 
 def problem(user: str, kind: tuple[str, str], name: str, tree: dict[str, Any]) -> str:
@@ -30,6 +30,18 @@ def problem(user: str, kind: tuple[str, str], name: str, tree: dict[str, Any]) -
         return _secret_problem(cluster, name, tree)
     if kind == LEASES and name != cluster:
         return "an agent renews the lease of its own cluster only"
+    if kind == REQUESTS and not is_own_request(cluster, name):
+        return f"a request of the agent of {cluster} is called {cluster}-renewal"
+    if kind == EVENTS:
+        return _event_problem(cluster, tree)
+    return ""
+
+
+def _event_problem(cluster: str, tree: dict[str, Any]) -> str:
+    """Tools find events about objects without a namespace in all namespaces, by the name and kind they are about."""
+    about = tree.get("involvedObject") or {}
+    if about.get("kind") == "Cluster" and about.get("name") != cluster:
+        return f"the agent of {cluster} may write no events about other clusters"
     return ""
 
 

@@ -9,6 +9,8 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import AlreadyExists, NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.agent_grant import FIRST_CERTIFICATE_SECONDS
+from karmada.membership.agent_identity import registration_group, registration_id, subject_of_certificate
 from karmada.membership.agent_requests import SIGNER
 from karmada.membership.refusal import Refused
 
@@ -17,6 +19,8 @@ KEY_BITS = 3072
 YEAR = 365 * 24 * 3600
 PATIENCE = 300.0
 PAUSE = 0.1
+CLOCK_SLACK = 3600
+"""Seconds by which signers begin a certificate earlier, for clocks that are behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,14 @@ async def obtain_certificate(
     seconds: int = YEAR,
     patience: float = PATIENCE,
     keep_request: bool = True,
+    previous: bytes = b"",
     clock: Clock = REAL,
 ) -> Issued:
-    """Ask for the certificate of a cluster's agent and wait for it; `Refused` says why there is none."""
-    key, request = make_request(cluster)
+    """Ask for the certificate of a cluster's agent and wait for it; `Refused` says why there is none.
+
+    With the certificate that it replaces it is one of the same registration, without it that of a new one.
+    """
+    key, request = make_request(cluster, previous)
     requests = hub.resource(REQUESTS)
     body: JSONObject = {
         "apiVersion": "certificates.k8s.io/v1",
@@ -78,17 +86,22 @@ async def _issued(hub: Client, name: str, patience: float, clock: Clock) -> byte
         await clock.sleep(PAUSE)
 
 
-def make_request(cluster: str) -> tuple[bytes, bytes]:
-    """A new key and a request for the certificate of a cluster's agent (PEM)."""
+def make_request(cluster: str, previous: bytes = b"") -> tuple[bytes, bytes]:
+    """A new key and a request for the certificate of a cluster's agent (PEM): its first one, or after another."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import rsa
     from cryptography.x509.oid import NameOID
 
     key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+    groups = [names.AGENT_GROUP]
+    if not previous:
+        groups.append(registration_group(registration_id(cluster, key.public_key())))
+    elif (known := subject_of_certificate(previous)) is not None and known.registration:
+        groups.append(registration_group(known.registration))
     subject = x509.Name(
         [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, names.AGENT_GROUP),
+            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups),
             x509.NameAttribute(NameOID.COMMON_NAME, names.agent_user(cluster)),
         ]
     )
@@ -106,6 +119,18 @@ def remaining(certificate: bytes, now: float) -> float:
     parsed = x509.load_pem_x509_certificate(certificate)
     begin, end = parsed.not_valid_before_utc.timestamp(), parsed.not_valid_after_utc.timestamp()
     return (end - now) / (end - begin)
+
+
+def is_provisional(certificate: bytes) -> bool:
+    """Whether this is the short-lived first certificate of a registration, to be replaced as soon as it can be."""
+    from cryptography import x509
+
+    known = subject_of_certificate(certificate)
+    if known is None or not known.registration or known.registration != known.key_id:
+        return False
+    parsed = x509.load_pem_x509_certificate(certificate)
+    life = parsed.not_valid_after_utc - parsed.not_valid_before_utc
+    return life.total_seconds() <= FIRST_CERTIFICATE_SECONDS + CLOCK_SLACK
 
 
 def agent_kubeconfig(cluster: str, server: str, authority: bytes, issued: Issued) -> bytes:

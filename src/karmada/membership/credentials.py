@@ -48,7 +48,10 @@ async def obtain(member: Client, cluster: str, space: str, clock: Clock = REAL) 
 
 
 async def ensure(client: Client, type_: GroupVersionResource, wanted: JSONObject) -> JSONObject:
-    """Have an object exist with the rules, subjects and labels given; what else it has stays."""
+    """Have an object exist with the rules, subjects, labels and annotations given.
+
+    Labels are added to those it has; annotations, if any are given, are what it has then. What else it has stays.
+    """
     metadata = wanted["metadata"]
 
     def decide(current: JSONObject | None) -> JSONObject:
@@ -58,7 +61,9 @@ async def ensure(client: Client, type_: GroupVersionResource, wanted: JSONObject
         marks = metadata.get("labels")
         if marks:
             kept = current["metadata"].get("labels") or {}
-            changed["metadata"] = {**current["metadata"], "labels": {**kept, **marks}}
+            changed["metadata"] = {**changed["metadata"], "labels": {**kept, **marks}}
+        if "annotations" in metadata:
+            changed["metadata"] = {**changed["metadata"], "annotations": metadata["annotations"]}
         return changed
 
     committer = Committer(client.resource(type_))

@@ -39,6 +39,7 @@ async def join(
     identity = await cluster_id(member)
     owners = await registration.secret_owners(hub, about)
     await registration.check_new(hub, about.name, identity)
+    await registration.check_unclaimed(hub, about.name)
     wanted = registration.cluster_object(about, identity)
     if dry_run:
         return wanted

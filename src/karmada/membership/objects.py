@@ -90,6 +90,11 @@ def user_subject(name: str) -> JSONObject:
     return {"apiGroup": _RBAC, "kind": "User", "name": name}
 
 
+def group_subject(name: str) -> JSONObject:
+    """A group as a binding names it."""
+    return {"apiGroup": _RBAC, "kind": "Group", "name": name}
+
+
 def secret(name: str, space: str, data: Mapping[str, bytes], owner: JSONObject | None = None) -> JSONObject:
     """A Secret of Karmada's own."""
     metadata: JSONObject = {"name": name, "namespace": space, "labels": dict(SYSTEM_LABELS)}
@@ -119,6 +124,11 @@ def owned_by(cluster: JSONObject) -> JSONObject:
 def secret_names(cluster: str) -> tuple[str, str]:
     """The cluster's two Secrets in the control plane: credentials and impersonator."""
     return cluster, names.impersonation_secret(cluster)
+
+
+def registration_record(cluster: str) -> str:
+    """The ClusterRoleBinding that says which registration of a cluster is current (`agent_roles`)."""
+    return f"system:karmada:{cluster}:agent"
 
 
 def _marked(tree: JSONObject, marks: Mapping[str, str]) -> JSONObject:

@@ -20,7 +20,8 @@ from karmada.machinery.errors import ApiError, Forbidden, NotFound
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.membership import objects
+from karmada.membership import objects, registration
+from karmada.membership.agent_grant import FIRST_CERTIFICATE_SECONDS, REMEDY
 from karmada.membership.certificate import REQUESTS, YEAR, Issued, agent_kubeconfig, obtain_certificate
 from karmada.membership.cluster_info import discover
 from karmada.membership.credentials import ensure
@@ -35,6 +36,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 DEFAULT_IMAGE = "docker.io/karmada/karmada-agent:latest"
 PAUSE = 0.2
 WITHDRAWAL_SECONDS = 10.0
+LONGEST_COMMON_NAME = 64
 Say = Callable[[str], None]
 _DOUBT = "couldn't validate the identity of the API Server: "
 
@@ -61,6 +63,7 @@ class Registration:
     tunnel: bool = False
     report_secrets: str = ""
     certificate_seconds: int = YEAR
+    """How long its certificate may last; the first one lasts a day, unless it is never renewed."""
     discovery_seconds: float = 300.0
     wait: float = 120.0
 
@@ -72,6 +75,9 @@ def check(asked: Registration) -> None:
     if not asked.pins and not asked.skip_verification:
         raise Refused("need to verify CACertHashes, or set --discovery-token-unsafe-skip-ca-verification=true")
     check_name(asked.cluster)
+    if len(names.agent_user(asked.cluster)) > LONGEST_COMMON_NAME:
+        longest = LONGEST_COMMON_NAME - len(names.AGENT_USER_PREFIX)
+        raise Refused(f"cluster name {asked.cluster} is too long for an agent's certificate: at most {longest}")
     parse_report_secrets(asked.report_secrets)
 
 
@@ -115,13 +121,15 @@ async def register(member: Client, asked: Registration, say: Say, *, clock: Cloc
         await _install_access(member, asked, config)
         say("[karmada-agent-start] Waiting karmada-agent Deployment")
         await ensure(member, DEPLOYMENTS, deployment(asked))
-        await _wait(member, agent, asked, clock)
+        cluster = await _wait(member, agent, asked, clock)
     except BaseException:
         await remove_agent(member, asked.space)
         await _withdraw(agent, request)
         raise
     finally:
         await agent.close()
+    for ignored in registration.untaken(_described(asked), cluster["spec"]):
+        say(f"[warning] spec.{ignored} was not taken: {REMEDY}; an administrator of the control plane can set it")
     say("")
     say(f"cluster({asked.cluster}) is joined successfully")
 
@@ -144,9 +152,10 @@ async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued,
     bootstrap = Client(HttpTransport(target._replace(identity=Identity(token=Material(str(token).encode())))))
     try:
         name = f"{asked.cluster}-{_suffix()}"
-        issued = await obtain_certificate(
-            bootstrap, asked.cluster, name, seconds=asked.certificate_seconds, clock=clock
-        )
+        seconds = asked.certificate_seconds
+        if asked.rotation:
+            seconds = min(seconds, FIRST_CERTIFICATE_SECONDS)
+        issued = await obtain_certificate(bootstrap, asked.cluster, name, seconds=seconds, clock=clock)
     finally:
         await bootstrap.close()
     return target, issued, name
@@ -191,8 +200,8 @@ async def _install_access(member: Client, asked: Registration, config: bytes) ->
     await ensure(member, objects.CLUSTER_ROLE_BINDINGS, objects.cluster_role_binding(AGENT, subject))
 
 
-async def _wait(member: Client, agent: Client, asked: Registration, clock: Clock) -> None:
-    """Wait until the agent runs and the control plane knows the cluster."""
+async def _wait(member: Client, agent: Client, asked: Registration, clock: Clock) -> JSONObject:
+    """Wait until the agent runs and the control plane knows the cluster: its Cluster."""
     until = clock.monotonic() + asked.wait
     running = False
     while True:
@@ -201,8 +210,7 @@ async def _wait(member: Client, agent: Client, asked: Registration, clock: Clock
                 found = await member.resource(DEPLOYMENTS).get(AGENT, asked.space)
                 running = ((found.get("status") or {}).get("readyReplicas") or 0) >= 1
             if running:
-                await agent.resource(objects.CLUSTERS).get(asked.cluster)
-                return
+                return await agent.resource(objects.CLUSTERS).get(asked.cluster)
         except ApiError:
             pass
         if clock.monotonic() > until:
@@ -256,6 +264,17 @@ def deployment(asked: Registration) -> JSONObject:
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"name": AGENT, "namespace": asked.space, "labels": labels}, "spec": pod},
         },
+    }
+
+
+def _described(asked: Registration) -> JSONObject:
+    """What the person who registers says about the cluster, as its Cluster would say it."""
+    return {
+        "apiEndpoint": asked.api_endpoint,
+        "provider": asked.provider,
+        "proxyURL": asked.proxy,
+        "region": asked.region,
+        "zones": list(asked.zones),
     }
 
 

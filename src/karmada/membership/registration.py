@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from karmada.api import name_rules, names
+from karmada.api import annotations, name_rules, names
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer
 from karmada.machinery.errors import NotFound
@@ -38,6 +38,8 @@ def check_name(name: str) -> None:
     problems = name_rules.dns_label(name)
     if not problems and len(name) > LONGEST_NAME:
         problems = [f"must be no more than {LONGEST_NAME} characters"]
+    if not problems and names.denotes_derived(name):
+        problems = [f"names that end in {names.impersonation_secret('')} are those of other clusters' Secrets"]
     if problems:
         raise Refused(f"invalid cluster name({name}): {','.join(problems)}")
 
@@ -47,6 +49,18 @@ async def check_new(hub: Client, name: str, identity: str) -> None:
     for cluster in (await hub.resource(objects.CLUSTERS).list()).items:
         if cluster["metadata"]["name"] == name or (cluster.get("spec") or {}).get("id") == identity:
             raise Refused(f"the cluster ID {identity} or the cluster name {name} has been registered")
+
+
+async def check_unclaimed(hub: Client, name: str) -> None:
+    """Refuse a name under which an agent has registered: it would read the Secrets that are written for it."""
+    try:
+        await hub.resource(objects.CLUSTER_ROLE_BINDINGS).get(objects.registration_record(name))
+    except NotFound:
+        return
+    raise Refused(
+        f"an agent has registered under the name {name} and could read this cluster's credentials: take another name, "
+        f"or take the agent's rights away first (delete ClusterRoleBinding {objects.registration_record(name)})"
+    )
 
 
 def cluster_object(
@@ -77,6 +91,11 @@ def cluster_object(
     }
 
 
+def untaken(wanted: JSONObject, known: JSONObject) -> list[str]:
+    """The fields of a wanted spec that the control plane did not take."""
+    return [field for field, value in wanted.items() if value and known.get(field) != value]
+
+
 def secrets_of(about: Description, credentials: MemberCredentials | None, impersonator: bytes) -> list[JSONObject]:
     """The cluster's Secrets with these credentials; what is not given has none."""
     own, other = objects.secret_names(about.name)
@@ -86,7 +105,15 @@ def secrets_of(about: Description, credentials: MemberCredentials | None, impers
         made.append(objects.secret(own, about.namespace, data))
     if impersonator:
         made.append(objects.secret(other, about.namespace, {"token": impersonator}))
+    if about.sync_mode == "Pull":
+        for secret in made:
+            secret["metadata"]["annotations"] = {annotations.AGENT_SECRET: about.name}
     return made
+
+
+def is_agents_secret(secret: JSONObject, cluster: str) -> bool:
+    """Whether the agent of a cluster wrote this Secret: nothing in it is news to whoever is that agent."""
+    return (secret["metadata"].get("annotations") or {}).get(annotations.AGENT_SECRET) == cluster
 
 
 async def secret_owners(hub: Client, about: Description) -> set[str]:
@@ -111,7 +138,7 @@ async def write_secrets(hub: Client, about: Description, secrets: Sequence[JSONO
                 return wanted
             if set(_owners(current)) - owners:
                 raise Refused(f"the cluster name {about.name} has been registered")
-            return {**current, "data": wanted["data"]}
+            return {**current, "data": wanted["data"], "metadata": _as_written(current, wanted)}
 
         await committer.ensure(wanted["metadata"]["name"], about.namespace, decide)
 
@@ -120,7 +147,9 @@ async def own_secrets(hub: Client, about: Description, secrets: Sequence[JSONObj
     """Have Secrets belong to the cluster, with what is given in them whoever wrote them before."""
     for wanted in secrets:
         owner = {"ownerReferences": [objects.owned_by(cluster)]}
-        patch: JSONObject = {"metadata": owner, "data": wanted["data"]}
+        mark = (wanted["metadata"].get("annotations") or {}).get(annotations.AGENT_SECRET)
+        metadata = owner | {"annotations": {annotations.AGENT_SECRET: mark}}
+        patch: JSONObject = {"metadata": metadata, "data": wanted["data"]}
         try:
             await hub.resource(objects.SECRETS).patch(wanted["metadata"]["name"], patch, about.namespace)
         except NotFound:
@@ -145,6 +174,12 @@ async def take_back_secrets(hub: Client, about: Description, secrets: Sequence[J
 async def ensure_space(hub: Client, about: Description) -> None:
     """Have the namespace of the Secrets exist."""
     await ensure(hub, objects.NAMESPACES, objects.namespace(about.namespace))
+
+
+def _as_written(current: JSONObject, wanted: JSONObject) -> JSONObject:
+    """The metadata of a Secret with the mark of whoever writes it now, and no other's."""
+    kept = {k: v for k, v in (current["metadata"].get("annotations") or {}).items() if k != annotations.AGENT_SECRET}
+    return {**current["metadata"], "annotations": kept | (wanted["metadata"].get("annotations") or {})}
 
 
 def _owners(secret: JSONObject) -> list[str]:

@@ -19,6 +19,7 @@ from karmada.machinery.errors import NotFound
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.membership import objects
+from karmada.membership.agent_grant import NOTHING, Grant, noted
 from karmada.membership.refusal import Refused
 
 SPACE = "kube-system"
@@ -74,9 +75,11 @@ async def create(
     usages: Sequence[str] = USAGES,
     groups: Sequence[str] = (names.BOOTSTRAP_GROUP,),
     description: str = "",
+    grant: Grant = NOTHING,
     clock: Clock = REAL,
 ) -> None:
-    """Keep a token; a `ttl` of zero means for ever."""
+    """Keep a token; a `ttl` of zero means for ever. `grant` is what those may who register with it."""
+    grant.check()
     data = {"token-id": token.id, "token-secret": token.secret}
     if description:
         data["description"] = description
@@ -87,6 +90,8 @@ async def create(
         data["auth-extra-groups"] = ",".join(groups)
     made = objects.secret(names.BOOTSTRAP_TOKEN_PREFIX + token.id, SPACE, {k: v.encode() for k, v in data.items()})
     del made["metadata"]["labels"]
+    if allowed := noted(grant):
+        made["metadata"]["annotations"] = allowed
     await hub.resource(objects.SECRETS).create(made | {"type": TOKEN_TYPE})
 
 

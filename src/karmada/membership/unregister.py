@@ -9,7 +9,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError
 from karmada.membership import objects
-from karmada.membership.agent_roles import agent_objects
+from karmada.membership.agent_roles import agent_roles
 from karmada.membership.refusal import Refused
 from karmada.membership.register import remove_agent
 from karmada.membership.unjoin import Left, check_same, clean_member, discard, registered, remove_cluster
@@ -47,12 +47,11 @@ async def unregister(
 async def clean_control_plane(hub: Client, name: str, space: str) -> list[str]:
     """Take the agent's roles away, so that its certificate is worth nothing. What may not be deleted is told."""
     behind = []
-    for wanted in agent_objects(name, space)[1:]:
-        metadata = wanted.tree["metadata"]
+    for type_, role, where in agent_roles(name, space):
         try:
-            await discard(hub, wanted.type, metadata["name"], metadata.get("namespace", ""))
+            await discard(hub, type_, role, where)
         except ApiError:
-            behind.append(f"{wanted.type.resource}/{metadata['name']} in the control plane")
+            behind.append(f"{type_.resource}/{role} in the control plane")
     for secret in objects.secret_names(name):
         try:
             await discard(hub, objects.SECRETS, secret, space)

@@ -6,6 +6,7 @@
 The same class serves `karmada up` (SQLite, HTTPS) and tests (memory, no sockets).
 """
 
+import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership import installation
 from karmada.membership.access import SecretAccess
+from karmada.membership.agent_grant import EVERYTHING
+from karmada.membership.agent_identity import ID_LENGTH, registration_group
 from karmada.membership.agent_roles import agent_objects
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
@@ -154,9 +157,11 @@ class ControlPlane:
     async def pull(self, member: Transport, options: AgentOptions, clock: Clock | None = None) -> None:
         """Make a cluster a member in pull mode, its agent in this process: with an agent's rights and no more."""
         name, clock = options.cluster, clock or self.options.clock
-        for wanted in agent_objects(name, options.space):
+        registration = secrets.token_hex(ID_LENGTH // 2)
+        for wanted in agent_objects(name, registration, options.space, grant=EVERYTHING):
             await ensure(self.client, wanted.type, wanted.tree)
-        user = UserInfo(agent_user(name), (AGENT_GROUP, "system:authenticated"))
+        groups = (AGENT_GROUP, registration_group(registration), "system:authenticated")
+        user = UserInfo(agent_user(name), groups)
         agent = Agent(self.server.direct(user, "karmada-agent"), member, options, clock=clock)
         self._stack.push_async_callback(agent.close)
         self.agents[name] = await self._stack.enter_async_context(Supervisor(clock))

@@ -6,7 +6,7 @@ members joined already.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import token
+from karmada.membership.agent_grant import EVERYTHING
+from karmada.membership.certificate import YEAR
 from karmada.membership.join import describe, join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import Registration, agent_access
@@ -153,9 +155,12 @@ class Federation:
             return path
         target = load([self.options.layout.kubeconfig]).target(CONTEXT)
         made = token.new_token()
-        await token.create(hub, made, ttl=AGENT_TOKEN_SECONDS)
+        # The agent runs beside this process and reads its kubeconfig from the file again at every start.
+        grant = replace(EVERYTHING, clusters=(name,), certificate_seconds=YEAR)
+        await token.create(hub, made, ttl=AGENT_TOKEN_SECONDS, grant=grant)
         try:
-            asked = Registration(target.server, str(made), name, pins=[token.pin(target.authority.read())])
+            pins = [token.pin(target.authority.read())]
+            asked = Registration(target.server, str(made), name, pins=pins, rotation=False)
             write_file(path, await agent_access(asked), 0o600)
         except Refused as error:
             raise ChildFailed(f"the agent of {name} cannot register: {error}") from error

@@ -15,6 +15,16 @@ def aggregate(works: Iterable[Work], resource: ObjectReference) -> tuple[Aggrega
     return tuple(sorted(items, key=lambda item: item.cluster_name))
 
 
+def counted(works: Iterable[Work], spec: ResourceBindingSpec) -> list[Work]:
+    """The Works that speak for a binding: of clusters it names, and called as its Works are.
+
+    A Work's labels prove nothing: whoever may write Works of one cluster can give them any binding's.
+    """
+    spaces = {names.execution_space(cluster) for cluster in keep_set(spec)}
+    name = names.work_name(spec.resource.kind, spec.resource.name, spec.resource.namespace)
+    return [work for work in works if work.metadata.namespace in spaces and work.metadata.name == name]
+
+
 def is_fully_applied(spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...]) -> bool:
     """Whether every cluster that should have the resource has it."""
     wanted = keep_set(spec)

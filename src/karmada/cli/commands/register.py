@@ -70,7 +70,11 @@ COMMAND = Command(
         Flag("cluster-name", "", "Name of the cluster; that of the context if left out."),
         Flag("cluster-namespace", "karmada-cluster", "Namespace of Karmada's own objects about the cluster."),
         *DESCRIPTION_FLAGS,
-        Flag("cert-expiration-seconds", 31536000, "How long the agent's certificate is good."),
+        Flag(
+            "cert-expiration-seconds",
+            31536000,
+            "How long its certificate is good; the first, renewed, at most a day.",
+        ),
         common.waiting("discovery-timeout", 300.0, "How long to try to reach the control plane."),
         Flag("discovery-token-ca-cert-hash", [], "Hash of the control plane's authority: sha256:…."),
         Flag("discovery-token-unsafe-skip-ca-verification", False, "Trust the control plane without its hash."),

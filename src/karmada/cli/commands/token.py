@@ -1,6 +1,7 @@
 """`karmadactl token`: the tokens with which clusters register."""
 
 import time
+from typing import TYPE_CHECKING
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
@@ -8,6 +9,9 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.output.tabs import aligned
 from karmada.cli.session import Session
+
+if TYPE_CHECKING:
+    from karmada.membership.agent_grant import Grant
 
 GROUP = "system:bootstrappers:karmada:default-cluster-token"
 HEADER = ["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"]
@@ -21,7 +25,13 @@ async def create(session: Session, flags: Values) -> None:
     hub = session.hub(flags)
     token = tokens.new_token()
     await tokens.create(
-        hub.client, token, ttl=flags.ttl, usages=flags.usages, groups=flags.groups, description=flags.description
+        hub.client,
+        token,
+        ttl=flags.ttl,
+        usages=flags.usages,
+        groups=flags.groups,
+        description=flags.description,
+        grant=_grant(flags),
     )
     if not flags.print_register_command:
         session.print(str(token))
@@ -30,6 +40,18 @@ async def create(session: Session, flags: Values) -> None:
     if not authority:
         raise CommandError("the kubeconfig names no certificate authority: new members could not trust the server")
     session.print(tokens.register_command(hub.target.server, token, authority))
+
+
+def _grant(flags: Values) -> "Grant":
+    from karmada.membership.agent_grant import Grant, parse_labels
+
+    return Grant(
+        flags.registrations,
+        flags.cluster_names,
+        flags.certificate_seconds,
+        flags.allow,
+        parse_labels(flags.cluster_labels),
+    )
 
 
 async def show(session: Session, flags: Values) -> None:
@@ -76,9 +98,19 @@ COMMAND = Command(
             create,
             (
                 *common.CONNECTION,
+                Flag(
+                    "allow",
+                    [],
+                    "Fields of its Cluster that whoever registers may choose: apiEndpoint, provider, proxyURL, region, "
+                    "resourceModels, taints, zones.",
+                ),
+                Flag("certificate-seconds", 86400, "How long the first certificate of an agent may last."),
+                Flag("cluster-labels", [], "Labels that a Cluster gets which registers: key=value."),
+                Flag("cluster-names", [], "Names under which clusters may register; any if left out."),
                 Flag("description", "", "What the token is for."),
                 Flag("groups", [GROUP], "Groups that holders of the token belong to."),
                 Flag("print-register-command", False, "Print the whole command to run against the new member."),
+                Flag("registrations", 1, "How many clusters may register."),
                 common.waiting("ttl", 86400.0, "How long the token is good; 0 means for ever."),
                 Flag("usages", ["signing", "authentication"], "What the token may be used for."),
             ),

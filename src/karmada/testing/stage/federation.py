@@ -28,6 +28,7 @@ from karmada.machinery.http.kubeconfig import load as load_kubeconfig
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation, token
+from karmada.membership.agent_grant import EVERYTHING
 from karmada.membership.join import describe, join
 from karmada.membership.register import Registration, agent_access
 from karmada.simulator.spec import MemberSpec, load
@@ -180,7 +181,7 @@ class Stage:
         member = self.members[name].client()
         await member.resource(NAMESPACES).create({"metadata": {"name": SYSTEM}})
         await member.close()
-        await token.create(self.client, made, ttl=TOKEN_SECONDS)
+        await token.create(self.client, made, ttl=TOKEN_SECONDS, grant=EVERYTHING)
         pin = token.pin(self.hub.authority.certificate_pem)
         path = self.agents[name] = self._place(f"agent-{name}", "kubeconfig")
         write_file(path, await agent_access(Registration(self.hub.endpoint, str(made), name, pins=[pin])), 0o600)
