@@ -61,6 +61,7 @@ class Plane:
     """What a test has: its own client, the controller's context and transport, and members by name."""
 
     def __init__(self, hub, supervisor, clock):
+        self.hub = hub
         self.client = Client(hub.direct(ADMIN))
         self.clock = clock
         self.transport = Interfering(hub.direct(ADMIN), clock)

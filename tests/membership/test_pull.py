@@ -25,6 +25,7 @@ from karmada.machinery.leader import LEASES
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects, token
+from karmada.membership.agent_grant import NOTHING, Grant
 from karmada.membership.agent_roles import agent_roles
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
@@ -46,11 +47,11 @@ class Pull:
         self._stack = stack
         self.agents: dict[str, Supervisor] = {}
 
-    async def asked(self, member: Member, **said: Any) -> Registration:
+    async def asked(self, member: Member, grant: Grant = NOTHING, **said: Any) -> Registration:
         made = token.new_token()
-        await token.create(self.world.hub, made)
-        said = {"cluster": member.name, "pins": [token.pin(self.authority)], "wait": 20.0} | said
-        return Registration(self.endpoint, str(made), **said)
+        await token.create(self.world.hub, made, grant=grant)
+        said = {"cluster": member.name, "pins": [token.pin(self.authority)], "wait": 20.0, "token": str(made)} | said
+        return Registration(self.endpoint, **said)
 
     async def stand_in(self, member: Member, **said: Any) -> None:
         """What kubelet and image would do: run the agent with the kubeconfig that was installed."""

@@ -1,0 +1,62 @@
+"""A binding's status is put together from its own Works, whatever labels others' Works carry."""
+
+import pytest
+from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
+
+from karmada.api import names
+from karmada.controllers.binding_status import BindingStatusController
+from karmada.controllers.templates import Templates
+from karmada.machinery.transport import GroupVersionResource
+
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+ID = "resourcebinding.karmada.io/permanent-id"
+OWN = names.work_name("ConfigMap", "app", "default")
+
+
+def work(cluster, name, replicas):
+    """A Work that claims to be the binding's, as whoever may write Works of a cluster can make it."""
+    noted = {"resourcebinding.karmada.io/name": "app-configmap", "resourcebinding.karmada.io/namespace": "default"}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app", "namespace": "default"}}
+    metadata = {"name": name, "namespace": f"karmada-es-{cluster}", "labels": {ID: "one"}, "annotations": noted}
+    reported = {
+        "identifier": {"ordinal": 0, "version": "v1", "resource": "configmaps", "kind": "ConfigMap"}
+        | {"namespace": "default", "name": "app"},
+        "status": {"replicas": replicas},
+        "health": "Healthy",
+    }
+    applied = {
+        "type": "Applied",
+        "status": "True",
+        "reason": "R",
+        "message": "",
+        "lastTransitionTime": "2023-11-14T22:13:20Z",
+    }
+    tree = {"metadata": metadata, "spec": {"workload": {"manifests": [manifest]}}}
+    return tree, {"status": {"conditions": [applied], "manifestStatuses": [reported]}}
+
+
+@pytest.mark.parametrize(
+    "forged", [("m2", OWN), ("m2", "other"), ("m1", "other")], ids=["another cluster", "another name", "a second one"]
+)
+def test_a_work_with_the_id_of_a_binding_adds_nothing_to_its_status(forged):
+    async def scenario(plane):
+        for name in ("m1", "m2"):
+            await plane.cluster(name)
+        template = {"metadata": {"name": "app", "namespace": "default"}}
+        await plane.client.resource(CONFIG_MAPS).create(template, "default")
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "app"}
+        metadata = {"name": "app-configmap", "namespace": "default", "labels": {ID: "one"}}
+        spec = {"resource": reference, "clusters": [{"name": "m1"}]}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": spec}, "default")
+        plane.start(BindingStatusController(plane.context, Templates(plane.context)).controller)
+        for cluster, name, replicas in (("m1", OWN, 1), (*forged, 99)):
+            tree, status = work(cluster, name, replicas)
+            await plane.client.resource(WORKS).create(tree, f"karmada-es-{cluster}")
+            await plane.client.resource(WORKS).patch(name, status, f"karmada-es-{cluster}", subresource="status")
+        await plane.clock.sleep(30)
+        binding = await plane.client.resource(BINDINGS).get("app-configmap", "default")
+        (item,) = binding["status"]["aggregatedStatus"]
+        assert (item["clusterName"], item["status"]) == ("m1", {"replicas": 1})
+        assert binding["status"]["conditions"][0]["status"] == "True"
+
+    on_a_plane(scenario)

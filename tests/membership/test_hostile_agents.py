@@ -1,0 +1,249 @@
+"""Attacks with a bootstrap token or an agent's certificate, over HTTPS, on a control plane with other members."""
+
+import asyncio
+import base64
+import datetime
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from cryptography import x509
+from tests.membership.test_pull import Pull
+from tests.membership.test_unjoin import WORKS
+from tests.membership.world import World, eventually
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.machinery.client import Client
+from karmada.machinery.errors import Forbidden
+from karmada.machinery.http.kubeconfig import from_bytes
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.leader import LEASES
+from karmada.machinery.resource import Scope
+from karmada.membership import objects, token
+from karmada.membership.agent_grant import EVERYTHING, NOTHING, Grant
+from karmada.membership.certificate import REQUESTS, make_request
+from karmada.membership.join import join
+from karmada.membership.refusal import Refused
+from karmada.membership.register import agent_access, register
+
+EVENTS = objects.GroupVersionResource("", "v1", "events")
+
+
+class Attack:
+    """A pull control plane, and the clients of an attacker."""
+
+    def __init__(self, pull: Pull, stack: AsyncExitStack) -> None:
+        self.pull = pull
+        self.hub = pull.world.hub
+        self._stack = stack
+
+    def client(self, target: Target) -> Client:
+        made = Client(HttpTransport(target))
+        self._stack.push_async_callback(made.close)
+        return made
+
+    async def bearer(self) -> Client:
+        """A client with a bootstrap token."""
+        made = token.new_token()
+        await token.create(self.hub, made)
+        identity = Identity(token=Material(str(made).encode()))
+        return self.client(Target(self.pull.endpoint, Material(self.pull.authority), identity=identity))
+
+    async def certificate(self, name: str, grant: Grant = NOTHING) -> Client:
+        """An agent's client, got with a token."""
+        member = await self.pull.world.member(name)
+        asked = await self.pull.asked(member, grant=grant)
+        return self.client(from_bytes(await agent_access(asked)).target())
+
+
+@pytest.fixture
+async def attack(world: World) -> AsyncIterator[Attack]:
+    async with AsyncExitStack() as stack:
+        yield Attack(Pull(world, await world.plane.listen(), stack), stack)
+
+
+async def decided(attack: Attack, name: str) -> Any:
+    """The condition of a request once it has one."""
+    found = await attack.hub.resource(REQUESTS).get(name)
+    return ((found.get("status") or {}).get("conditions") or [None])[0]
+
+
+def signing(name: str, cluster: str, seconds: int = 3600) -> dict[str, Any]:
+    _, request = make_request(cluster)
+    spec = {"signerName": "kubernetes.io/kube-apiserver-client", "expirationSeconds": seconds}
+    spec |= {"usages": ["digital signature", "client auth"], "request": base64.b64encode(request).decode()}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def cluster(name: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": name, "labels": {"env": "prod"}, "annotations": {"a": "b"}, "finalizers": ["x/y"]},
+        "spec": {"syncMode": "Pull", "id": "hostile"} | spec,
+    }
+
+
+async def test_a_token_does_not_become_the_impersonator_of_a_member(attack: Attack) -> None:
+    pushed = await attack.pull.world.member("member1")
+    await join(pushed.client, attack.hub, pushed.describe())
+    bearer = await attack.bearer()
+    await bearer.resource(REQUESTS).create(signing("theirs", "member1-impersonator"))
+    condition = await eventually(lambda: decided(attack, "theirs"))
+    assert condition["type"] == "Denied"
+    assert "other clusters' Secrets" in condition["message"]
+
+
+async def test_a_token_does_not_take_the_name_of_a_credential(attack: Attack) -> None:
+    """Clusters may keep their credentials under any name."""
+    await attack.hub.resource(objects.SECRETS).create(objects.secret("prod-key", "karmada-cluster", {"token": b"t"}))
+    bearer = await attack.bearer()
+    await bearer.resource(REQUESTS).create(signing("theirs", "prod-key"))
+    condition = await eventually(lambda: decided(attack, "theirs"))
+    assert condition["type"] == "Denied"
+    assert "Secret karmada-cluster/prod-key exists" in condition["message"]
+
+
+async def test_nobody_joins_a_cluster_under_a_name_that_an_agent_holds(attack: Attack) -> None:
+    """Its agent would read the credentials as soon as they are written."""
+    await attack.certificate("member1")
+    pushed = await attack.pull.world.member("member1")
+    with pytest.raises(Refused, match="an agent has registered under the name member1"):
+        await join(pushed.client, attack.hub, pushed.describe())
+    assert not (await attack.hub.resource(objects.SECRETS).list(Scope("karmada-cluster"))).items
+
+
+async def test_an_old_certificate_is_worth_nothing_after_another_registration(attack: Attack) -> None:
+    """Also before its request is withdrawn, and also to be renewed."""
+    old = await attack.certificate("member3")
+    assert (await old.resource(WORKS).list(Scope("karmada-es-member3"))).items == []
+    await attack.hub.resource(REQUESTS).delete(
+        (await attack.hub.resource(REQUESTS).list()).items[0]["metadata"]["name"]
+    )
+    member = await attack.pull.world.member("member3")
+    await attack.pull.register(member)
+    await attack.pull.world.ready("member3")
+    for reading in (
+        old.resource(WORKS).list(Scope("karmada-es-member3")),
+        old.resource(objects.CLUSTERS).get("member3"),
+        old.resource(objects.SECRETS).get("member3", "karmada-cluster"),
+        old.resource(LEASES).get("member3", "karmada-cluster"),
+        old.resource(objects.CLUSTERS).delete("member3"),
+        old.resource(REQUESTS).create(signing("member3-renewal", "member3")),
+    ):
+        with pytest.raises(Forbidden):
+            await reading
+
+
+async def test_the_first_certificate_is_short_and_replaced_at_once(attack: Attack) -> None:
+    member = await attack.pull.world.member("member3")
+    lives = []
+
+    async def life() -> float:
+        secret = await member.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")
+        pem = from_bytes(objects.decoded(secret)["karmada-kubeconfig"]).target().identity.certificate.read()
+        parsed = x509.load_pem_x509_certificate(pem)
+        return (parsed.not_valid_after_utc - parsed.not_valid_before_utc) / datetime.timedelta(days=1)
+
+    async def noted() -> None:
+        lives.append(await eventually(life))
+
+    asked = await attack.pull.asked(member)
+    await asyncio.gather(register(member.client, asked, lambda _: None), noted(), attack.pull.stand_in(member))
+    assert lives[0] < 1.1
+
+    async def long() -> bool:
+        return await life() > 300
+
+    await eventually(long, attempts=2000)
+    await attack.pull.agents["member3"].stop()
+    await attack.pull.start(member)
+    await attack.pull.world.ready("member3")
+
+
+async def test_a_long_first_certificate_and_a_second_cluster_are_for_the_token_to_allow(attack: Attack) -> None:
+    member, other = await attack.pull.world.member("member3"), await attack.pull.world.member("member4")
+    asked = await attack.pull.asked(member, rotation=False)
+    with pytest.raises(Refused, match=r"may last 86400 s.*--certificate-seconds"):
+        await agent_access(asked)
+    asked = await attack.pull.asked(member)
+    await agent_access(asked)
+    with pytest.raises(Refused, match="was used by member3 and allows no further cluster"):
+        await agent_access(await attack.pull.asked(other, token=asked.token))
+    assert await agent_access(asked), "again, as long as it is no member"
+
+
+async def test_an_agent_chooses_nothing_that_others_decide_by(attack: Attack) -> None:
+    agent = await attack.certificate("evil")
+    chosen = cluster(
+        "evil",
+        apiEndpoint="https://10.0.0.1",
+        insecureSkipTLSVerification=True,
+        proxyURL="http://evil:3128",
+        proxyHeader={"X-A": "b"},
+        provider="p",
+        region="r",
+        zones=["z"],
+        taints=[{"key": "k", "effect": "NoSchedule"}],
+    )
+    made = await agent.resource(objects.CLUSTERS).create(chosen)
+    assert set(made["spec"]) == {"syncMode", "id", "resourceModels"}
+    assert not {"labels", "annotations", "finalizers"} & set(made["metadata"])
+    status = {"metadata": {"labels": {"env": "prod"}}, "spec": {"region": "r"}, "status": {"kubernetesVersion": "v1"}}
+    made = await agent.resource(objects.CLUSTERS).patch("evil", status, subresource="status")
+    assert made["status"]["kubernetesVersion"] == "v1"
+    assert "region" not in made["spec"]
+    assert "labels" not in made["metadata"]
+    for patch in ({"metadata": {"labels": {"env": "prod"}}}, {"spec": {"region": "r"}}):
+        with pytest.raises(Forbidden):
+            await agent.resource(objects.CLUSTERS).patch("evil", patch)
+
+
+async def test_a_token_gives_labels_and_allows_fields(attack: Attack) -> None:
+    grant = Grant(fields=("region", "zones"), labels={"team": "a"})
+    agent = await attack.certificate("good", grant)
+    made = await agent.resource(objects.CLUSTERS).create(cluster("good", region="r", zones=["z"], provider="p"))
+    assert (made["spec"]["region"], made["spec"]["zones"]) == ("r", ["z"])
+    assert "provider" not in made["spec"]
+    assert made["metadata"]["labels"] == {"team": "a"}
+
+
+@pytest.mark.parametrize("grant", [NOTHING, EVERYTHING], ids=["nothing", "everything"])
+async def test_register_says_what_was_not_taken_and_how_it_can_be(attack: Attack, grant: Grant) -> None:
+    member = await attack.pull.world.member("member3")
+    lines: list[str] = []
+    asked = await attack.pull.asked(member, grant=grant, region="r", api_endpoint=member.endpoint)
+    agent = attack.pull.stand_in(member, region="r")
+    await asyncio.gather(register(member.client, asked, lines.append), agent)
+    warnings = [line for line in lines if line.startswith("[warning]")]
+    found = await attack.hub.of(Cluster).get("member3")
+    if grant == EVERYTHING:
+        assert not warnings
+        assert (found.spec.api_endpoint, found.spec.region) == (member.endpoint, "r")
+    else:
+        assert ["spec.apiEndpoint" in warnings[0], "spec.region" in warnings[1]] == [True, True]
+        assert all("karmadactl token create --allow" in warning for warning in warnings)
+        assert (found.spec.api_endpoint, found.spec.region) == ("", "")
+
+
+async def test_an_agents_events_are_in_its_execution_space_and_about_its_own(attack: Attack) -> None:
+    agent = await attack.certificate("evil")
+
+    def event(space: str, **about: str) -> dict[str, Any]:
+        return {"metadata": {"name": "x", "namespace": space}, "involvedObject": {"namespace": space} | about}
+
+    for space in ("default", "karmada-cluster", "karmada-es-member1"):
+        with pytest.raises(Forbidden):
+            await agent.resource(EVENTS).create(event(space, kind="Pod", name="web"), space)
+    own = "karmada-es-evil"
+    with pytest.raises(Forbidden, match="no events about other clusters"):
+        await agent.resource(EVENTS).create(event(own, kind="Cluster", name="member1"), own)
+    await agent.resource(EVENTS).create(event(own, kind="Work", name="web"), own)
+
+
+async def test_an_agent_stands_in_nobodys_way_when_it_asks_for_certificates(attack: Attack) -> None:
+    agent = await attack.certificate("evil")
+    with pytest.raises(Forbidden, match="is called evil-renewal"):
+        await agent.resource(REQUESTS).create(signing("member3-renewal", "evil"))
