@@ -247,3 +247,19 @@ async def test_an_agent_stands_in_nobodys_way_when_it_asks_for_certificates(atta
     agent = await attack.certificate("evil")
     with pytest.raises(Forbidden, match="is called evil-renewal"):
         await agent.resource(REQUESTS).create(signing("member3-renewal", "evil"))
+
+
+async def test_a_tunnel_ends_with_its_cluster(attack: Attack) -> None:
+    """Whoever opened it must not answer for the next cluster of this name."""
+    member, tunnels = await attack.pull.world.member("member3"), attack.pull.world.plane.clusters.tunnels
+    await attack.pull.register(member, report_secrets=frozenset(), tunnel=True)
+
+    async def is_open() -> bool:
+        return tunnels.has("member3")
+
+    async def is_closed() -> bool:
+        return not tunnels.has("member3")
+
+    await eventually(is_open)
+    await attack.hub.resource(objects.CLUSTERS).delete("member3")
+    await eventually(is_closed)

@@ -1,11 +1,12 @@
 """The group cluster.karmada.io as one `LocalApi`: the type, its proxy and its tunnels."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
 from karmada.aggregated.agent_guard import AgentGuard
 from karmada.aggregated.cluster_type import GROUP, PLURAL, PROXY, TUNNEL, cluster_type
-from karmada.aggregated.identities import ClusterIdentities
+from karmada.aggregated.identities import CLUSTERS, ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
 from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
@@ -14,8 +15,9 @@ from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
-from karmada.apiserver.watchcache import WatchCache
+from karmada.apiserver.watchcache import Kind, StoreEvent, WatchCache
 from karmada.machinery.client import Client
+from karmada.machinery.transport import EventType
 from karmada.membership.access import SecretAccess
 from karmada.membership.tunnel.tunnels import Tunnels
 
@@ -29,6 +31,7 @@ class ClusterApi:
         self._guard = AgentGuard()
         self.admission: list[AdmissionPlugin] = [self._guard, self._identities]
         self._proxy: ClusterProxy | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self.local = LocalApi(
             [cluster_type(gates, now)],
             {
@@ -41,7 +44,15 @@ class ClusterApi:
         """Read Secrets with this client; Clusters are in this store."""
         self._identities.connect(store)
         self._guard.connect(hub)
+        store.subscribe(self._seen)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
+
+    def _seen(self, kind: Kind, event: StoreEvent) -> None:
+        """Whoever opened the tunnel of a Cluster that is gone does not speak for the next one of its name."""
+        if kind == CLUSTERS and event.type is EventType.DELETED and self.tunnels.has(event.item.name):
+            task = asyncio.get_running_loop().create_task(self.tunnels.drop(event.item.name))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _proxied(self, context: Context, call: Call) -> AnyAnswer:
         assert self._proxy is not None, "connect comes before the first request"

@@ -25,6 +25,8 @@ class TunnelEndpoint:
             raise bad_request(f"a tunnel needs the header Upgrade: {PROTOCOL}")
 
         async def serve(stream: ByteStream) -> None:
+            if context.store.get(call.served.key, "", call.name) is None:
+                return  # It went meanwhile: nobody would drop this tunnel any more.
             await self._tunnels.serve(call.name, stream)
 
         return Upgraded({"Connection": "Upgrade", "Upgrade": PROTOCOL}, serve)

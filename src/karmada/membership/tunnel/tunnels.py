@@ -23,6 +23,12 @@ class Tunnels:
             if self._open.get(cluster) is tunnel:
                 del self._open[cluster]
 
+    async def drop(self, cluster: str) -> None:
+        """Close a cluster's tunnel, which is out of use at once."""
+        tunnel = self._open.pop(cluster, None)
+        if tunnel is not None:
+            await tunnel.close()
+
     def has(self, cluster: str) -> bool:
         """Whether a cluster can be reached through a tunnel."""
         return cluster in self._open
