@@ -6,8 +6,10 @@ import orjson
 import pytest
 from tests.apiserver.requests.conftest import RESOURCES, Api, configmap
 
+from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.machinery import errors
 from karmada.machinery.transport import EventType, Request, Verb
+from karmada.testing.loop import run_virtual
 
 
 def names(listed):
@@ -136,3 +138,19 @@ async def test_a_watch_ends_after_its_time(five):
 async def test_a_revision_from_the_future_is_waited_for_then_refused(api):
     with pytest.raises(errors.Timeout):
         await api.list("configmaps", resourceVersion="999999", timeout="0.1s")
+
+
+def test_a_watch_lasts_an_hour_at_most():
+    """Whoever lost the right to it must not keep it for as long as it likes."""
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        async with ApiServer() as server:
+            begun = loop.time()
+            request = Request(Verb.WATCH, RESOURCES["configmaps"], "default", params={"timeoutSeconds": "999999"})
+            async with server.direct(ADMIN).watch(request) as stream:
+                async for _ in stream:
+                    pass
+            assert 3599 < loop.time() - begun < 3700
+
+    run_virtual(scenario)

@@ -25,6 +25,8 @@ from karmada.apiserver.watchcache import StoreEvent, TooSlow, Watcher
 from karmada.machinery.transport import EventType
 
 _DEFAULT_SECONDS = (1800, 3600)
+_LONGEST_SECONDS = 3600.0
+"""A watch is authorised when it begins: whoever loses the right to it keeps it no longer than this."""
 
 
 class Watch(NamedTuple):
@@ -66,7 +68,8 @@ async def open_watch(context: Context, call: Call) -> Watch:
 
 
 def _seconds(options: ListOptions) -> float:
-    return float(options.timeout_seconds or random.randint(*_DEFAULT_SECONDS))
+    asked = options.timeout_seconds or random.randint(*_DEFAULT_SECONDS)
+    return min(float(asked), _LONGEST_SECONDS)
 
 
 async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEvent]]:
