@@ -81,9 +81,9 @@ class Pull:
         self.agents[member.name] = supervisor
         return agent
 
-    async def register(self, member: Member, **said: Any) -> list[str]:
+    async def register(self, member: Member, grant: Grant = NOTHING, **said: Any) -> list[str]:
         lines: list[str] = []
-        asked = await self.asked(member)
+        asked = await self.asked(member, grant)
         await asyncio.gather(register(member.client, asked, lines.append), self.stand_in(member, **said))
         return lines
 

@@ -22,6 +22,7 @@ from tests.membership.world import Member, eventually
 
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
+from karmada.membership.agent_grant import EVERYTHING
 from karmada.membership.join import join
 
 pytestmark = pytest.mark.skipif(not RECORDED.is_dir(), reason="needs ../shared/golden/pull")
@@ -140,7 +141,7 @@ async def stage(pull: Pull) -> AsyncIterator[dict[str, Member]]:
         await eventually(lambda made=made: _ensure(first, made))
     await first.client.resource(PODS).create(pod("web"))
     await join(first.client, pull.world.hub, first.describe())
-    await pull.register(members["member3"])
+    await pull.register(members["member3"], EVERYTHING)
     async with AsyncExitStack():
         for name, member in members.items():
             await pull.world.ready(name)

@@ -16,7 +16,7 @@ from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.machinery.client import Client
 from karmada.machinery.leader import LEASES
 from karmada.machinery.transport import Transport
-from karmada.membership import objects
+from karmada.membership import objects, token
 from karmada.membership.certificate import obtain_certificate
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 from karmada.testing.faults import CALM, FaultyTransport
@@ -150,9 +150,10 @@ def test_a_pull_cluster_that_never_reports_is_said_to_be_unknown() -> None:
 def test_the_roles_of_a_registration_that_led_nowhere_are_taken_back_in_time() -> None:
     async def scenario() -> float:
         async with ControlPlane(ControlPlaneOptions(clock=CLOCK)) as plane:
-            token = UserInfo("system:bootstrap:abcdef", ("system:bootstrappers", names.BOOTSTRAP_GROUP, AUTHENTICATED))
-            bootstrap = Client(plane.server.direct(token))
-            await obtain_certificate(bootstrap, "m1", "m1-abcde", clock=CLOCK)
+            await token.create(plane.client, token.Token("abcdef", "0123456789abcdef"), clock=CLOCK)
+            user = UserInfo("system:bootstrap:abcdef", ("system:bootstrappers", names.BOOTSTRAP_GROUP, AUTHENTICATED))
+            bootstrap = Client(plane.server.direct(user))
+            await obtain_certificate(bootstrap, "m1", "m1-abcde", seconds=3600, clock=CLOCK)
             roles = plane.client.resource(objects.CLUSTER_ROLES)
             assert await roles.get("system:karmada:m1:agent")
 
