@@ -81,6 +81,10 @@ async def holder(plane, cluster):
     return found.pop() if found else None
 
 
+def is_agents(role):
+    return role["metadata"]["name"] == "system:karmada:m1:agent"
+
+
 def group(cluster, key):
     return f"system:karmada:registration:{registration_id(cluster, key.public_key())}"
 
@@ -144,7 +148,11 @@ def test_only_the_registration_that_is_current_is_renewed():
         for registration, decided in ((earlier, "Denied"), (current, "Approved")):
             agent = requester(plane, "system:karmada:agent:m1", f"system:karmada:registration:{registration}")
             new = ec.generate_private_key(ec.SECP256R1())
-            assert (await ask(plane, f"m1-{registration[:5]}", "m1", new, registration, agent))[0] == decided
+            name = f"m1-{registration[:5]}"
+            assert (await ask(plane, name, "m1", new, registration, agent))[0] == decided
+            (role,) = [r for r in (await plane.client.resource(objects.CLUSTER_ROLES).list()).items if is_agents(r)]
+            named = [rule["resourceNames"] for rule in role["rules"] if "resourceNames" in rule]
+            assert (["m1-renewal", name] in named) == (decided == "Approved"), "it is read by its name"
 
     on_a_plane(scenario)
 

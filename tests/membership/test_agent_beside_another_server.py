@@ -228,6 +228,18 @@ async def test_every_verb_on_every_resource_ends_where_it_should(stage: Stage) -
     assert not wrong, wrong[:20]
 
 
+async def test_the_webhook_judges_events_about_clusters(stage: Stage) -> None:
+    events = stage.front.resource(GroupVersionResource("", "v1", "events"))
+    for cluster in ("member1", "member2"):
+        about = {"kind": "Cluster", "name": cluster, "namespace": OWN_SPACE}
+        made = {"metadata": {"name": cluster, "namespace": OWN_SPACE}, "involvedObject": about}
+        if cluster == "member1":
+            await events.create(made, OWN_SPACE)
+        else:
+            with pytest.raises(Forbidden, match="no events about other clusters"):
+                await events.create(made, OWN_SPACE)
+
+
 async def test_the_webhook_is_asked_for_agents_only_and_says_why(stage: Stage) -> None:
     minted = objects.token_secret("default", "karmada-cluster")
     with pytest.raises(Forbidden, match=r'admission webhook "agent.karmada.io" denied the request: the agent of'):

@@ -32,7 +32,13 @@ from karmada.membership.agent_requests import (
     granted,
     judge,
 )
-from karmada.membership.agent_roles import agent_objects, agent_roles, recorded_grant, recorded_registration
+from karmada.membership.agent_roles import (
+    agent_objects,
+    agent_roles,
+    recorded_grant,
+    recorded_registration,
+    renewal_name,
+)
 from karmada.membership.credentials import ensure
 from karmada.membership.objects import CLUSTERS, NAMESPACES
 from karmada.membership.refusal import Refused
@@ -101,6 +107,10 @@ class AgentRequestController:
         if asked.permission == RENEWAL:
             if record is None or recorded_registration(record) != asked.registration:
                 return Refuse(f"this registration of {asked.cluster} is over: register again")
+            if asked.registration and name != renewal_name(asked.cluster):
+                # Karmada's own agent gives each renewal a name of its own, and reads it afterwards.
+                role = agent_objects(asked.cluster, asked.registration, request=name)[1]
+                await ensure(self._client, role.type, role.tree)
             return asked
         if why := await self._obstacle(asked.cluster):
             return Refuse(why)

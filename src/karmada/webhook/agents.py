@@ -41,11 +41,14 @@ def agent_webhook(client_config: Callable[[str], JSONObject]) -> JSONObject:
         for group, plural in agent_writes.JUDGED
     ]
     agents = f"request.userInfo.username.startsWith('{names.AGENT_USER_PREFIX}')"
+    # Agents write many events about Works, which need no judgement: the execution space is theirs.
+    about_clusters = "has(object.involvedObject.kind) && object.involvedObject.kind == 'Cluster'"
+    judged = f"request.resource.resource != 'events' || ({about_clusters})"
     return {
         "name": "agent.karmada.io",
         "clientConfig": client_config(PATH),
         "rules": rules,
-        "matchConditions": [{"name": "agents", "expression": agents}],
+        "matchConditions": [{"name": "agents", "expression": agents}, {"name": "judged", "expression": judged}],
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],

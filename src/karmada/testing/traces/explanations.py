@@ -42,4 +42,8 @@ EXPLANATIONS: list[Explanation] = [
         r"^preemption-gate-on: .*(Deployment|aggregatedStatus/.clusterName=member3.).*/(health|terminatingReplicas"
         r"|(available|ready|updated)?[rR]eplicas|conditions/.type=(Available|Progressing).*)$",
     ),
+    Explanation(
+        "agents write their events in their execution space, whatever they are about",
+        r"^pull-[^:]*: event only in (A|B) .* Sync(Succeed|Failed)$",
+    ),
 ]
