@@ -28,6 +28,16 @@ REASON_FULLY_APPLIED = "FullyAppliedSuccess"
 REASON_FULLY_APPLIED_FAILED = "FullyAppliedFailed"
 """FullyApplied=False."""
 
+# Bindings: WorksSynced. Told only when there is something to tell.
+WORKS_SYNCED = "WorksSynced"
+"""Binding: could its Works be written?"""
+REASON_WORKS_SYNCED = "Synced"
+"""WorksSynced=True: what was in the way is gone."""
+REASON_FOREIGN_RESOURCE = "ForeignResource"
+"""WorksSynced=False: the binding may not speak for the resource it names."""
+REASON_WORK_CONFLICT = "WorkConflict"
+"""WorksSynced=False: a Work of that name belongs to another binding or resource, and stays its."""
+
 # Works.
 APPLIED = "Applied"
 """Work: is the manifest in the member?"""

@@ -1,7 +1,8 @@
 """Binding controller: turns every cluster chosen for a binding into a Work, and takes back what is no longer wanted.
 
 Clusters are handled apart: an error for one does not keep the others from progressing. Works are found by the binding's
-permanent id; nothing is deleted because it was missing from a cache.
+permanent id, and are its own only if they were made for it: no other is written or deleted. Nothing is deleted because
+it was missing from a cache. A binding that may not speak for the resource it names is told so, and nothing is done.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from karmada.api import events, finalizers, names
+from karmada.api import conditions, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha1 import Work
@@ -23,27 +24,31 @@ from karmada.controllers.bindings import (
     Binding,
     BindingKey,
     Bindings,
+    belongs,
     id_label,
     key_of,
     of_binding,
     owners_of,
     permanent_id,
+    with_condition,
     without_finalizer,
 )
 from karmada.controllers.context import Context
 from karmada.controllers.metrics import ERROR, SUCCESS
-from karmada.controllers.templates import AwaitedTemplates, Templates
+from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.errors import OverrideError
+from karmada.overrides.identity import IdentityChanged
 from karmada.works.build import Draft, Overrides, WorkBuilder, WorkTerminating, keep_set, targets
+from karmada.works.owner import WorkOfAnother
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
@@ -68,6 +73,8 @@ class BindingController:
         """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
         self._without: dict[str, set[BindingKey]] = {}
         """Bindings that were looked at while the cache did not show a cluster that was chosen for them, by its name."""
+        self._blocked: dict[Key, set[BindingKey]] = {}
+        """Bindings that found a Work of another in the place of their own, by that Work."""
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
         self.controller: Controller[BindingKey] = Controller(
@@ -92,7 +99,8 @@ class BindingController:
         if binding is None:
             self._awaited.forget(key)
             return DONE
-        works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
+        marked = self._works.indexed_items(OF_BINDING, permanent_id(binding))
+        works = [work for item in marked if belongs(work := item.value, binding)]
         if binding.metadata.deletion_timestamp is not None:
             return await self._remove(binding, works)
         kept = {names.execution_space(cluster) for cluster in keep_set(binding.spec)}
@@ -106,7 +114,7 @@ class BindingController:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
         scope = Scope(labels=f"{id_label(binding)}={permanent_id(binding)}")
         live = (await self._context.client.of(Work).list(scope)).items if permanent_id(binding) else works
-        await self._delete(binding, live)
+        await self._delete(binding, [work for work in live if belongs(work, binding)])
         finalizer = (
             finalizers.RESOURCE_BINDING if isinstance(binding, ResourceBinding) else finalizers.CLUSTER_RESOURCE_BINDING
         )
@@ -138,7 +146,14 @@ class BindingController:
         return any(work.metadata.namespace in purged for work in works)
 
     async def _sync(self, binding: Binding, works: list[Work], news: bool) -> Result:
-        item = await self._templates.bound(binding.spec.resource)
+        about_binding = ObjectReference.to(binding)
+        recorder = self._recorders[isinstance(binding, ResourceBinding)]
+        try:
+            item = await self._templates.of(binding)
+        except ForeignResource as error:
+            recorder.event(about_binding, events.WARNING, events.SYNC_WORK.failed, str(error))
+            await self._report(binding, conditions.REASON_FOREIGN_RESOURCE, str(error))
+            return DONE
         if item is None:
             self._awaited.note(key_of(binding), binding.spec.resource)
             return DONE
@@ -146,7 +161,10 @@ class BindingController:
         namespace = binding.spec.resource.namespace
         overrides = Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
         builder = WorkBuilder(binding, template, overrides, self._context.gates)
-        existing = {work.metadata.namespace: work for work in works}
+        existing: dict[str, Work] = {}
+        for work in works:
+            if work.metadata.name == builder.name or work.metadata.namespace not in existing:
+                existing[work.metadata.namespace] = work
         started = perf_counter()
         wanted = targets(binding.spec)
         for target in wanted:
@@ -158,22 +176,47 @@ class BindingController:
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)
-        recorder = self._recorders[isinstance(binding, ResourceBinding)]
+        for target, outcome in zip(wanted, outcomes, strict=True):
+            if isinstance(outcome, WorkOfAnother):
+                taken = Key(names.execution_space(target.name), builder.name)
+                self._blocked.setdefault(taken, set()).add(key_of(binding))
+        conflicts = [error for error in errors if isinstance(error, WorkOfAnother)]
+        await self._report(binding, conditions.REASON_WORK_CONFLICT if conflicts else "", _joined(conflicts))
         if errors:
-            text = "; ".join(dict.fromkeys(str(error) for error in errors))
-            _tell(recorder, (ObjectReference.to(binding), about), events.WARNING, events.SYNC_WORK.failed, text)
+            text = _joined(errors)
+            _tell(recorder, (about_binding, about), events.WARNING, events.SYNC_WORK.failed, text)
             return Retry(text)
         if news or any(outcomes) or not outcomes:
             text = f"Sync work of {key_of(binding)} successful."
-            _tell(recorder, (ObjectReference.to(binding), about), events.NORMAL, events.SYNC_WORK.succeeded, text)
+            _tell(recorder, (about_binding, about), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
+
+    async def _report(self, binding: Binding, reason: str, message: str) -> None:
+        """Say in a condition why Works cannot be written; without a reason, that nothing is in the way any more."""
+        if not reason and all(known.type != conditions.WORKS_SYNCED for known in binding.status.conditions):
+            return
+        text = message or "All works could be written"
+        now = self._context.clock.now()
+
+        def decide(current: Any) -> Any:
+            found = with_condition(
+                current.status.conditions,
+                conditions.WORKS_SYNCED,
+                not reason,
+                reason or conditions.REASON_WORKS_SYNCED,
+                text,
+                now,
+            )
+            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
+
+        await self._bindings.commit(binding, decide)
 
     async def _sync_cluster(
         self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
     ) -> Exception | bool:
         try:
             return await self._write_work(builder, template, target, existing)
-        except (ApiError, OverrideError, InterpretError, WorkTerminating) as error:
+        except (ApiError, OverrideError, InterpretError, IdentityChanged, WorkTerminating, WorkOfAnother) as error:
             return error
 
     async def _write_work(
@@ -226,6 +269,9 @@ class BindingController:
         One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
         shows only now may have become unwanted before: the binding was then looked at without it."""
         for change in changes:
+            if change.new is None:
+                for waiting in sorted(self._blocked.pop(change.key, ())):
+                    self.controller.enqueue(waiting)
             if change.new is None and change.old is not None and change.old.value.metadata.uid in self._leaving:
                 self._leaving.discard(change.old.value.metadata.uid)
                 for key in owners_of(change.old.value):
@@ -282,6 +328,10 @@ def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:
         and selector.namespace in ("", resource.namespace)
         and selector.name in ("", resource.name)
     )
+
+
+def _joined(errors: Iterable[Exception]) -> str:
+    return "; ".join(dict.fromkeys(str(error) for error in errors))
 
 
 def _tell(recorder: EventRecorder, about: Iterable[ObjectReference], type_: str, reason: str, message: str) -> None:

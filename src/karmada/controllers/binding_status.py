@@ -13,6 +13,7 @@ from karmada.controllers.bindings import (
     Binding,
     BindingKey,
     Bindings,
+    belongs,
     key_of,
     of_binding,
     owners_of,
@@ -21,7 +22,7 @@ from karmada.controllers.bindings import (
 )
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
-from karmada.controllers.templates import AwaitedTemplates, Templates
+from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.committer import Committer, Written
@@ -91,8 +92,8 @@ class BindingStatusController:
         if binding is None or binding.metadata.deletion_timestamp is not None:
             self._awaited.forget(key)
             return DONE
-        works = [item.value for item in self._works.indexed_items(OF_BINDING, permanent_id(binding))]
-        works = counted(works, binding.spec)
+        marked = self._works.indexed_items(OF_BINDING, permanent_id(binding))
+        works = counted([work for item in marked if belongs(work := item.value, binding)], binding.spec)
         if self._is_under_way(binding, works):
             return RequeueAfter(PATIENCE)
         items = aggregate(works, binding.spec.resource)
@@ -137,7 +138,10 @@ class BindingStatusController:
             )
 
     async def _write_template(self, binding: Binding, items: tuple[AggregatedStatusItem, ...]) -> None:
-        item = await self._templates.bound(binding.spec.resource)
+        try:
+            item = await self._templates.of(binding)
+        except ForeignResource:
+            return  # the binding controller says why
         if item is None:
             self._awaited.note(key_of(binding), binding.spec.resource)
             return

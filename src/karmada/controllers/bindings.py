@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from karmada.api import annotations, labels
+from karmada.api import labels, names
 from karmada.api.meta import Condition, ObjectMeta, set_condition
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
@@ -14,6 +14,7 @@ from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
 from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
+from karmada.works.owner import recorded
 
 Binding = ResourceBinding | ClusterResourceBinding
 OF_BINDING = "of-binding"
@@ -44,7 +45,9 @@ def permanent_id(binding: Binding) -> str:
 
 
 def of_binding(item: Item[Work]) -> Iterable[str]:
-    """Index function of Works: the permanent ids of the bindings they belong to."""
+    """Index function of Works: the permanent ids they carry. What is in no execution space is nobody's Work."""
+    if not item.key.namespace.startswith(names.EXECUTION_SPACE_PREFIX):
+        return ()
     marks = item.value.metadata.labels
     ids = (
         marks.get(labels.RESOURCE_BINDING_PERMANENT_ID),
@@ -54,14 +57,15 @@ def of_binding(item: Item[Work]) -> Iterable[str]:
 
 
 def owners_of(work: Work) -> list[BindingKey]:
-    """The bindings a Work belongs to."""
-    noted = work.metadata.annotations
-    found = []
-    if name := noted.get(annotations.RESOURCE_BINDING_NAME):
-        found.append(BindingKey(noted.get(annotations.RESOURCE_BINDING_NAMESPACE, ""), name))
-    if name := noted.get(annotations.CLUSTER_RESOURCE_BINDING_NAME):
-        found.append(BindingKey("", name))
-    return found
+    """The bindings a Work says it was made for."""
+    return [BindingKey(binding.namespace, binding.name) for binding in recorded(work.metadata)]
+
+
+def belongs(work: Work, binding: "Binding") -> bool:
+    """Whether a Work was made for a binding and for no other. Its label says nothing of that: the id of a binding is a
+    label as well, which whoever may write the binding can set."""
+    in_space = work.metadata.namespace.startswith(names.EXECUTION_SPACE_PREFIX)
+    return in_space and owners_of(work) == [key_of(binding)]
 
 
 class Bindings:

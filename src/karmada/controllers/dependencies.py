@@ -1,7 +1,9 @@
 """Dependencies distributor: what a resource refers to (ConfigMaps, Secrets, ...) goes wherever the resource goes.
 
 The dependencies of a binding are recorded in an annotation, by which a dependency that appears or changes later finds
-the bindings that wait for it. A dependency that does not exist is waited for, never an error.
+the bindings that wait for it. A dependency that does not exist is waited for, never an error. What is outside of the
+binding's namespace never follows it, whatever the resource or an interpreter says: a ResourceBinding does not speak for
+it.
 """
 
 import asyncio
@@ -18,7 +20,7 @@ from karmada.api.label_selector import matches
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import BindingKey, without_finalizer
 from karmada.controllers.context import Context
-from karmada.controllers.templates import AwaitedTemplates, Templates
+from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
@@ -94,14 +96,17 @@ class DependenciesDistributor:
             return DONE
         if not _asks(binding):
             return await self._let_go(binding)
-        item = await self._templates.bound(binding.spec.resource)
+        try:
+            item = await self._templates.of(binding)
+        except ForeignResource:
+            return await self._let_go(binding)  # the binding controller says why
         if item is None:
             self._awaited.note(key, binding.spec.resource)
             return DONE
         template = item.value
         if not self._context.interpreter.enabled(kind_of(template), Operation.DEPENDENCIES):
             return DONE
-        dependencies = await self._dependencies(template)
+        dependencies = await self._own(binding, await self._dependencies(template))
         recorded = await self._commit.commit(binding, lambda b: _recording(b, dependencies))
         current = recorded.value if isinstance(recorded, Written) else await self._present(binding)
         if current is None or not _asks(current):
@@ -129,6 +134,27 @@ class DependenciesDistributor:
         text = f"Get dependencies([{' '.join(_told(d) for d in found)}]) succeed."
         self._recorder.event(about, events.NORMAL, events.GET_DEPENDENCIES.succeeded, text)
         return found
+
+    async def _own(
+        self, binding: ResourceBinding, dependencies: list[DependentObjectReference]
+    ) -> list[DependentObjectReference]:
+        """The dependencies a binding may speak for; of others an event tells."""
+        kept = []
+        for dependency in dependencies:
+            if dependency.namespace == binding.metadata.namespace and await self._is_namespaced(dependency):
+                kept.append(dependency)
+                continue
+            text = f"{_told(dependency)} is outside of namespace {binding.metadata.namespace} and is not distributed"
+            reason = events.SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES.failed
+            self._recorder.event(ObjectReference.to(binding), events.WARNING, reason, text)
+        return kept
+
+    async def _is_namespaced(self, dependency: DependentObjectReference) -> bool:
+        """Whether a kind is namespaced; one that is not served yet is looked at again when it is."""
+        try:
+            return (await self._templates.resource(dependency.api_version, dependency.kind)).namespaced
+        except UnknownKind:
+            return True
 
     async def _distribute(self, binding: ResourceBinding, dependencies: list[DependentObjectReference]) -> Result:
         about = ObjectReference.to(binding)
@@ -210,7 +236,8 @@ class DependenciesDistributor:
         given some all the same, on the word of a cache that had not caught up."""
         key, value = dependency_label(binding)
         # By the server's word: one that was attached a moment ago may not be in the cache yet.
-        attached = (await self._context.client.of(ResourceBinding).list(Scope(labels=f"{key}={value}"))).items
+        scope = Scope(binding.metadata.namespace, f"{key}={value}")
+        attached = (await self._context.client.of(ResourceBinding).list(scope)).items
         outcomes = await asyncio.gather(*(self._detach(one, binding) for one in attached))
         errors = [outcome for outcome in outcomes if outcome is not None]
         if errors:
@@ -221,7 +248,8 @@ class DependenciesDistributor:
 
     def _attached(self, binding: ResourceBinding) -> list[ResourceBinding]:
         key, value = dependency_label(binding)
-        return self._bindings.indexed(DEPENDED_BY, f"{key}={value}")
+        found = self._bindings.indexed(DEPENDED_BY, f"{key}={value}")
+        return [one for one in found if one.metadata.namespace == binding.metadata.namespace]
 
     def _find(self, namespace: str, name: str) -> ResourceBinding:
         found = self._bindings.get(name, namespace)

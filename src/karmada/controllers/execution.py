@@ -35,6 +35,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Resource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
+from karmada.overrides.identity import Identity, IdentityChanged
 from karmada.works.build import manifest_of
 from karmada.works.member import NotOurs, is_unchanged, merge_observed, require_ours
 from karmada.works.status import is_applied
@@ -133,7 +134,7 @@ class ExecutionController:
             applied = await self._put(work, ordinal, desired, member)
         except WorkGone as error:
             return error
-        except (ApiError, NotOurs, InterpretError) as error:
+        except (ApiError, NotOurs, InterpretError, IdentityChanged) as error:
             text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
             self._context.metrics.updated[labels_of(ERROR, desired, member.name)] += 1
@@ -184,7 +185,10 @@ class ExecutionController:
         merge_observed(desired, observed)
         interpreter = self._context.interpreter
         if interpreter.enabled(kind_of(desired), Operation.RETAIN):
+            before = Identity.of(desired)
             desired = await interpreter.retain(desired, observed)
+            before.require(desired, "the interpreter's retention")
+            before.restore(desired)
         metadata = desired["metadata"]
         which = ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
         version = observed["metadata"].get("resourceVersion", "")

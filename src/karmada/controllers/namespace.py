@@ -24,6 +24,7 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 from karmada.works.build import Draft, WorkTerminating, records
+from karmada.works.owner import WorkOfAnother
 
 COMPONENT = "namespace-sync-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
@@ -95,8 +96,8 @@ class NamespaceController:
             draft = Draft(work, overridden.resource, suspend_dispatching=None, preserve_resources_on_deletion=None)
             seen = self._works.get(work.name, work.namespace)
             await self._commit.ensure(work.name, work.namespace, lambda w: _owned(draft.merged(w), owner), seen)
-        except (ApiError, OverrideError, WorkTerminating) as error:
-            if isinstance(error, WorkTerminating):
+        except (ApiError, OverrideError, WorkTerminating, WorkOfAnother) as error:
+            if isinstance(error, WorkTerminating | WorkOfAnother):
                 self._blocked[Key(work.namespace, work.name)] = metadata["name"]
             return error
         return None

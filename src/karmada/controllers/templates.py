@@ -6,7 +6,7 @@ decoded by whoever needs the tree.
 
 from collections.abc import Callable
 
-from karmada.api.work.v1alpha2 import ObjectReference
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ObjectReference, ResourceBinding
 from karmada.controllers.bindings import BindingKey
 from karmada.controllers.context import Context
 from karmada.machinery.codec import TREE, identity
@@ -17,13 +17,23 @@ from karmada.machinery.informers.dynamic import DynamicInformers
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Resource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.policies.binding import objection
 
+Binding = ResourceBinding | ClusterResourceBinding
 Handler = Callable[[ApiResource, list[Change[JSONObject]]], None]
 
 _SOURCES_OF_KINDS = (
     GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
     GroupVersionResource("apiregistration.k8s.io", "v1", "apiservices"),
 )
+
+
+class ForeignResource(Exception):
+    """A binding names a resource for which it may not speak; nothing is done on its word."""
+
+    def __init__(self, resource: ObjectReference, why: str) -> None:
+        where = f"{resource.namespace}/" if resource.namespace else ""
+        super().__init__(f"{resource.kind} {where}{resource.name} is not propagated: {why}")
 
 
 class Templates:
@@ -77,6 +87,26 @@ class Templates:
         if item is not None and is_older(item.resource_version, reference.resource_version):
             item = await self._present(await self.resource(reference.api_version, reference.kind), item.key)
         return item if item is None or reference.uid in ("", item.uid) else None
+
+    async def of(self, binding: Binding) -> Item[JSONObject] | None:
+        """The resource that a binding is for, as `bound` finds it; raises `ForeignResource` when the binding may not
+        speak for it."""
+        reference = binding.spec.resource
+        if why := objection(binding):
+            raise ForeignResource(reference, why)
+        try:
+            served = await self.resource(reference.api_version, reference.kind)
+        except UnknownKind:
+            return None
+        scope = self._context.scope
+        if served.namespaced != isinstance(binding, ResourceBinding):
+            how = "namespaced" if served.namespaced else "cluster-scoped"
+            raise ForeignResource(reference, f"the kind is {how}, and a {binding.kind} is not for such kinds")
+        if not scope.watches(served) or not scope.covers(
+            reference.api_version, reference.kind, reference.namespace, reference.name
+        ):
+            raise ForeignResource(reference, "resources of that kind or namespace are excluded from propagation")
+        return await self.bound(reference)
 
     async def item(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
         """A resource of a served kind, from the cache where the kind is followed and can be loaded."""

@@ -18,16 +18,21 @@ from karmada.membership.agent_requests import BOOTSTRAP, RENEWAL
 from karmada.membership.credentials import ensure
 
 DEFAULTS = {labels.BOOTSTRAPPING: "rbac-defaults"}
+Kinds = tuple[str, Sequence[str]]
+"""A group and resources of it."""
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
 _WRITE = ["create", "delete", "deletecollection", "patch", "update"]
-_OWN_KINDS = (
+_WRITTEN_BY_PEOPLE = (
     ("autoscaling.karmada.io", ("cronfederatedhpas", "federatedhpas")),
     ("multicluster.x-k8s.io", ("serviceexports", "serviceimports")),
     ("networking.karmada.io", ("multiclusteringresses", "multiclusterservices")),
     ("policy.karmada.io", ("overridepolicies", "propagationpolicies")),
-    ("work.karmada.io", ("resourcebindings", "works")),
 )
+_BINDINGS = ("work.karmada.io", ("resourcebindings",))
+"""The control plane's record of where resources go and what they use of a quota: people read it, and write policies."""
+_WORKS = ("work.karmada.io", ("works",))
+"""What is propagated, Secrets included: who may edit may read Secrets, who may view may not."""
 _WITHOUT_STATUS = frozenset({"overridepolicies", "propagationpolicies"})
 CLUSTER_INFO = "cluster-info"
 
@@ -65,8 +70,8 @@ def _roles() -> list[tuple[GroupVersionResource, JSONObject]]:
             objects.CLUSTER_ROLE_BINDINGS,
             objects.cluster_role_binding("cluster-proxy-admin", objects.user_subject("system:admin"), {}),
         ),
-        (objects.CLUSTER_ROLES, _people("karmada-view", "view", _READ)),
-        (objects.CLUSTER_ROLES, _people("karmada-edit", "edit", _WRITE)),
+        (objects.CLUSTER_ROLES, _people("karmada-view", "view", [(_READ, (*_WRITTEN_BY_PEOPLE, _BINDINGS))])),
+        (objects.CLUSTER_ROLES, _people("karmada-edit", "edit", [(_WRITE, _WRITTEN_BY_PEOPLE), (_READ, (_WORKS,))])),
     ]
     for name, permission in (("autoapprover", BOOTSTRAP), ("selfautoapprover", RENEWAL)):
         rule = {
@@ -103,7 +108,7 @@ def _cluster_info_readers() -> list[tuple[GroupVersionResource, JSONObject]]:
     return [(objects.ROLES, role), (objects.ROLE_BINDINGS, binding)]
 
 
-def _people(name: str, into: str, verbs: Sequence[str]) -> JSONObject:
+def _people(name: str, into: str, allowed: Sequence[tuple[Sequence[str], Sequence[Kinds]]]) -> JSONObject:
     """What a person who may view or edit may do with Karmada's kinds; aggregated into Kubernetes' own roles."""
     rules = [
         {
@@ -115,6 +120,7 @@ def _people(name: str, into: str, verbs: Sequence[str]) -> JSONObject:
             ],
             "verbs": list(verbs),
         }
-        for group, kinds in _OWN_KINDS
+        for verbs, groups in allowed
+        for group, kinds in groups
     ]
     return objects.cluster_role(name, rules, {**DEFAULTS, f"{_RBAC}/aggregate-to-{into}": "true"})

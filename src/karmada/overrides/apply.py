@@ -2,7 +2,8 @@
 
 Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
 go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
-the whole: the caller must then not write the copy.
+the whole: the caller must then not write the copy. So does a rule that makes another object of the copy, see
+`identity`.
 
 `replicasOverrider` is the exception: how replicas are set depends on the kind, so the caller asks for the number
 (`overridden_replicas`), revises the copy, and applies the rest after that.
@@ -18,6 +19,7 @@ from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, O
 from karmada.overrides.command import override_words
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.fields import override_documents
+from karmada.overrides.identity import Identity
 from karmada.overrides.image import override_images
 from karmada.overrides.metadata import override_map
 from karmada.overrides.plaintext import override_plaintext
@@ -48,15 +50,19 @@ def apply_overrides(
     cluster: Cluster,
     cluster_policies: Sequence[ClusterOverridePolicy],
     policies: Sequence[OverridePolicy],
+    *,
+    keep_identity: bool = True,
 ) -> Overridden:
     """Override `resource` (changed in place where possible) for a cluster; raises `OverrideError`.
 
-    `policies` are those of the resource's namespace; they are not looked at for cluster-scoped resources.
+    `policies` are those of the resource's namespace; they are not looked at for cluster-scoped resources. Without
+    `keep_identity` rules may do what they like, as in the reference: for comparison with recordings of it only.
     """
-    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies)
+    identity = Identity.of(resource) if keep_identity and (cluster_policies or policies) else None
+    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity)
     by_policies: list[AppliedRule] = []
     if subject_of(resource).namespace:
-        resource, by_policies = _apply_kind(resource, cluster, policies)
+        resource, by_policies = _apply_kind(resource, cluster, policies, identity)
     return Overridden(resource, by_cluster_policies, by_policies)
 
 
@@ -84,7 +90,10 @@ def record(applied: Iterable[AppliedRule]) -> str:
 
 
 def _apply_kind(
-    resource: JSONObject, cluster: Cluster, policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy]
+    resource: JSONObject,
+    cluster: Cluster,
+    policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy],
+    identity: Identity | None,
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
         return resource, []
@@ -92,6 +101,11 @@ def _apply_kind(
     for rule in applied:
         try:
             resource = _apply_rule(resource, rule.overriders)
+            if identity is not None and (changed := identity.changed_in(resource)):
+                raise OverrideError(
+                    f"override policy {rule.policy_name} changes {changed}: an override may not make another object of "
+                    "a copy, nor touch what Karmada manages it by"
+                )
         except OverrideError as error:
             error.policy = rule.policy_name
             raise

@@ -46,6 +46,25 @@ class Workload(NamedTuple):
     components: tuple[Component, ...] = ()
 
 
+def objection(binding: ResourceBinding | ClusterResourceBinding) -> str:
+    """Why a binding may not speak for the resource it names, as far as names tell; empty when it may.
+
+    Whoever may write bindings in one namespace could otherwise have any object of the control plane brought into any
+    member, or taken away there.
+    """
+    resource = binding.spec.resource
+    if isinstance(binding, ResourceBinding):
+        if resource.namespace != binding.metadata.namespace:
+            return "a ResourceBinding is for namespaced resources of its own namespace only"
+    elif resource.namespace:
+        return "a ClusterResourceBinding is for cluster-scoped resources only"
+    is_namespace = (resource.api_version, resource.kind) == ("v1", "Namespace")
+    where = resource.name if is_namespace else resource.namespace
+    if names.is_reserved_namespace(where):
+        return f"what is in {where} is the control plane's own and is never propagated"
+    return ""
+
+
 def owner_of(template: JSONObject) -> OwnerReference:
     """The reference by which a binding dies with its template."""
     metadata = template["metadata"]

@@ -9,6 +9,7 @@ from karmada.api.work.v1alpha2 import ClusterResourceBinding
 from karmada.machinery.clock import Clock, rfc3339
 from karmada.machinery.errors import ApiError, Forbidden
 from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.policies.binding import objection
 from karmada.scheduler.core.rendering import event_message
 from karmada.scheduler.core.request import Binding
 from karmada.scheduler.core.trigger import Need
@@ -101,4 +102,6 @@ def _is_told(binding: Binding, verdict: Verdict, now: float) -> bool:
 def _subjects(binding: Binding) -> Iterator[ObjectReference]:
     yield ObjectReference.to(binding)
     resource = binding.spec.resource
+    if objection(binding):
+        return
     yield ObjectReference(resource.api_version, resource.kind, resource.name, resource.namespace, resource.uid)

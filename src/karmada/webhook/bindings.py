@@ -1,11 +1,13 @@
-"""Gives bindings their permanent identity; judges their parts and, where quotas are enforced, what they use."""
+"""Gives bindings their permanent identity; judges for whom they speak, their parts and, where quotas are enforced, what
+they use."""
 
 from karmada.api import annotations, labels
 from karmada.api.codec import DecodeError, decode
 from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.api.field_errors import FieldError, invalid
+from karmada.api.field_errors import FieldError, forbidden, invalid
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, Component, ResourceBinding, ResourceBindingSpec
+from karmada.policies.binding import objection
 from karmada.policies.quota import difference, usage
 from karmada.webhook.model import Denied, Operation, Review, decoded, refuse_if_any
 from karmada.webhook.quota_booking import book
@@ -28,12 +30,36 @@ async def validate_binding(review: Review) -> None:
     binding = decoded(review.object, ResourceBinding)
     require_amounts(binding.spec)
     refuse_if_any(_dependency_errors(binding))
-    errors: list[FieldError] = []
+    errors = _identity_errors(review, binding, labels.RESOURCE_BINDING_PERMANENT_ID)
     if review.gates.enabled("MultiplePodTemplatesScheduling"):
         errors += _component_errors(binding.spec.components)
     refuse_if_any(errors)
     if review.gates.enabled("FederatedQuotaEnforcement"):
         await _enforce_quota(review, binding)
+
+
+async def validate_cluster_binding(review: Review) -> None:
+    """Judge a ClusterResourceBinding."""
+    binding = decoded(review.object, ClusterResourceBinding)
+    refuse_if_any(_identity_errors(review, binding, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID))
+
+
+def _identity_errors(review: Review, binding: ResourceBinding | ClusterResourceBinding, key: str) -> list[FieldError]:
+    """Who a binding is stays; for what it speaks is judged when it is named. One that was there before this rule must
+    remain writable, or it could never be removed."""
+    errors: list[FieldError] = []
+    before = decoded(review.old, type(binding)) if review.old is not None else None
+    known = before.metadata.labels.get(key) if before is not None else None
+    if known and binding.metadata.labels.get(key) != known:
+        errors.append(forbidden(f"metadata.labels[{key}]", "the permanent id of a binding cannot be changed"))
+    if (before is None or _named(before) != _named(binding)) and (why := objection(binding)):
+        errors.append(forbidden("spec.resource", why))
+    return errors
+
+
+def _named(binding: ResourceBinding | ClusterResourceBinding) -> tuple[str, str, str, str]:
+    resource = binding.spec.resource
+    return resource.api_version, resource.kind, resource.namespace, resource.name
 
 
 def _identify(review: Review, key: str) -> None:

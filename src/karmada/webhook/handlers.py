@@ -1,7 +1,12 @@
 """Every admission handler of Karmada's kinds, under the names its webhook configurations use."""
 
 from karmada.webhook.autoscaler import mutate_autoscaler, validate_autoscaler
-from karmada.webhook.bindings import mutate_binding, mutate_cluster_binding, validate_binding
+from karmada.webhook.bindings import (
+    mutate_binding,
+    mutate_cluster_binding,
+    validate_binding,
+    validate_cluster_binding,
+)
 from karmada.webhook.cluster_taint_policy import validate_taint_policy
 from karmada.webhook.cron_autoscaler import validate_cron_autoscaler
 from karmada.webhook.deletion_protection import validate_deletion
@@ -74,6 +79,7 @@ HANDLERS: list[Handler] = [
         "clusterresourcebindings",
         mutate_cluster_binding,
         _CREATE,
+        validate_cluster_binding,
     ),
     Handler("work.karmada.io", _WORK, "v1alpha1", "works", mutate_work),
     Handler(

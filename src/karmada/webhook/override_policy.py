@@ -1,9 +1,13 @@
-"""Completes and judges override policies: where they reach, and overriders that make sense."""
+"""Completes and judges override policies: where they reach, and overriders that make sense.
+
+An override may not make another object of a copy. What a policy shows of that is refused here; what its patches do in
+effect is judged when they are applied.
+"""
 
 from msgspec.structs import replace
 
 from karmada.api.codec import quotable_tree, tree
-from karmada.api.field_errors import FieldError, invalid, required
+from karmada.api.field_errors import FieldError, forbidden, invalid, required
 from karmada.api.name_rules import label_key, label_value
 from karmada.api.policy.v1alpha1 import (
     ClusterOverridePolicy,
@@ -14,11 +18,16 @@ from karmada.api.policy.v1alpha1 import (
     Overriders,
     OverrideSpec,
 )
+from karmada.overrides.identity import is_managed, touched_by
 from karmada.overrides.spelling import spelled, spelled_item
 from karmada.webhook.model import Review, decoded, items, refuse_if_any
 from karmada.webhook.placement import validate_affinity
 
 _POINTER = 'JSON pointer must be empty or start with a "/"\nJSON pointer error'
+_IDENTITY = (
+    "an override may not change apiVersion, kind, metadata.name, metadata.namespace or metadata.uid of a resource, nor "
+    "the labels and annotations Karmada manages it by"
+)
 
 
 def mutate_override_policy(review: Review) -> None:
@@ -54,17 +63,38 @@ def _spec_errors(spec: OverrideSpec, review: Review) -> list[FieldError]:
         errors.append(
             invalid("spec.overriders", spelled(spec.overriders), "overrideRules and overriders can't co-exist")
         )
+    errors += _identity_errors(spec.overriders, "spec.overriders")
     for index, rule in enumerate(spec.override_rules):
         path = f"spec.overrideRules[{index}]"
         errors += _overrider_errors(rule.overriders, f"{path}.overriders")
         if rule.target_cluster is not None:
             errors += validate_affinity(rule.target_cluster, f"{path}.targetCluster")
+        errors += _identity_errors(rule.overriders, f"{path}.overriders")
     detail = "namespace of resource selector must be the same as the namespace of the policy"
     errors += [
         invalid(f"spec.resourceSelectors[{index}].namespace", selector.namespace, detail)
         for index, selector in enumerate(spec.resource_selectors)
         if review.namespace and selector.namespace != review.namespace
     ]
+    return errors
+
+
+def _identity_errors(overriders: Overriders, path: str) -> list[FieldError]:
+    """Overriders that would make another object of a copy."""
+    pointers = [(f"plaintext[{i}].path", plain.path) for i, plain in enumerate(overriders.plaintext)]
+    pointers += [
+        (f"imageOverrider[{i}].predicate.path", image.predicate.path)
+        for i, image in enumerate(overriders.image_overrider)
+        if image.predicate is not None
+    ]
+    pointers += [
+        (f"fieldOverrider[{i}].fieldPath", field.field_path) for i, field in enumerate(overriders.field_overrider)
+    ]
+    errors = [forbidden(f"{path}.{where}", _IDENTITY) for where, pointer in pointers if touched_by(pointer)]
+    for name, entries in (("labels", overriders.labels_overrider), ("annotations", overriders.annotations_overrider)):
+        for index, entry in enumerate(entries):
+            if any(is_managed(name, key) for key in entry.value or ()):
+                errors.append(forbidden(f"{path}.{name}Overrider[{index}].value", _IDENTITY))
     return errors
 
 

@@ -19,8 +19,10 @@ from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, P
 from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
 from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_replicas, record
+from karmada.overrides.identity import Identity
 from karmada.policies.webster import divide, ties_ascend
 from karmada.works.manifest import merge_annotations, merge_labels, record_managed, stamp
+from karmada.works.owner import require_own
 from karmada.works.prune import prune
 
 JSONObject = dict[str, Any]
@@ -88,6 +90,7 @@ class WorkBuilder:
         self._binding = binding
         self._spec = binding.spec
         self.template = template
+        self._which = Identity.of(template)
         self._overrides = overrides
         self._gates = gates
         self._completions = job_completions(template, binding.spec, targets(binding.spec))
@@ -104,14 +107,17 @@ class WorkBuilder:
         return target.replicas if is_workload(self._spec) and not self._spec.components else None
 
     def build(self, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> "Draft":
-        """The Work that holds a revised copy; raises `OverrideError`."""
+        """The Work that holds a revised copy; raises `OverrideError`, and `IdentityChanged` when the copy is not the
+        object that the template is."""
+        self._which.require(copy, "the interpreter's replica revision")
         if target.name in self._completions:
             copy["spec"]["completions"] = self._completions[target.name]
         overridden = apply_overrides(copy, cluster, *self._overrides)
         copy = overridden.resource
+        self._inject_state(copy)
+        self._which.restore(copy)
         identity, noted = self._identity()
         self._mark(copy, identity, noted)
-        self._inject_state(copy)
         metadata = ObjectMeta(
             name=self.name,
             namespace=names.execution_space(target.name),
@@ -202,9 +208,10 @@ class Draft:
         self._preserve_resources_on_deletion = preserve_resources_on_deletion
 
     def merged(self, existing: Work | None) -> Work:
-        """The Work as it should be; raises `WorkTerminating`."""
+        """The Work as it should be; raises `WorkTerminating`, and `WorkOfAnother` when the name is taken."""
         if existing is None:
             return Work(metadata=self.metadata, spec=self._spec(self._manifest))
+        require_own(existing, self.metadata, self._manifest)
         if existing.metadata.deletion_timestamp is not None:
             raise WorkTerminating(f"work {self.metadata.namespace}/{self.metadata.name} is being deleted")
         manifest = self._manifest

@@ -9,34 +9,12 @@ from typing import Any
 
 import orjson
 
-from karmada.api import annotations, labels
+from karmada.api import annotations, labels, management
 from karmada.works.prune import prune, prune_metadata
 
 JSONObject = dict[str, Any]
 
 _KEPT = ("resourceVersion", "finalizers", "ownerReferences")
-_BOOKKEEPING_LABELS = (
-    labels.MANAGED,
-    labels.WORK_PERMANENT_ID,
-    labels.RESOURCE_BINDING_PERMANENT_ID,
-    labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID,
-    labels.PROPAGATION_POLICY_PERMANENT_ID,
-    labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
-)
-_BOOKKEEPING_ANNOTATIONS = (
-    annotations.MANAGED_ANNOTATIONS,
-    annotations.MANAGED_LABELS,
-    annotations.TEMPLATE_UID,
-    annotations.TEMPLATE_GENERATION,
-    annotations.WORK_NAMESPACE,
-    annotations.WORK_NAME,
-    annotations.RESOURCE_BINDING_NAMESPACE,
-    annotations.RESOURCE_BINDING_NAME,
-    annotations.CLUSTER_RESOURCE_BINDING_NAME,
-    annotations.PROPAGATION_POLICY_NAMESPACE,
-    annotations.PROPAGATION_POLICY_NAME,
-    annotations.CLUSTER_PROPAGATION_POLICY_NAME,
-)
 
 
 class NotOurs(Exception):
@@ -103,8 +81,8 @@ def released(observed: JSONObject) -> JSONObject:
     """The object without Karmada's bookkeeping, for one that stays when its Work goes. How conflicts are resolved is
     a wish, not bookkeeping, and stays."""
     metadata = dict(observed.get("metadata") or {})
-    _drop_all(metadata, "labels", _BOOKKEEPING_LABELS)
-    _drop_all(metadata, "annotations", _BOOKKEEPING_ANNOTATIONS)
+    _drop_all(metadata, "labels", management.LABELS)
+    _drop_all(metadata, "annotations", management.ANNOTATIONS)
     return {**observed, "metadata": metadata}
 
 

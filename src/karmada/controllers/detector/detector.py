@@ -20,6 +20,7 @@ from karmada.machinery.discovery import ApiResource
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
+from karmada.policies.binding import objection
 from karmada.policies.election import explicit_priority
 
 
@@ -109,6 +110,8 @@ class Detector:
     def _bindings_changed(self, changes: list[Change[ResourceBinding]] | list[Change[ClusterResourceBinding]]) -> None:
         for change in changes:
             if change.new is not None:
+                if objection(change.new.value):
+                    continue
                 self._fresh.bound(change.new.value.spec.resource, claimed_by_policy(change.new))
             elif (waiting := self._reconciler.unblocked(change.key)) is not None:
                 self._enqueue(waiting, Cause.KARMADA)

@@ -25,6 +25,7 @@ from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
+from karmada.policies.binding import objection
 from karmada.policies.claims import Claim, claim_of, read_claim
 from karmada.policies.election import Policy, explicit_priority
 from karmada.policies.matching import Match, closest, subject_of
@@ -234,6 +235,8 @@ class PolicyReconciler:
 
     async def _template_of(self, binding: Binding) -> tuple[TemplateKey, JSONObject] | None:
         reference = binding.spec.resource
+        if objection(binding):
+            return None
         item = await self._templates.get(reference)
         if item is None:
             return None

@@ -53,7 +53,17 @@ def _manifests(work: Any) -> Iterator[Any]:
     yield from workload.get("manifests") or []
 
 
+def _speaks_for_others(case: Case) -> bool:
+    """A ResourceBinding whose resource is not in its namespace."""
+    if case.input["handler"] != "validate/resourcebinding":
+        return False
+    binding = case.input.get("object") or {}
+    resource = (binding.get("spec") or {}).get("resource") or {}
+    return bool(resource.get("namespace") != (binding.get("metadata") or {}).get("namespace"))
+
+
 WEBHOOK = (
+    Excuse("a ResourceBinding for a resource outside of its namespace is refused", _speaks_for_others),
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
     Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
     Excuse("a manifest without the shape of its kind is refused by the member, not here", _carries_misshapen),

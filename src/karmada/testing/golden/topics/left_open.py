@@ -117,7 +117,7 @@ def _last_group_gets_less_than_nothing(given: Any) -> bool:
     if len(shares) < 2 or not all(isinstance(share, int | float) for share in shares) or not sum(shares):
         return False
     wanted = max(given["replica"] - 1, 0)
-    return sum(math.floor(wanted * share / sum(shares) + 0.5) for share in shares[:-1]) > wanted
+    return bool(sum(math.floor(wanted * share / sum(shares) + 0.5) for share in shares[:-1]) > wanted)
 
 
 def _runs_nowhere(given: Any) -> bool:

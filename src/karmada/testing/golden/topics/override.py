@@ -30,6 +30,7 @@ def _apply(given: dict[str, Any]) -> dict[str, Any]:
                 for policy in given.get("overridePolicies") or []
                 if policy["metadata"].get("namespace") == subject_of(given["object"]).namespace
             ],
+            keep_identity=False,
         )
     except OverrideError as error:
         raise Failed(str(error)) from error
