@@ -109,12 +109,20 @@ async def test_registering_leaves_what_was_recorded(pull: Pull) -> None:
 
 
 async def test_an_installation_holds_what_was_recorded_but_for_unlimited_rights(pull: Pull) -> None:
+    """What people may do with Karmada's kinds is stricter as well, see test_people."""
     trace = recorded("pull-register", "00-before.yaml")
     unlimited = {f"{kind} system:karmada:agent-rbac-generator" for kind in ("ClusterRole", "ClusterRoleBinding")}
     kept = {t: o for t, o in trace["karmada"].items() if o["kind"] not in ("APIService", "ConfigMap")}
-    assert await compare(pull.world.hub, kept, unlimited) == 16
+    people = {"ClusterRole karmada-edit", "ClusterRole karmada-view"}
+    assert await compare(pull.world.hub, kept, unlimited | people) == 14
     roles = (await pull.world.hub.resource(objects.CLUSTER_ROLES).list()).items
-    assert "system:karmada:agent-rbac-generator" not in [role["metadata"]["name"] for role in roles]
+    rules = {role["metadata"]["name"]: role["rules"] for role in roles}
+    assert "system:karmada:agent-rbac-generator" not in rules
+    for title in people:
+        known = trace["karmada"][title.replace(" ", ".rbac.authorization.k8s.io ", 1)]
+        wanted = [rule for rule in known["rules"] if rule["apiGroups"] != ["work.karmada.io"]]
+        found = [rule for rule in rules[known["metadata"]["name"]] if rule["apiGroups"] != ["work.karmada.io"]]
+        assert found == wanted
 
 
 def test_the_agent_is_deployed_as_recorded() -> None:
