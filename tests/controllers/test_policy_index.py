@@ -22,7 +22,7 @@ class Indexed:
         self._cache = Cache(structs(kind))
         self._cache.add_index(SELECTS, selects)
         policies = [from_tree(tree, kind) for tree in trees]
-        self._cache.replace([self._cache.read(encode(policy)) for policy in policies], "1")
+        list(self._cache.replace([self._cache.read(encode(policy)) for policy in policies], "1"))
 
     def indexed(self, index, value):
         return [item.value for item in self._cache.indexed(index, value).values()]

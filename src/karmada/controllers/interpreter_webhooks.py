@@ -31,7 +31,7 @@ class WebhookClient:
         connection = self._reuse(endpoint) or await _connect(endpoint)
         try:
             head, answer = await connection.exchange(request)
-        except errors.Unavailable as error:
+        except (errors.Unavailable, errors.BadAnswer) as error:
             connection.close()
             raise NotDelivered(str(error)) from error
         except BaseException:

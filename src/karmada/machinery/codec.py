@@ -13,9 +13,14 @@ import msgspec
 import orjson
 
 from karmada.api import codec
+from karmada.machinery.errors import BadAnswer
+from karmada.machinery.limits import MESSAGE, printable
 from karmada.machinery.transport import JSONObject
 
 T = TypeVar("T")
+R = TypeVar("R")
+DEPTH = 254
+"""Levels of maps and lists that can be written again; objects of Kubernetes have about 20."""
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -35,8 +40,52 @@ _head = msgspec.json.Decoder(_Head)
 
 
 def identity(body: bytes) -> Identity:
-    """The identity of an encoded object; the rest is skipped, not decoded."""
-    return _head.decode(body).metadata
+    """The identity of an encoded object; the rest is skipped, not decoded. Raises `BadAnswer` for what has none."""
+    try:
+        return _head.decode(body).metadata
+    except (ValueError, RecursionError) as error:
+        raise unreadable(error) from error
+
+
+def unreadable(error: Exception) -> BadAnswer:
+    """What is said of an answer that has not the shape of an object."""
+    return BadAnswer(printable(f"the server's answer cannot be read: {error}", MESSAGE))
+
+
+def reading(decode: Callable[[bytes], R], body: bytes) -> R:
+    """Decode what a server sent; whatever is wrong with it is a `BadAnswer`."""
+    try:
+        return decode(body)
+    except (ValueError, RecursionError) as error:
+        raise unreadable(error) from error
+
+
+class _ObjectMeta(Identity, frozen=True, gc=False, rename="camel"):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
+    owner_references: list[dict[str, Any]] | None = None
+
+
+class _Object(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    api_version: str
+    kind: str
+    metadata: _ObjectMeta
+
+
+_object = msgspec.json.Decoder(_Object)
+
+
+def untrusted_tree(body: bytes) -> JSONObject:
+    """An object that a member sent, as a tree: it has a kind, metadata of the usual shape, and can be written again."""
+    reading(_object.decode, body)
+    tree = reading(_tree, body)
+    if body.count(b"{") + body.count(b"[") > DEPTH:
+        try:
+            orjson.dumps(tree)
+        except TypeError as error:
+            raise unreadable(error) from error
+    return tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +113,14 @@ def _same(body: bytes) -> bytes:
     return body
 
 
-TREE: Codec[JSONObject] = Codec(orjson.loads, orjson.dumps, _tree_identity, shareable=False)
+def _tree(body: bytes) -> JSONObject:
+    tree = orjson.loads(body)
+    if not isinstance(tree, dict):
+        raise ValueError("it is no object")
+    return tree
+
+
+TREE: Codec[JSONObject] = Codec(_tree, orjson.dumps, _tree_identity, shareable=False)
 """Trees of dicts and lists, parsed anew for every reader."""
 
 BYTES: Codec[bytes] = Codec(_same, _same, identity, shareable=True)

@@ -18,6 +18,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError, Conflict
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.workqueue.queue import RETRIES, Priority, QueueClosed, WorkQueue
 
 K = TypeVar("K", bound=Hashable)
@@ -83,6 +84,8 @@ class Controller(Generic[K]):
         self._reconcile = reconcile
         self._needs = needs
         self._deadline = deadline
+        self._lane = lane
+        self._log = ThrottledLog(log, clock.monotonic)
         self._lanes_are_limited = lane_limit is not None
         self._slow_after = slow_after
         self._clock = clock
@@ -226,14 +229,18 @@ class Controller(Generic[K]):
                 log.error("%s gives up on %s until it changes: %s", self.name, key, reason)
 
     def _log_retry(self, key: K, error: Exception | str, pause: float) -> None:
+        """One line per cause and minute: keys of a limited lane fail together when their member does."""
+        whose = self._lane(key) if self._lane is not None and self._lanes_are_limited else key
+        cause = (whose, type(error))
         if isinstance(error, Conflict):
             log.debug("%s retries %s in %.3f s: %s", self.name, key, pause, error)
         elif isinstance(error, TimeoutError):
-            log.warning("%s had no result for %s after %g s; retry in %.3f s", self.name, key, self._deadline, pause)
+            text = "%s had no result for %s after %g s; retry in %.3f s"
+            self._log.warning(cause, text, self.name, key, self._deadline, pause)
         elif isinstance(error, ApiError | str):
-            log.warning("%s retries %s in %.3f s: %s", self.name, key, pause, error)
+            self._log.warning(cause, "%s retries %s in %.3f s: %s", self.name, key, pause, error)
         else:
-            log.error("%s failed on %s; retry in %.3f s", self.name, key, pause, exc_info=error)
+            self._log.warning(cause, "%s failed on %s; retry in %.3f s", self.name, key, pause, trace=error)
 
 
 def own_key(change: Change[Any]) -> Sequence[Key]:

@@ -2,7 +2,8 @@
 
 `RESTMapper` keeps the last discovery answer and asks again when something is not in it, at most once in
 `MINIMUM_AGE` seconds. A group that cannot be discovered right now (its aggregated server is down) keeps its
-last known kinds: a transient error is never a verdict that a kind is gone.
+last known kinds: a transient error is never a verdict that a kind is gone. Documents that are too large or have
+another shape raise `BadAnswer`, and what was known stays.
 """
 
 import asyncio
@@ -12,13 +13,17 @@ from typing import Any
 
 import orjson
 
+from karmada.machinery import limits
 from karmada.machinery.clock import REAL, Clock
-from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.errors import ApiError, BadAnswer, NotFound
 from karmada.machinery.transport import GroupVersionResource, Transport
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 MINIMUM_AGE = 1.0
 _ROOTS = ("/api", "/apis")
+_LONGEST_NAME = 253
+_SHAPES = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading a document raises that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +118,39 @@ class RESTMapper:
                 await self._ask()
 
     async def _ask(self) -> None:
-        answers = [await self._transport.raw("GET", root, accept=AGGREGATED) for root in _ROOTS]
+        answers = [await _document(self._transport, root, AGGREGATED) for root in _ROOTS]
         # The same words mean the same kinds: an idle server is asked often and changes rarely.
         if answers != self._answers:
-            found, stale, whole = await _discover(self._transport, answers, list(self._by_type.values()))
+            try:
+                found, stale, whole = await _discover(self._transport, answers, list(self._by_type.values()))
+                _check(found)
+            except _SHAPES as error:
+                text = limits.printable(f"the server's discovery cannot be read: {error!r}")
+                raise BadAnswer(text) from error
             self._by_type = {resource.type: resource for resource in found}
             self.known = tuple(self._by_type.values())
             self._by_kind = {(resource.api_version, resource.kind): resource for resource in found}
             self._answers = answers if whole else []
             self.stale = frozenset(stale)
         self._answered_at = self._clock.monotonic()
+
+
+async def _document(transport: Transport, path: str, accept: str = "") -> bytes:
+    answer = await transport.raw("GET", path, accept=accept)
+    if len(answer) > limits.DISCOVERY:
+        raise BadAnswer(f"the server's discovery has a document of more than {limits.DISCOVERY} bytes")
+    return answer
+
+
+def _check(found: list[ApiResource]) -> None:
+    if len(found) > limits.RESOURCES:
+        raise BadAnswer(f"the server's discovery lists more than {limits.RESOURCES} resources")
+    for resource in found:
+        lists = (resource.verbs, resource.subresources, resource.short_names, resource.categories)
+        names: list[object] = [*resource.type, resource.kind, resource.singular]
+        for text in (*names, *(text for some in lists for text in some)):
+            if not isinstance(text, str) or len(text) > _LONGEST_NAME or not text.isprintable():
+                raise ValueError("a name is no name")
 
 
 async def _discover(
@@ -177,7 +205,9 @@ async def _from_documents(
     for group, version in versions:
         path = f"{root}/{group}/{version}" if group else f"{root}/{version}"
         try:
-            document = orjson.loads(await transport.raw("GET", path))
+            document = orjson.loads(await _document(transport, path))
+        except BadAnswer:
+            raise
         except ApiError:
             stale.add(api_version(group, version))
             found += _kept(previous, group, version)

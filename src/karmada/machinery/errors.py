@@ -6,13 +6,15 @@
     ├── Forbidden 403         ├── TooManyRequests 429 (with retry_after)
     ├── NotFound 404          ├── ServerError 5xx
     ├── MethodNotAllowed 405  ├── Timeout (deadline passed, outcome unknown)
-    ├── AlreadyExists 409     └── Unavailable (no connection, or it broke)
-    └── Conflict 409
+    ├── AlreadyExists 409     ├── Unavailable (no connection, or it broke)
+    └── Conflict 409          └── BadAnswer (the server sent what no server may send)
 
 A transient error is never a verdict: `transient` tells which ones may go away by themselves.
 """
 
 from typing import Any, ClassVar
+
+from karmada.machinery.limits import MESSAGE, printable
 
 Status = dict[str, Any]
 
@@ -33,7 +35,8 @@ class ApiError(Exception):
     def causes(self) -> list[dict[str, str]]:
         """Field causes of the Status, empty when there are none."""
         details = self.status.get("details")
-        return list(details.get("causes") or []) if isinstance(details, dict) else []
+        causes = details.get("causes") if isinstance(details, dict) else None
+        return [cause for cause in causes if isinstance(cause, dict)] if isinstance(causes, list) else []
 
 
 class BadRequest(ApiError):
@@ -118,6 +121,14 @@ class Unavailable(ApiError):
     code, reason, transient = 503, "ServiceUnavailable", True
 
 
+class BadAnswer(ServerError):
+    """The server sent what cannot be read, or more than it may (`machinery.limits`); its connection was cut."""
+
+
+class AnswerTooLarge(BadAnswer):
+    """The answer is larger than any may be; a part of it may be asked for."""
+
+
 _BY_CODE: dict[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -133,7 +144,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 def from_status(code: int, status: Status, retry_after: float = 1.0) -> ApiError:
     """The typed error for an HTTP status code and a Status body."""
-    message = str(status.get("message") or f"the server answered {code}")
+    message = printable(str(status.get("message") or f"the server answered {code}"), MESSAGE)
     if code == 409:
         kind = AlreadyExists if status.get("reason") == "AlreadyExists" else Conflict
         return kind(message, status)

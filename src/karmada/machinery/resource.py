@@ -11,10 +11,9 @@ from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-import orjson
 
-from karmada.machinery.codec import Codec, Identity
-from karmada.machinery.errors import Gone
+from karmada.machinery.codec import TREE, Codec, Identity, reading
+from karmada.machinery.errors import AnswerTooLarge, Gone
 from karmada.machinery.transport import (
     EventType,
     GroupVersionResource,
@@ -92,12 +91,23 @@ _list = msgspec.json.Decoder(_List)
 
 def split_list(body: bytes) -> Listing[bytes]:
     """The encoded objects of an encoded list. Servers may leave out the type of the items: it is put back."""
-    answer = _list.decode(body)
+    answer = reading(_list.decode, body)
     items = [bytes(item) for item in answer.items or ()]
     if items and answer.kind.endswith("List") and b'"kind":' not in items[0][:200] and _is_untyped(items[0]):
         head = b'{"apiVersion":"%s","kind":"%s",' % (answer.api_version.encode(), answer.kind[:-4].encode())
         items = [head + item.lstrip()[1:] for item in items]
     return Listing(items, answer.metadata.resource_version, answer.metadata.continue_)
+
+
+class _ScaleSpec(msgspec.Struct, frozen=True, gc=False):
+    replicas: int | None = None
+
+
+class _Scale(msgspec.Struct, frozen=True, gc=False):
+    spec: _ScaleSpec = _ScaleSpec()
+
+
+_scale = msgspec.json.Decoder(_Scale)
 
 
 class _Kind(msgspec.Struct, frozen=True, gc=False):
@@ -127,10 +137,18 @@ class Resource(Generic[T]):
         return await self._send(Verb.GET, namespace, name, subresource)
 
     async def page(self, scope: Scope = EVERYTHING, *, limit: int = PAGE_SIZE, start: str = "") -> Listing[T]:
-        """Read one page; pass `next` of the page before as `start`. Raises Gone when that page is too old."""
-        params = scope.params() | ({"limit": str(limit)} if limit else {}) | ({"continue": start} if start else {})
-        listing = split_list(await self._request(Verb.LIST, scope.namespace, params=params))
-        return Listing([self.codec.decode(item) for item in listing.items], *listing[1:])
+        """Read one page; pass `next` of the page before as `start`. Raises Gone when that page is too old. A page that
+        is too large is asked for again with fewer objects."""
+        while True:
+            params = scope.params() | ({"limit": str(limit)} if limit else {}) | ({"continue": start} if start else {})
+            try:
+                listing = split_list(await self._request(Verb.LIST, scope.namespace, params=params))
+            except AnswerTooLarge:
+                if limit <= 1:
+                    raise
+                limit = max(1, limit // 10)
+                continue
+            return Listing([reading(self.codec.decode, item) for item in listing.items], *listing[1:])
 
     async def list(self, scope: Scope = EVERYTHING, *, page_size: int = PAGE_SIZE) -> Listing[T]:
         """Read all objects, page by page; in one piece if the server forgets the revision on the way."""
@@ -165,7 +183,7 @@ class Resource(Generic[T]):
 
     async def _changes(self, stream: WatchStream) -> EventBatches[T]:
         async for batch in stream:
-            yield [ObjectEvent(event.type, self.codec.decode(event.object)) for event in batch]
+            yield [ObjectEvent(event.type, reading(self.codec.decode, event.object)) for event in batch]
 
     async def create(self, value: T, namespace: str = "", *, dry_run: bool = False) -> T:
         """Create an object in its own namespace, or in the one given."""
@@ -237,8 +255,8 @@ class Resource(Generic[T]):
 
     async def scale(self, name: str, namespace: str = "") -> int:
         """The replicas asked for, by the scale subresource."""
-        answer = orjson.loads(await self._request(Verb.GET, namespace, name, "scale"))
-        return int(answer.get("spec", {}).get("replicas") or 0)
+        answer = reading(_scale.decode, await self._request(Verb.GET, namespace, name, "scale"))
+        return answer.spec.replicas or 0
 
     async def set_scale(self, name: str, replicas: int, namespace: str = "") -> None:
         """Change the replicas asked for, by the scale subresource."""
@@ -247,8 +265,7 @@ class Resource(Generic[T]):
 
     async def submit(self, name: str, subresource: str, body: JSONObject, namespace: str = "") -> JSONObject:
         """Create a subresource of an object: an eviction, a binding, a token request."""
-        answer: JSONObject = orjson.loads(await self._request(Verb.CREATE, namespace, name, subresource, body))
-        return answer
+        return reading(TREE.decode, await self._request(Verb.CREATE, namespace, name, subresource, body))
 
     async def _send(
         self,
@@ -262,7 +279,7 @@ class Resource(Generic[T]):
         patch_type: PatchType | None = None,
     ) -> T:
         answer = await self._request(verb, namespace, name, subresource, body, params=params, patch_type=patch_type)
-        return self.codec.decode(answer)
+        return reading(self.codec.decode, answer)
 
     async def _request(
         self,

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from karmada.api import names
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.codec import identity
 from karmada.machinery.committer import Committer
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import BadAnswer, NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
 from karmada.membership.refusal import Refused
@@ -26,8 +27,10 @@ class MemberCredentials:
 
 async def cluster_id(member: Client) -> str:
     """What a cluster is known by wherever it is registered: the uid of its kube-system namespace."""
-    found = await member.resource(objects.NAMESPACES).get("kube-system")
-    return str(found["metadata"]["uid"])
+    found = identity(await member.encoded(objects.NAMESPACES).get("kube-system"))
+    if not found.uid:
+        raise BadAnswer("the namespace kube-system of the cluster has no uid")
+    return found.uid
 
 
 async def obtain(member: Client, cluster: str, space: str, clock: Clock = REAL) -> MemberCredentials:

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from karmada.machinery.errors import (
+    BadAnswer,
     Conflict,
     Gone,
     Invalid,
@@ -474,5 +475,5 @@ async def test_an_untrusted_server_is_refused(scripted, authority, tmp_path):
 
 async def test_two_answers_to_one_request_are_none(scripted, connect, reply):
     scripted.script = lambda exchange, number: reply({"n": number}) + reply({"smuggled": True})
-    with pytest.raises(Unavailable, match="not valid HTTP"):
+    with pytest.raises(BadAnswer, match="not valid HTTP"):
         await connect().send(CREATE)

@@ -1,7 +1,8 @@
 """One HTTP/1.1 connection: one request at a time, a whole answer or a stream of body parts.
 
 The connection is reusable only after a complete answer to a request that allowed it. Anything else (deadline,
-cancellation, broken framing, stream left early) closes it.
+cancellation, broken framing, stream left early) closes it. What the server sends is bounded by `machinery.limits`; more
+than that, or what is no HTTP, cuts the connection with `BadAnswer`.
 """
 
 import asyncio
@@ -11,12 +12,11 @@ from typing import cast
 
 import httptools
 
-from karmada.machinery.errors import Unavailable
+from karmada.machinery import limits
+from karmada.machinery.errors import AnswerTooLarge, BadAnswer, Unavailable
 
-BUFFER_HIGH = 4 * 1024 * 1024
-"""Bytes of a stream that may wait for their reader before the server is made to wait."""
-
-
+SMALL = 4096
+"""Parts of a body up to this size are gathered in one piece: a server may send each byte by itself."""
 BUFFER = 64 * 1024
 """Bytes that are read at once. Where connections bring no buffer of their own, asyncio takes 256 KiB for each part."""
 
@@ -45,20 +45,43 @@ class ConnectionBroken(Unavailable):
         self.answered = answered
 
 
+class Budget:
+    """Bytes that all connections to one server may hold together."""
+
+    def __init__(self, limit: int = limits.BUFFERED) -> None:
+        self._limit = limit
+        self.used = 0
+
+    def take(self, size: int) -> bool:
+        """Hold that many more; whether that is allowed."""
+        self.used += size
+        return self.used <= self._limit
+
+    def give_back(self, size: int) -> None:
+        """Hold that many less."""
+        self.used -= size
+
+
 class Connection(asyncio.BufferedProtocol):
     """A client connection; also the parser's callbacks (`on_*`).
 
     Bytes arrive in `buffer`, which connections of one loop may share: each part is consumed before the next is read.
     """
 
-    def __init__(self, buffer: memoryview | None = None) -> None:
+    def __init__(self, buffer: memoryview | None = None, budget: Budget | None = None) -> None:
         self._buffer = buffer or new_buffer()
+        self.budget = budget or Budget()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._head = Head()
-        self._parts: deque[bytes] = deque()
-        self._buffered = 0
+        self._parts: deque[bytes | bytearray] = deque()
+        self._held = 0
+        """Bytes in `_parts`, taken from the budget."""
+        self._limit = limits.ANSWER
+        self._framing = 0
+        """Bytes since the last that belonged to a body."""
+        self._offence: BadAnswer | None = None
         self._paused = False
         self._complete = True
         self._error: Exception | None = None
@@ -76,10 +99,11 @@ class Connection(asyncio.BufferedProtocol):
     async def exchange(self, request: bytes) -> tuple[Head, bytes]:
         """Send a request and wait for the whole answer."""
         self._send(request, stream=False)
-        while not self._complete:
-            await self._wait()
-        body = b"".join(self._parts) if len(self._parts) != 1 else self._parts[0]
-        self._parts.clear()
+        try:
+            while not self._complete:
+                await self._wait()
+        finally:
+            body = self._taken()
         return self._head, body
 
     async def open(self, request: bytes) -> Head:
@@ -95,9 +119,7 @@ class Connection(asyncio.BufferedProtocol):
             if self._complete:
                 return b""
             await self._wait()
-        data = b"".join(self._parts) if len(self._parts) > 1 else self._parts[0]
-        self._parts.clear()
-        self._buffered = 0
+        data = self._taken()
         if self._paused and self._transport is not None:
             self._paused = False
             self._transport.resume_reading()
@@ -109,6 +131,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             self._transport = None
         self._complete = True
+        self._taken()
         self._error = self._error or ConnectionBroken("the connection was closed", bool(self._head.status))
 
     def _send(self, request: bytes, stream: bool) -> None:
@@ -116,8 +139,18 @@ class Connection(asyncio.BufferedProtocol):
             raise ConnectionBroken("the connection was closed before the request", False)
         self._head = Head()
         self._complete = False
+        self._limit = limits.ANSWER
+        self._framing = 0
         self._wake_on_body = stream
         self._transport.write(request)
+
+    def _taken(self) -> bytes:
+        """The body so far, which is the caller's from now on."""
+        parts, self._parts = self._parts, deque()
+        self.budget.give_back(self._held)
+        self._held = 0
+        only = parts[0] if len(parts) == 1 else b""
+        return only if isinstance(only, bytes) and len(parts) == 1 else b"".join(parts)
 
     async def _wait(self) -> None:
         if self._error is not None:
@@ -156,10 +189,17 @@ class Connection(asyncio.BufferedProtocol):
             # An answer nobody asked for; the framing cannot be trusted any more.
             self.close()
             return
+        if self._framing > limits.FRAMING:
+            self._fail(BadAnswer(f"the server sent more than {limits.FRAMING} bytes of headers"))
+            return
+        self._framing += nbytes
         try:
             self._parser.feed_data(self._buffer[:nbytes])
-        except httptools.HttpParserError as error:
-            self._fail(f"the answer is not valid HTTP: {error}")
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(self._offence or BadAnswer(f"the answer is not valid HTTP: {error}"))
+            return
+        if self._offence is not None:
+            self._fail(self._offence)
             return
         if self._wake_on_body or self._complete:
             self._wake()
@@ -172,10 +212,11 @@ class Connection(asyncio.BufferedProtocol):
         """The connection is gone."""
         self._transport = None
         if not self._complete:
-            self._fail(f"the connection broke: {error or 'closed by the server'}")
+            text = f"the connection broke: {error or 'closed by the server'}"
+            self._fail(ConnectionBroken(text, bool(self._head.status)))
 
-    def _fail(self, message: str) -> None:
-        self._error = ConnectionBroken(message, bool(self._head.status))
+    def _fail(self, error: Unavailable | BadAnswer) -> None:
+        self._error = error
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
@@ -189,7 +230,9 @@ class Connection(asyncio.BufferedProtocol):
             raise ValueError("more than one answer")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header line."""
+        """A header line; what follows the body is none."""
+        if self._head.status:
+            return
         lowered = name.lower()
         if lowered == b"warning":
             self._head.warnings.append(value)
@@ -198,16 +241,43 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is complete."""
-        self._head.status = self._parser.get_status_code()
+        head = self._head
+        status = head.status = self._parser.get_status_code()
+        self._framing = 0
+        if status >= 300:
+            self._limit = limits.REFUSAL
+        length = head.headers.get(b"content-length", b"0")
+        if status < 200:
+            self._offence = BadAnswer(f"the server answered {status}, which nobody asked for")
+        elif head.headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            # Nothing is ever unpacked: a kilobyte may become a gigabyte.
+            self._offence = BadAnswer("the server sent an encoded answer, which nobody asked for")
+        elif not self._wake_on_body and length.isdigit() and int(length[:20]) > self._limit:
+            self._offence = self._too_large()
 
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
-        self._parts.append(body)
-        if self._wake_on_body:
-            self._buffered += len(body)
-            if self._buffered > BUFFER_HIGH and not self._paused and self._transport is not None:
-                self._paused = True
-                self._transport.pause_reading()
+        size = len(body)
+        self._framing = 0
+        self._held += size
+        if not self.budget.take(size):
+            self._offence = BadAnswer(f"the server sent more than {limits.BUFFERED} bytes at once")
+        last = self._parts[-1] if self._parts else None
+        if last is None or size > SMALL:
+            self._parts.append(body)
+        elif isinstance(last, bytearray):
+            last += body
+        else:
+            self._parts.append(bytearray(body))
+        if not self._wake_on_body:
+            if self._held > self._limit:
+                self._offence = self._too_large()
+        elif self._held > limits.STREAM_BUFFER and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _too_large(self) -> AnswerTooLarge:
+        return AnswerTooLarge(f"the answer is larger than {self._limit} bytes")
 
     def on_message_complete(self) -> None:
         """The answer is complete."""

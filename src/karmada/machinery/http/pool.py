@@ -6,7 +6,7 @@ import ssl
 from typing import cast
 
 from karmada.machinery.errors import Unavailable
-from karmada.machinery.http.connection import Connection, new_buffer
+from karmada.machinery.http.connection import Budget, Connection, new_buffer
 from karmada.machinery.http.target import Target
 
 IDLE = 60.0
@@ -25,6 +25,7 @@ class Pool:
         self.secure = self._scheme == "https"
         self.port = int(port) if port else 443 if self.secure else 80
         self._buffer = new_buffer()
+        self._budget = Budget()
         self._idle: dict[ssl.SSLContext | None, list[Connection]] = {}
         self._closed = False
 
@@ -79,14 +80,14 @@ class Pool:
         raw = await self._tunnel() if self._may_need_proxy() else None
         if raw is None:
             _, connection = await loop.create_connection(
-                lambda: Connection(self._buffer),
+                lambda: Connection(self._buffer, self._budget),
                 self.host,
                 self.port,
                 ssl=context,
                 server_hostname=name if context else None,
             )
             return connection
-        connection = Connection(self._buffer)
+        connection = Connection(self._buffer, self._budget)
         if context is None:
             raw.set_protocol(connection)
             connection.connection_made(raw)

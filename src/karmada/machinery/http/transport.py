@@ -15,7 +15,16 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Callable
 
-from karmada.machinery.errors import ApiError, Timeout, TooManyRequests, Unauthorized, Unavailable, from_status
+from karmada.machinery import limits
+from karmada.machinery.errors import (
+    ApiError,
+    BadAnswer,
+    Timeout,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+    from_status,
+)
 from karmada.machinery.http.connection import Connection, ConnectionBroken, Head
 from karmada.machinery.http.credentials import Credentials, CredentialSource
 from karmada.machinery.http.paths import Wire, to_wire
@@ -23,11 +32,13 @@ from karmada.machinery.http.pool import Pool
 from karmada.machinery.http.streaming import events
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
+from karmada.machinery.throttle import TokenBucket
 from karmada.machinery.transport import Request, WatchStream
 
 IN_FLIGHT = 64
 ATTEMPTS = 5
 RAW_TIMEOUT = 30.0
+LONGEST_RETRY = 3600.0
 
 
 class _Refused(Exception):
@@ -48,6 +59,7 @@ class HttpTransport:
         self._credentials = CredentialSource(target)
         self._warn = warn
         self._in_flight = asyncio.Semaphore(IN_FLIGHT)
+        self._rate = TokenBucket(limits.WATCH_BURST, limits.WATCH_RATE, 0.0)
         host = f"[{self._pool.host}]" if ":" in self._pool.host else self._pool.host
         self._base = target.server[target.server.index("://") + 3 :].partition("/")[2]
         self._common = f"Host: {host}:{self._pool.port}\r\nUser-Agent: {agent}\r\n".encode()
@@ -56,7 +68,7 @@ class HttpTransport:
         """Answer every verb but watch."""
         wire = to_wire(request)
         evicting = request.subresource == "eviction"
-        return await self._answer(wire, request.accept, request.timeout, retry_busy=not evicting)
+        return await self._answer(wire, request.accept, request.timeout, retry_busy=not evicting, is_object=True)
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
         """Request a path that is no resource."""
@@ -68,11 +80,12 @@ class HttpTransport:
         """Open a watch on a connection of its own; leaving the context closes it."""
         try:
             async with asyncio.timeout(request.timeout):
-                connection, _ = await self._opened(to_wire(request), request.accept)
+                connection, head = await self._opened(to_wire(request), request.accept)
         except TimeoutError:
             raise Timeout(f"the server did not start the watch within {request.timeout:g} s") from None
-        stream = events(connection)
+        stream = events(connection, self._rate)
         try:
+            _require_json(head)
             yield stream
         finally:
             await stream.aclose()
@@ -95,20 +108,22 @@ class HttpTransport:
         """Close all connections that are not in use; those in use close when they are done."""
         self._pool.close()
 
-    async def _answer(self, wire: Wire, accept: str, timeout: float, *, retry_busy: bool) -> bytes:
+    async def _answer(
+        self, wire: Wire, accept: str, timeout: float, *, retry_busy: bool, is_object: bool = False
+    ) -> bytes:
         try:
             async with asyncio.timeout(timeout), self._in_flight:
-                return await self._persist(wire, accept, retry_busy)
+                return await self._persist(wire, accept, retry_busy, is_object)
         except TimeoutError:
             raise Timeout(f"no answer to {wire.method} {_plain(wire.path)} within {timeout:g} s") from None
 
-    async def _persist(self, wire: Wire, accept: str, retry_busy: bool) -> bytes:
+    async def _persist(self, wire: Wire, accept: str, retry_busy: bool, is_object: bool) -> bytes:
         reading = wire.method == "GET"
         renewed = False
         for attempt in range(1, ATTEMPTS + 1):
             credentials = await self._credentials.current()
             try:
-                return await self._exchange(wire, accept, credentials)
+                return await self._exchange(wire, accept, credentials, is_object)
             except _Refused as refused:
                 error = refused.error
                 if isinstance(error, Unauthorized) and not renewed and self._credentials.refused(credentials):
@@ -124,7 +139,7 @@ class HttpTransport:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    async def _exchange(self, wire: Wire, accept: str, credentials: Credentials) -> bytes:
+    async def _exchange(self, wire: Wire, accept: str, credentials: Credentials, is_object: bool) -> bytes:
         context = self._context(credentials)
         connection = self._pool.reuse(context) or await self._pool.open(context)
         try:
@@ -134,6 +149,8 @@ class HttpTransport:
         self._tell(head)
         if head.status >= 300:
             raise _refusal(head, body)
+        if is_object:
+            _require_json(head)
         return body
 
     async def _opened(self, wire: Wire, accept: str) -> tuple[Connection, Head]:
@@ -146,7 +163,7 @@ class HttpTransport:
                 if head.status == 200:
                     return connection, head
                 body = b""
-                while data := await connection.read():
+                while (data := await connection.read()) and len(body) <= limits.REFUSAL:
                     body += data
             except BaseException:
                 connection.close()
@@ -177,7 +194,7 @@ class HttpTransport:
     def _tell(self, head: Head) -> None:
         if self._warn is not None:
             for warning in head.warnings:
-                self._warn(warning.decode("utf-8", "replace"))
+                self._warn(limits.printable(warning.decode("utf-8", "replace"), limits.MESSAGE))
 
 
 async def _parts(connection: Connection) -> AsyncIterator[bytes]:
@@ -185,11 +202,19 @@ async def _parts(connection: Connection) -> AsyncIterator[bytes]:
         yield data
 
 
+def _require_json(head: Head) -> None:
+    """Refuse what says itself that it is no object: a proxy's page, for example."""
+    kind = head.headers.get(b"content-type", b"application/json")
+    if b"json" not in kind.lower():
+        shown = limits.printable(kind.decode("latin-1"), 100)
+        raise BadAnswer(f"the server answered with {shown} where JSON was asked for")
+
+
 def _refusal(head: Head, body: bytes) -> _Refused:
     import orjson
 
     given = head.headers.get(b"retry-after", b"")
-    retry_after = float(given) if given.isdigit() else None
+    retry_after = min(float(given), LONGEST_RETRY) if given.isdigit() else None
     try:
         status = orjson.loads(body)
     except orjson.JSONDecodeError:

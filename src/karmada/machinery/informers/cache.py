@@ -6,22 +6,28 @@ Invariants:
 - A change with both `old` and `new` is about one incarnation (same uid). An object that was deleted and created again
   under its name shows as two changes, deletion first.
 - Nothing older replaces something newer: an event at or below the revision reached is a repetition and is ignored.
+- Caches of one server may share a `Room`: objects that do not fit raise `BadAnswer`, and what is there stays.
 """
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from karmada.machinery.codec import Codec, Identity, identity
+from karmada.machinery import limits
+from karmada.machinery.codec import Codec, Identity, identity, unreadable
+from karmada.machinery.errors import BadAnswer
+from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import EventType, WatchEvent
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
+log = ThrottledLog(logging.getLogger(__name__))
 
 _UNDECODED = object()
 KEPT = 4096
 """Items of a process that keep their decoded value, those decoded last: bytes take a fraction of the memory."""
+STEP = 2_000
+"""Objects of a load that are taken over at once."""
 _kept: "deque[Item[Any]]" = deque()
 
 
@@ -91,12 +97,36 @@ IndexFunction = Callable[[Item[T]], Iterable[str]]
 """The index values of an item: a pure function that puts up with anything a server may send."""
 
 
+class Room:
+    """How much the caches of one server may hold together."""
+
+    def __init__(self, limit: int | None = limits.CACHE) -> None:
+        """`limit`: None for a server that is trusted."""
+        self._limit = limit
+        self.used = 0
+
+    def check(self, more: int) -> None:
+        """Raise `BadAnswer` unless there is room for so much more."""
+        if self._limit is not None and more > 0 and self.used + more > self._limit:
+            raise BadAnswer(f"the server has more objects than are kept of one: {self._limit} bytes")
+
+
+def cost(item: "Item[Any]") -> int:
+    """What an item takes."""
+    return len(item.body) + limits.ITEM_OVERHEAD
+
+
 class Cache(Generic[T]):
     """Items by key and by index."""
 
-    def __init__(self, codec: Codec[T], project: Callable[[bytes], bytes] | None = None) -> None:
+    def __init__(
+        self, codec: Codec[T], project: Callable[[bytes], bytes] | None = None, room: Room | None = None
+    ) -> None:
         self._codec = codec
         self._project = project
+        self._room = room or Room(None)
+        self._size = 0
+        """What the items cost together."""
         self.items: dict[Key, Item[T]] = {}
         self._namespaces: dict[str, dict[Key, Item[T]]] = {}
         self._functions: dict[str, IndexFunction[T]] = {}
@@ -128,9 +158,14 @@ class Cache(Generic[T]):
         return self._indexes[name].keys()
 
     def read(self, body: bytes, which: Identity | None = None) -> Item[T]:
-        """The item of an encoded object."""
+        """The item of an encoded object; raises `BadAnswer` for what is none."""
         which = which or identity(body)
-        stored = body if self._project is None else self._project(body)
+        if not which.name:
+            raise BadAnswer("the server sent an object without a name")
+        try:
+            stored = body if self._project is None else self._project(body)
+        except (ValueError, RecursionError) as error:
+            raise unreadable(error) from error
         return Item(Key(which.namespace, which.name), which.uid, which.resource_version, stored, self._codec)
 
     def reached(self, resource_version: str) -> None:
@@ -138,27 +173,55 @@ class Cache(Generic[T]):
         self.resource_version = resource_version
         self.revision = max(self.revision, number(resource_version))
 
-    def replace(self, items: Iterable[Item[T]], resource_version: str, *, initial: bool = False) -> list[Change[T]]:
-        """Take over a complete load; what differs from before, deletions first."""
+    def replace(
+        self, items: Iterable[Item[T]], resource_version: str, *, initial: bool = False
+    ) -> Iterator[list[Change[T]]]:
+        """Take over a complete load, some of it with each step; what differs from before, deletions first."""
         loaded = {item.key: item for item in items}
+        self.check_load(sum(map(cost, loaded.values())))
         gone = [item for key, item in self.items.items() if key not in loaded]
         changes: list[Change[T]] = []
         for item in gone:
+            self._hold(-cost(item))
             self._remove(item)
             changes.append(Change(item, None))
-        for item in loaded.values():
+            if len(changes) >= STEP:
+                yield changes
+                changes = []
+        for number, item in enumerate(loaded.values(), 1):
             self._put(item, changes, initial)
+            if not number % STEP and number < len(loaded):
+                yield changes
+                changes = []
         self.reached(resource_version)
-        return changes
+        yield changes
 
-    def apply(self, events: list[WatchEvent]) -> list[Change[T]]:
-        """Take over watch events in order; bookmarks only say how far the server is."""
+    def check_load(self, size: int) -> None:
+        """Raise `BadAnswer` when a load of a size does not fit in place of what is there."""
+        self._room.check(size - self._size)
+
+    def close(self) -> None:
+        """Give up the room: nobody follows the collection any more."""
+        self._hold(-self._size)
+
+    def apply(self, events: list[WatchEvent]) -> tuple[list[Change[T]], BadAnswer | None]:
+        """Take over watch events in order, up to the first that cannot be read or does not fit; bookmarks only say how
+        far the server is."""
         changes: list[Change[T]] = []
+        try:
+            self._apply(events, changes)
+        except BadAnswer as error:
+            return changes, error
+        return changes, None
+
+    def _apply(self, events: list[WatchEvent], changes: list[Change[T]]) -> None:
         for kind, body, which in events:
             if kind is EventType.BOOKMARK:
                 self.reached(identity(body).resource_version)
                 continue
             item = self.read(body, which)
+            known = self.items.get(item.key)
+            self._room.check(cost(item) - (cost(known) if known is not None else 0))
             self.resource_version = item.resource_version
             revision = number(item.resource_version)
             if revision:
@@ -166,29 +229,34 @@ class Cache(Generic[T]):
                     continue
                 self.revision = revision
             if kind is EventType.DELETED:
-                old = self.items.get(item.key)
-                if old is not None:
-                    self._remove(old)
-                    changes.append(Change(old, None))
+                if known is not None:
+                    self._hold(-cost(known))
+                    self._remove(known)
+                    changes.append(Change(known, None))
             else:
                 self._put(item, changes, False)
-        return changes
 
     def _put(self, item: Item[T], changes: list[Change[T]], initial: bool) -> None:
         old = self.items.get(item.key)
         if old is not None:
             if old.resource_version == item.resource_version and old.uid == item.uid:
                 return
+            self._hold(-cost(old))
             self._remove(old)
             if old.uid != item.uid:
                 changes.append(Change(old, None))
                 old = None
         key = item.key
+        self._hold(cost(item))
         self.items[key] = item
         self._namespaces.setdefault(key.namespace, {})[key] = item
         for name in self._functions:
             self._index(name, item)
         changes.append(Change(old, item, initial))
+
+    def _hold(self, size: int) -> None:
+        self._size += size
+        self._room.used += size
 
     def _remove(self, item: Item[T]) -> None:
         key = item.key
@@ -206,15 +274,19 @@ class Cache(Generic[T]):
     def _values(self, name: str, item: Item[T]) -> Iterable[str]:
         try:
             return list(self._functions[name](item))
-        except Exception:
+        except Exception as error:
             # One object an index function cannot read must not stop the others.
-            log.exception("index %r cannot read %s", name, item.key)
+            log.warning((name, type(error)), "index %r cannot read %s", name, item.key, trace=error)
             return ()
+
+
+_DIGITS = 40
+"""Of a revision; numbers of Kubernetes have at most 20."""
 
 
 def number(resource_version: str) -> int:
     """A revision as a number; 0 when it is none."""
-    return int(resource_version) if resource_version.isdecimal() else 0
+    return int(resource_version) if resource_version.isdecimal() and len(resource_version) <= _DIGITS else 0
 
 
 def _discard(groups: dict[str, dict[Key, Item[T]]], value: str, key: Key) -> None:
@@ -225,7 +297,7 @@ def _discard(groups: dict[str, dict[Key, Item[T]]], value: str, key: Key) -> Non
 
 def is_older(resource_version: str, known: str) -> bool:
     """Whether a state lies before another one; versions grow, and what is no number cannot be compared."""
-    return resource_version.isdecimal() and known.isdecimal() and int(resource_version) < int(known)
+    return resource_version.isdecimal() and known.isdecimal() and number(resource_version) < number(known)
 
 
 def is_back_in_time(change: Change[Any]) -> bool:

@@ -14,6 +14,7 @@ from karmada.api.base import Struct
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.codec import Codec
+from karmada.machinery.informers.cache import Room
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.supervisor import Supervisor
@@ -35,9 +36,12 @@ class InformerFactory:
         clock: Clock = REAL,
         random: Random | None = None,
         scopes: Mapping[GroupVersionResource, Scope] | None = None,
+        room: Room | None = None,
     ) -> None:
-        """`scopes` limit what "everything" means for some collections: an identity may be allowed no more."""
+        """`scopes` limit what "everything" means for some collections: an identity may be allowed no more. `room`: how
+        much the caches may hold, of a server that is not trusted."""
         self._scopes = scopes or {}
+        self._room = room
         self._client = client
         self._supervisor = supervisor
         self._clock = clock
@@ -94,6 +98,7 @@ class InformerFactory:
                 project=project,
                 clock=self._clock,
                 random=Random(self._random.getrandbits(64)),
+                room=self._room,
             )
             self._informers[identity] = informer
             self._supervisor.start(_name(identity), informer.run)

@@ -14,9 +14,10 @@ from typing import Generic, TypeVar
 
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.codec import BYTES, Codec
-from karmada.machinery.informers.cache import Cache, Change, IndexFunction, Item, Key
+from karmada.machinery.informers.cache import Cache, Change, IndexFunction, Item, Key, Room
 from karmada.machinery.informers.reflector import Reflector
 from karmada.machinery.resource import EVERYTHING, Resource, Scope
+from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import GroupVersionResource, Transport
 
 T = TypeVar("T")
@@ -45,11 +46,13 @@ class Informer(Generic[T]):
         clock: Clock = REAL,
         random: Random | None = None,
         timeout: float = 60.0,
+        room: Room | None = None,
     ) -> None:
         self.type = type_
         self.scope = scope
         self.codec = codec
-        self._cache = Cache(codec, project)
+        self._cache = Cache(codec, project, room)
+        self._log = ThrottledLog(log, clock.monotonic)
         self._handlers: list[Handler[T]] = []
         self._load_handlers: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
@@ -60,7 +63,10 @@ class Informer(Generic[T]):
 
     async def run(self) -> None:
         """Follow the collection until cancelled; run exactly once, by whoever owns the informer."""
-        await self.reflector.run()
+        try:
+            await self.reflector.run()
+        finally:
+            self._cache.close()
 
     @property
     def has_synced(self) -> bool:
@@ -141,8 +147,9 @@ class Informer(Generic[T]):
         for handler in tuple(self._load_handlers):
             try:
                 handler()
-            except Exception:
-                log.exception("a handler of loads of %s failed", self.type.resource)
+            except Exception as error:
+                cause = ("load", type(error))
+                self._log.warning(cause, "a handler of loads of %s failed", self.type.resource, trace=error)
 
     def _deliver(self, changes: list[Change[T]]) -> None:
         for handler in tuple(self._handlers):
@@ -151,8 +158,9 @@ class Informer(Generic[T]):
     def _call(self, handler: Handler[T], changes: list[Change[T]]) -> None:
         try:
             handler(changes)
-        except Exception:
-            log.exception("a handler of %s failed on %d changes", self.type.resource, len(changes))
+        except Exception as error:
+            text = "a handler of %s failed on %d changes"
+            self._log.warning((type(error),), text, self.type.resource, len(changes), trace=error)
             if len(changes) > 1:
                 # The rest of the batch must not be lost with the one that failed.
                 for change in changes:

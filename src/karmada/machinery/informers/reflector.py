@@ -18,9 +18,12 @@ import msgspec
 
 from karmada.machinery.backoff import Backoff, BackoffPolicy
 from karmada.machinery.clock import Clock
+from karmada.machinery.codec import reading
 from karmada.machinery.errors import ApiError, BadRequest, Gone, Invalid, Timeout, Unavailable
-from karmada.machinery.informers.cache import Cache, Change, Item, Key, number
+from karmada.machinery.informers.cache import Cache, Change, Item, Key, cost, number
+from karmada.machinery.limits import SLICE
 from karmada.machinery.resource import PAGE_SIZE, Resource, Scope
+from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import EventType, WatchEvent
 
 T = TypeVar("T")
@@ -68,6 +71,7 @@ class Reflector(Generic[T]):
         self._clock = clock
         self._random = random
         self._backoff = Backoff(PAUSES, random)
+        self._log = ThrottledLog(log, clock.monotonic)
         self._first = True
         self._streaming = True
         self._behind_since: float | None = None
@@ -96,7 +100,8 @@ class Reflector(Generic[T]):
                 if _is_future(error):
                     self._cache.resource_version = ""
             except Exception as error:
-                log.exception("following %s failed; loading it again", self._resource.type.resource)
+                name = self._resource.type.resource
+                self._log.warning((type(error),), "following %s failed; loading it again", name, trace=error)
                 self._failed(error)
                 self._cache.resource_version = ""
             else:
@@ -112,25 +117,32 @@ class Reflector(Generic[T]):
 
     async def _load_pages(self) -> None:
         items: list[Item[T]] = []
-        start, limit = "", PAGE_SIZE
+        start, limit, size = "", PAGE_SIZE, 0
         while True:
             try:
                 page = await self._resource.page(self._scope, limit=limit, start=start)
             except Gone:
                 if not start:
                     raise
-                items, start, limit = [], "", 0
+                items, start, limit, size = [], "", 0, 0
                 continue
-            items += map(self._cache.read, page.items)
+            for begin in range(0, len(page.items), SLICE):
+                if begin:
+                    await asyncio.sleep(0)
+                read = [self._cache.read(body) for body in page.items[begin : begin + SLICE]]
+                size += sum(map(cost, read))
+                self._cache.check_load(size)
+                items += read
             start = page.next
             if not start:
                 break
-        self._take_over(items, page.resource_version)
+        await self._take_over(items, page.resource_version)
 
     async def _load_streaming(self) -> None:
         params = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         patience = self._resource.timeout
         items: dict[Key, Item[T]] = {}
+        size = 0
         try:
             async with self._watching(params, patience) as (batches, deadline):
                 async for batch in batches:
@@ -140,9 +152,10 @@ class Reflector(Generic[T]):
                     deadline.reschedule(asyncio.get_running_loop().time() + patience)
                     for position, event in enumerate(batch):
                         if event.type is not EventType.BOOKMARK:
-                            _collect(items, self._cache.read(event.object, event.which), event.type)
+                            size += _collect(items, self._cache.read(event.object, event.which), event.type)
+                            self._cache.check_load(size)
                         elif (end := _end_of_load(event)) is not None:
-                            self._take_over(list(items.values()), end)
+                            await self._take_over(list(items.values()), end)
                             items.clear()
                             deadline.reschedule(asyncio.get_running_loop().time() + 2 * WATCH_SECONDS + SILENCE)
                             self._apply(batch[position + 1 :])
@@ -155,14 +168,16 @@ class Reflector(Generic[T]):
             await self._load_pages()
             await self._follow()
 
-    def _take_over(self, items: list[Item[T]], resource_version: str) -> None:
+    async def _take_over(self, items: list[Item[T]], resource_version: str) -> None:
         self._check_age(number(resource_version))
-        changes = self._cache.replace(items, resource_version, initial=self._first)
+        for step, changes in enumerate(self._cache.replace(items, resource_version, initial=self._first)):
+            if step:
+                await asyncio.sleep(0)
+            if changes:
+                self._deliver(changes)
         self._first = False
         self.failure = None
         self.loads += 1
-        if changes:
-            self._deliver(changes)
         self._loaded()
 
     def _check_age(self, revision: int) -> None:
@@ -195,11 +210,13 @@ class Reflector(Generic[T]):
             self._cache.resource_version = ""
 
     def _apply(self, batch: list[WatchEvent]) -> None:
-        changes = self._cache.apply(batch)
-        self.failure = None
-        self._backoff.reset()
+        changes, error = self._cache.apply(batch)
         if changes:
             self._deliver(changes)
+        if error is not None:
+            raise error
+        self.failure = None
+        self._backoff.reset()
 
     @asynccontextmanager
     async def _watching(
@@ -222,13 +239,16 @@ def _is_future(error: ApiError) -> bool:
 
 def _end_of_load(bookmark: WatchEvent) -> str | None:
     """The revision of the bookmark that ends the initial events; None for any other bookmark."""
-    metadata = _bookmark.decode(bookmark.object).metadata
+    metadata = reading(_bookmark.decode, bookmark.object).metadata
     ends = (metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
     return metadata.resource_version if ends else None
 
 
-def _collect(items: dict[Key, Item[T]], item: Item[T], kind: EventType) -> None:
-    if kind is EventType.DELETED:
-        items.pop(item.key, None)
-    else:
+def _collect(items: dict[Key, Item[T]], item: Item[T], kind: EventType) -> int:
+    """Take over an event of a load; by how much the load grew."""
+    before = items.pop(item.key, None)
+    grown = -cost(before) if before is not None else 0
+    if kind is not EventType.DELETED:
         items[item.key] = item
+        grown += cost(item)
+    return grown
