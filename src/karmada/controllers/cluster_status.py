@@ -3,7 +3,8 @@
 Probes run apart: a member that hangs delays no other, and costs nothing but its own deadline. A change of readiness is
 published only when it has lasted (`membership.thresholds`); while a member is not ready nothing but its condition is
 written, and what was known about it stays. A cluster that leaves is asked until it is gone: its Works are let go once
-it is seen not to be ready. What a member does not tell keeps its last value; an event says why.
+it is seen not to be ready. What a member does not tell keeps its last value; an event says why. A member that sends
+what no API server may send is not ready: it is cut off, and its condition and an event say for what.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import msgspec
-import orjson
 
 from karmada.api import conditions, events, finalizers
 from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
@@ -21,14 +21,16 @@ from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import rfc3339
+from karmada.machinery.codec import reading
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.discovery import ApiResource
-from karmada.machinery.errors import ApiError, NotFound, Timeout, Unavailable
+from karmada.machinery.errors import ApiError, BadAnswer, NotFound, Timeout, Unavailable
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.limits import ENABLEMENTS, printable
 from karmada.machinery.options import flag
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
@@ -37,7 +39,15 @@ from karmada.membership.thresholds import ReadinessThreshold
 COMPONENT = "cluster-status-controller"
 DEFINITIONS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 COLLECTION_FAILED = "StatusCollectionFailed"
+LONGEST_VERSION = 100
 READY_MESSAGE = "cluster is healthy and ready to accept workloads"
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    git_version: str = ""
+
+
+_version = msgspec.json.Decoder(_Version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +128,29 @@ class ClusterStatusController:
             return RequeueAfter(self._options.period)
         self._follow_definitions(member)
         started = perf_counter()
-        health = await self._probe(member)
-        collected = await self._collect(member, cluster) if health.status == "True" else None
+        health, collected = await self._look(member, cluster)
         self._context.metrics.cluster_status.observe(perf_counter() - started, name)
         await self._write(cluster, health, collected)
         return RequeueAfter(self._options.period)
+
+    async def _look(self, member: Member, cluster: Cluster) -> tuple[Health, ClusterStatus | None]:
+        """How a member is, and what it says of itself if it is well."""
+        if complaint := member.complaint():
+            return self._misbehaving(cluster, complaint), None
+        health = await self._probe(member)
+        if health.status != "True":
+            return health, None
+        try:
+            return health, await self._collect(member, cluster)
+        except BadAnswer as error:
+            member.blame(error)
+            return self._misbehaving(cluster, printable(str(error))), None
+
+    def _misbehaving(self, cluster: Cluster, complaint: str) -> Health:
+        text = f"cluster is cut off because it misbehaves: {complaint}"
+        reason = conditions.REASON_CLUSTER_MISBEHAVING
+        self._recorder.event(ObjectReference.to(cluster), events.WARNING, reason, text)
+        return Health("False", reason, text)
 
     def _follow_definitions(self, member: Member) -> None:
         """Look again as soon as a kind that was sent there is served: what is of that kind waits for it."""
@@ -143,10 +171,10 @@ class ClusterStatusController:
                 except NotFound:
                     await member.client.transport.raw("GET", "/healthz")
         except (Timeout, Unavailable, TimeoutError) as error:
-            why = str(error) or f"no answer within {self._options.probe_timeout:g} s"
+            why = printable(str(error)) or f"no answer within {self._options.probe_timeout:g} s"
             return Health("False", conditions.REASON_CLUSTER_NOT_REACHABLE, f"cluster is not reachable: {why}")
         except ApiError as error:
-            text = f"cluster is reachable but health endpoint responded without ok: {error}"
+            text = f"cluster is reachable but health endpoint responded without ok: {printable(str(error))}"
             return Health("False", conditions.REASON_CLUSTER_NOT_READY, text)
         return Health("True", conditions.REASON_CLUSTER_READY, READY_MESSAGE)
 
@@ -156,13 +184,16 @@ class ClusterStatusController:
         found = status.conditions
         enablements = status.api_enablements
         try:
-            version = orjson.loads(await member.client.transport.raw("GET", "/version")).get("gitVersion", "")
+            answer = await member.client.transport.raw("GET", "/version")
+            version = printable(reading(_version.decode, answer).git_version, LONGEST_VERSION)
             mapper = member.client.mapper
             await mapper.refresh()
             enablements = self._enabled(member.name, mapper.known)
             found = _enablement_condition(found, len(enablements), mapper.stale, self._context.clock.now())
-        except (ApiError, orjson.JSONDecodeError) as error:
-            self._tell(cluster, f"Failed to collect versions and APIs: {error}")
+        except BadAnswer:
+            raise
+        except ApiError as error:
+            self._tell(cluster, f"Failed to collect versions and APIs: {printable(str(error))}")
         changed = msgspec.structs.replace(
             status, kubernetes_version=version, api_enablements=enablements, conditions=found
         )
@@ -171,7 +202,7 @@ class ClusterStatusController:
                 summary = await member.count(cluster.spec.resource_models if self._options.modeling else ())
         except TimeoutError:
             reason = member.trouble() or f"they are not all read after {self._options.count_timeout:g} s"
-            self._tell(cluster, f"Failed to count nodes and pods: {reason}")
+            self._tell(cluster, f"Failed to count nodes and pods: {printable(reason)}")
             return changed
         return msgspec.structs.replace(changed, node_summary=summary.nodes, resource_summary=summary.resources)
 
@@ -179,7 +210,10 @@ class ClusterStatusController:
         """What `enablements_of` says, worked out anew only when discovery said something new."""
         before = self._enablements.get(cluster)
         if before is None or before[0] is not resources:
-            before = self._enablements[cluster] = (resources, enablements_of(resources))
+            listed = enablements_of(resources)
+            if len(msgspec.json.encode(listed)) > ENABLEMENTS:
+                raise BadAnswer(f"the list of what the cluster serves has more than {ENABLEMENTS} bytes")
+            before = self._enablements[cluster] = (resources, listed)
         return before[1]
 
     def _tell(self, cluster: Cluster, text: str) -> None:

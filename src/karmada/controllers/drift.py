@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-import orjson
 
-from karmada.machinery.codec import identity
+from karmada.machinery.codec import TREE, identity, reading
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.cache import Change, Key, is_back_in_time, is_older
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.works.prune import prune
@@ -78,8 +78,11 @@ class AppliedVersions:
         if change.old is None or change.old.resource_version != known:
             return True
         before, after = change.old.body, change.new.body
-        if not _is_same_generation(before, after) and _content(before) != _content(after):
-            return True
+        try:
+            if not _is_same_generation(before, after) and _content(before) != _content(after):
+                return True
+        except BadAnswer:
+            return True  # whoever looks at it says what is wrong
         self.note(which, version, applied.work)
         return False
 
@@ -99,11 +102,11 @@ _head = msgspec.json.Decoder(_Head)
 
 def _is_same_generation(before: bytes, after: bytes) -> bool:
     """Whether the server itself says that nothing but status changed; many kinds have no generation and say nothing."""
-    old, new = _head.decode(before).metadata, _head.decode(after).metadata
+    old, new = reading(_head.decode, before).metadata, reading(_head.decode, after).metadata
     return old.generation > 0 and old == new
 
 
 def _content(body: bytes) -> JSONObject:
-    tree: JSONObject = orjson.loads(body)
+    tree = reading(TREE.decode, body)
     prune(tree)
     return tree

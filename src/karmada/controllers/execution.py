@@ -20,18 +20,20 @@ from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.member_deletion import Removal
 from karmada.controllers.member_watches import Following
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
+from karmada.controllers.pacing import Pace
 from karmada.controllers.status_reporter import Reflection
 from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.client import type_of
-from karmada.machinery.codec import identity
+from karmada.machinery.codec import identity, untrusted_tree
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, BadAnswer, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.limits import printable
 from karmada.machinery.resource import Resource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
@@ -45,6 +47,10 @@ ATTEMPTS = 4
 """Looks at a member's object that others keep changing, before the Work counts as not applied."""
 LANE_LIMIT = 32
 """Works of one member that are handled at the same time."""
+
+
+_SHAPES = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
+"""What reading an object of another shape than expected raises."""
 
 
 class WorkGone(Exception):
@@ -67,6 +73,7 @@ class ExecutionController:
         self._recorder = context.recorder(COMPONENT)
         self._reports = WorkReports(context, self._recorder, self._commit, reflection)
         self._versions = AppliedVersions()
+        self._pace = Pace(context.clock)
         self._removal = Removal(context.metrics, self._versions)
         self._following = Following(self._clusters, self._member_changed, self._member_loaded)
         self.controller: Controller[Key] = Controller(
@@ -135,7 +142,10 @@ class ExecutionController:
         except WorkGone as error:
             return error
         except (ApiError, NotOurs, InterpretError, IdentityChanged) as error:
-            text = f"Failed to create or update resource({where}) in member cluster({member.name}): {error}"
+            if isinstance(error, BadAnswer):
+                member.blame(error)
+            said = printable(str(error))
+            text = f"Failed to create or update resource({where}) in member cluster({member.name}): {said}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
             self._context.metrics.updated[labels_of(ERROR, desired, member.name)] += 1
             return error
@@ -180,13 +190,16 @@ class ExecutionController:
     async def _update(
         self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member, owner: Key
     ) -> Applied:
-        observed: JSONObject = orjson.loads(body)
+        observed = untrusted_tree(body)
         require_ours(desired, observed, member.name)
         merge_observed(desired, observed)
         interpreter = self._context.interpreter
         if interpreter.enabled(kind_of(desired), Operation.RETAIN):
             before = Identity.of(desired)
-            desired = await interpreter.retain(desired, observed)
+            try:
+                desired = await interpreter.retain(desired, observed)
+            except _SHAPES as error:
+                raise BadAnswer(printable(f"the object has fields of another type than its kind: {error!r}")) from error
             before.require(desired, "the interpreter's retention")
             before.restore(desired)
         metadata = desired["metadata"]
@@ -249,12 +262,15 @@ class ExecutionController:
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         """An object in a member is not what was written: have its Work applied again."""
+        space = names.execution_space(cluster)
         for change in changes:
             which = ObjectKey(cluster, type_, change.key)
             if self._versions.drifted(which, change):
                 work = work_of(change.item.body)
-                if work is not None:
-                    self.controller.enqueue(work)
+                if work is not None and work.namespace == space:
+                    wait = self._pace.wait(work)
+                    self._pace.take(work)
+                    self.controller.queue.add_after(work, wait)
 
     def _member_loaded(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
         """An object that was written is not in the member: have its Work applied again."""
@@ -266,6 +282,7 @@ class ExecutionController:
         for change in changes:
             if change.new is None:
                 self._versions.forget_cluster(change.key.name)
+                self._pace.forget(names.execution_space(change.key.name))
                 continue
             if change.initial or not self._works.has_synced:
                 continue

@@ -8,7 +8,7 @@ import orjson
 
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.metrics import SUCCESS, PipelineMetrics, labels_of
-from karmada.machinery.codec import TREE
+from karmada.machinery.codec import TREE, untrusted_tree
 from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import NotFound
 from karmada.machinery.informers.cache import Key
@@ -58,7 +58,7 @@ async def _ours(manifest: JSONObject, member: Member) -> tuple[JSONObject, Resou
         return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
     collection = member.client.encoded(served.type)
     try:
-        observed: JSONObject = orjson.loads(await collection.get(metadata["name"], metadata.get("namespace", "")))
+        observed = untrusted_tree(await collection.get(metadata["name"], metadata.get("namespace", "")))
     except NotFound:
         return None
     return (observed, collection) if is_owned(manifest, observed) and not of_another_work(manifest, observed) else None

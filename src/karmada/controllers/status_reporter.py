@@ -2,9 +2,12 @@
 
 The execution controller reports with its own write what it has just seen in the member; the work status controller
 reports what changes there later. Both note which states they have reported, so that nothing is read and written twice.
+What is copied from a member is bounded (`limits.STATUS`); an object that the interpreter cannot read is an event.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from karmada.api import events
 from karmada.api.base import ABSENT
@@ -14,8 +17,13 @@ from karmada.controllers.context import Context
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Key, number
+from karmada.machinery.limits import STATUS, printable
+from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import JSONObject
 
+R = TypeVar("R")
+_SHAPES = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
+"""What reading an object of another shape than expected raises."""
 COMPONENT = "work-status-controller"
 
 
@@ -25,6 +33,7 @@ class Reflection:
     def __init__(self, context: Context) -> None:
         self._interpreter = context.interpreter
         self._recorder = context.recorder(COMPONENT)
+        self._log = ThrottledLog(logging.getLogger(__name__), context.clock.monotonic)
         self._reported: dict[Key, tuple[str, Sequence[str]]] = {}
         """By Work: its uid and the resourceVersions of its objects when they were last reported."""
 
@@ -34,6 +43,11 @@ class Reflection:
         about = ObjectReference.to(work)
         judged = self._interpreter.enabled(kind_of(observed), Operation.HEALTH)
         reflected = await self._reflect(about, observed)
+        encoded = ABSENT if reflected is None else raw(reflected)
+        if len(memoryview(encoded)) * len(work.spec.workload.manifests) > STATUS:
+            text = f"Status of object({_named(observed)}) is not reported: it has more than {STATUS} bytes"
+            self._recorder.event(about, events.WARNING, events.REFLECT_STATUS.failed, text)
+            encoded = ABSENT
         found = ManifestStatus(
             identifier=ResourceIdentifier(
                 ordinal=ordinal,
@@ -44,7 +58,7 @@ class Reflection:
                 namespace=metadata.get("namespace", ""),
                 name=metadata["name"],
             ),
-            status=ABSENT if reflected is None else raw(reflected),
+            status=encoded,
             health=await self._health(about, observed) if judged else "Healthy",
         )
         if found not in work.status.manifest_statuses:
@@ -68,19 +82,29 @@ class Reflection:
 
     async def _reflect(self, about: ObjectReference, observed: JSONObject) -> JSONObject | None:
         try:
-            return await self._interpreter.reflect(observed)
+            return await self._reading(observed, self._interpreter.reflect(observed))
         except InterpretError as error:
-            text = f"Reflect status for object({_named(observed)}) failed, err: {error}"
+            text = f"Reflect status for object({_named(observed)}) failed, err: {printable(str(error))}"
             self._recorder.event(about, events.WARNING, events.REFLECT_STATUS.failed, text)
             raise
 
     async def _health(self, about: ObjectReference, observed: JSONObject) -> str:
         try:
-            return "Healthy" if await self._interpreter.healthy(observed) else "Unhealthy"
+            healthy = await self._reading(observed, self._interpreter.healthy(observed))
+            return "Healthy" if healthy else "Unhealthy"
         except InterpretError as error:
-            text = f"Interpret health of object({_named(observed)}) failed, err: {error}"
+            text = f"Interpret health of object({_named(observed)}) failed, err: {printable(str(error))}"
             self._recorder.event(about, events.WARNING, events.INTERPRET_HEALTH.failed, text)
             return "Unknown"
+
+    async def _reading(self, observed: JSONObject, interpreting: Awaitable[R]) -> R:
+        """What the interpreter says of a member's object, whose fields may be of any type."""
+        try:
+            return await interpreting
+        except _SHAPES as error:
+            kind = kind_of(observed)
+            self._log.warning((kind, type(error)), "the interpreter cannot read a %s", kind, trace=error)
+            raise InterpretError(f"the object has fields of another type than its kind: {error!r}") from error
 
     def _tell(self, about: ObjectReference, observed: JSONObject, health: str) -> None:
         """Say what is new; what a Work says already was told when it was written."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
-import orjson
 
 from karmada.api import conditions, events
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
@@ -12,9 +11,11 @@ from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
 from karmada.controllers.status_reporter import Reflection
 from karmada.interpreter.model import InterpretError
-from karmada.machinery.codec import identity
+from karmada.machinery.codec import identity, untrusted_tree
 from karmada.machinery.committer import Absent, Committer
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.events import EventRecorder, ObjectReference
+from karmada.machinery.limits import printable
 from karmada.works.build import manifest_of
 from karmada.works.status import is_applied
 
@@ -61,7 +62,7 @@ class WorkReports:
         about = ObjectReference.to(work)
         where = f"work({work.metadata.namespace}/{work.metadata.name})"
         if errors:
-            details = ", ".join(str(error) for error in errors)
+            details = printable(", ".join(printable(str(error)) for error in errors))
             message = f"Failed to apply all manifests ({len(objects)}/{len(outcomes)}): {details}"
             applied = (conditions.APPLIED, False, conditions.REASON_APPLIED_FAILED, message)
             text = f"Failed to sync {where} to cluster({cluster}), err: {details}"
@@ -111,9 +112,9 @@ class WorkReports:
             return None
         try:
             statuses = [
-                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), orjson.loads(one.body))
+                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(one.body))
                 for ordinal, one in enumerate(applied)
             ]
-        except InterpretError:
+        except (InterpretError, BadAnswer):
             return None
         return _Seen(versions, tuple(statuses))

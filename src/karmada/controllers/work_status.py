@@ -8,9 +8,12 @@ from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.member_watches import Following
+from karmada.controllers.pacing import Pace
 from karmada.controllers.status_reporter import COMPONENT, Reflection
+from karmada.machinery.codec import untrusted_tree
 from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.cache import Change, Item, Key, is_back_in_time
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -46,6 +49,7 @@ class WorkStatusController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Work))
         self._reflection = reflection
+        self._pace = Pace(context.clock)
         self._following = Following(self._clusters, self._member_changed)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
@@ -85,7 +89,11 @@ class WorkStatusController:
         versions = [item.resource_version if item is not None else "" for item in observed]
         if self._reflection.is_reported(work, versions):
             return DONE
-        known = await self._statuses(work, observed)
+        try:
+            known = await self._statuses(work, observed)
+        except BadAnswer as error:
+            member.blame(error)
+            return Retry(error)
         if not known:
             return DONE
 
@@ -94,6 +102,7 @@ class WorkStatusController:
                 current, status=msgspec.structs.replace(current.status, manifest_statuses=known)
             )
 
+        self._pace.take(key, sum(len(memoryview(status.status)) for status in known))
         if not isinstance(await self._commit.commit(work, decide), Absent):
             self._reflection.report(work, versions)
         return DONE
@@ -102,7 +111,7 @@ class WorkStatusController:
         """How the objects fare that are there (bringing others back is not this controller's business)."""
         return tuple(
             [
-                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), item.value)
+                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(item.body))
                 for ordinal, item in enumerate(observed)
                 if item is not None
             ]
@@ -132,22 +141,25 @@ class WorkStatusController:
         """Nobody has heard of what happened in a cluster before it was back, and perhaps nobody follows it yet. Most of
         it the execution controller reports while it applies: news go first."""
         for change in changes:
+            if change.new is None:
+                self._pace.forget(names.execution_space(change.key.name))
             if self._works.has_synced and is_back(change):
                 for item in self._works.all_items(names.execution_space(change.key.name)):
                     self._reflection.forget(item.key)
                     self.controller.queue.add(item.key, Priority.INITIAL)
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
+        space = names.execution_space(cluster)
         for change in changes:
             work = work_of(change.item.body)
-            if work is None:
+            if work is None or work.namespace != space:
                 continue
             if change.new is None or is_back_in_time(change):
                 self._reflection.forget(work)
             if change.initial:
                 self.controller.queue.add(work, Priority.INITIAL)
             elif change.new is not None and self._is_reported(work):
-                self.controller.queue.add_after(work, GATHERING)
+                self.controller.queue.add_after(work, max(GATHERING, self._pace.wait(work)))
 
     def _is_reported(self, key: Key) -> bool:
         """Whether the objects of a Work are reported by now; once they are, it comes by itself."""
@@ -156,7 +168,10 @@ class WorkStatusController:
 
 
 def work_of(body: bytes) -> Key | None:
-    """The Work a member's object belongs to."""
-    noted = _head.decode(body).metadata.annotations or {}
+    """The Work a member's object says it belongs to; none if it cannot be read."""
+    try:
+        noted = _head.decode(body).metadata.annotations or {}
+    except (ValueError, RecursionError):
+        return None
     namespace, name = noted.get(annotations.WORK_NAMESPACE), noted.get(annotations.WORK_NAME)
     return Key(namespace, name) if namespace and name else None

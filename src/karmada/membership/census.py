@@ -1,6 +1,7 @@
 """Counts a member's nodes and pods from trimmed caches, and only when something changed.
 
-Of a node or pod nothing is kept but what counting reads, so that thousands of them stay small.
+Of a node or pod nothing is kept but what counting reads, so that thousands of them stay small. What cannot be counted,
+or would make a large summary, is a `BadAnswer` of the member.
 """
 
 import asyncio
@@ -12,6 +13,10 @@ import msgspec
 from karmada.api.cluster.v1alpha1 import ResourceModel
 from karmada.api.codec import decoder
 from karmada.api.native import Node, NodeStatus, Pod, PodSpec, PodStatus
+from karmada.api.quantity import QuantityError
+from karmada.machinery import limits
+from karmada.machinery.codec import unreadable
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.transport import GroupVersionResource
@@ -39,7 +44,7 @@ _encode = msgspec.json.Encoder().encode
 
 def trim_node(body: bytes) -> bytes:
     """A node with nothing but its amounts and conditions."""
-    return _encode(_node.decode(body))
+    return _small(_encode(_node.decode(body)))
 
 
 def trim_pod(body: bytes) -> bytes:
@@ -57,7 +62,13 @@ def trim_pod(body: bytes) -> bytes:
         "spec": spec,
         "status": PodStatus(phase=pod.status.phase),
     }
-    return _encode(trimmed)
+    return _small(_encode(trimmed))
+
+
+def _small(trimmed: bytes) -> bytes:
+    if len(trimmed) > limits.COUNTED:
+        raise ValueError(f"a node or pod has more than {limits.COUNTED} bytes to count")
+    return trimmed
 
 
 class Census:
@@ -87,7 +98,11 @@ class Census:
             except StopIteration as end:
                 summary: Summary = end.value
                 break
+            except QuantityError as error:
+                raise unreadable(error) from error
             await asyncio.sleep(0)
+        if len(_encode(summary.resources)) > limits.SUMMARY:
+            raise BadAnswer(f"the nodes and pods have amounts of more than {limits.SUMMARY} bytes")
         # What changed while counting is counted the next time.
         self._last = None if self._dirty else (models, summary)
         return summary

@@ -1,7 +1,8 @@
 """Connections to members: one per cluster, shared by all controllers, renewed when what it was made from changes.
 
 A connection is used only while it leads to the cluster that joined: an address that now belongs to another cluster is
-refused. A member that does not answer is asked who it is as soon as it does.
+refused. A member that does not answer is asked who it is as soon as it does. One that misbehaves is cut off
+(`membership.conduct`), and all that is kept of it is bounded.
 """
 
 import asyncio
@@ -12,13 +13,15 @@ from karmada.api import labels
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
-from karmada.machinery.errors import ApiError
+from karmada.machinery.errors import ApiError, BadAnswer
+from karmada.machinery.informers.cache import Room
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership.census import Census
+from karmada.membership.conduct import Conduct, GuardedTransport
 from karmada.membership.credentials import cluster_id
 from karmada.membership.members import Member, MemberUnavailable
 from karmada.membership.summary import Summary
@@ -37,6 +40,7 @@ class MemberConnection:
     client: Client
     informers: InformerFactory
     supervisor: Supervisor
+    conduct: Conduct
     verified: bool = False
     """Whether the member has said that it is the cluster that joined."""
     _census: Census | None = None
@@ -50,6 +54,17 @@ class MemberConnection:
     def trouble(self) -> str:
         """Why its nodes and pods cannot be read."""
         return self._census.trouble() if self._census is not None else ""
+
+    def blame(self, error: BadAnswer) -> None:
+        """The member sent what no server may send: cut it off."""
+        self.conduct.offence(error)
+
+    def complaint(self) -> str:
+        """What it did wrong that it is cut off or suspected for; empty when nothing."""
+        for informer in self.informers:
+            if isinstance(informer.reflector.failure, BadAnswer):
+                self.conduct.offence(informer.reflector.failure)
+        return self.conduct.complaint
 
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
         """The informer of the objects Karmada manages there."""
@@ -116,9 +131,11 @@ class PushMembers:
 
 def connection_of(name: str, transport: Transport, clock: Clock) -> MemberConnection:
     """A connection on a transport."""
-    client = Client(transport, field_manager="karmada")
+    conduct = Conduct(clock)
+    client = Client(GuardedTransport(transport, conduct), field_manager="karmada")
     supervisor = Supervisor(clock)
-    return MemberConnection(name, client, InformerFactory(client, supervisor, clock=clock), supervisor)
+    informers = InformerFactory(client, supervisor, clock=clock, room=Room())
+    return MemberConnection(name, client, informers, supervisor, conduct)
 
 
 async def _is_itself(client: Client, cluster: Cluster) -> bool:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
 from karmada.machinery.client import Client
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.summary import Summary
@@ -36,6 +37,14 @@ class Member(Protocol):
 
     def trouble(self) -> str:
         """Why its nodes and pods cannot be read; empty when nothing is known to be wrong."""
+        ...
+
+    def blame(self, error: BadAnswer) -> None:
+        """It sent what no server may send: nothing is asked of it for a while."""
+        ...
+
+    def complaint(self) -> str:
+        """What it did wrong that it is cut off or suspected for; empty when nothing."""
         ...
 
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:

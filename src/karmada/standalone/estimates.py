@@ -17,6 +17,7 @@ from karmada.estimator.state import MemberState
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError
+from karmada.machinery.informers.cache import Room
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.supervisor import Supervisor
@@ -112,7 +113,7 @@ class MemberEstimates:
 
         async def run() -> None:
             async with Supervisor(self._clock) as own:
-                informers = InformerFactory(client, own, clock=self._clock)
+                informers = InformerFactory(client, own, clock=self._clock, room=Room())
                 state = MemberState(informers)
                 await informers.synced(state.informers)
                 if not followed.ready.done():
