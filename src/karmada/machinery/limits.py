@@ -12,6 +12,9 @@ MIB: Final = 1024 * KIB
 FRAMING: Final = 64 * KIB
 """Bytes without a complete head or a byte of body: headers, chunk sizes, trailers. Kubernetes' own clients take 10 MiB
 of headers from anybody; its servers send less than 4 KiB."""
+PIECES: Final = 1024
+PIECE: Final = 32
+"""From so many parts of a body on, they must have so many bytes on average: a part costs as much as a kilobyte."""
 ANSWER: Final = 16 * MIB
 """One answer. An object has at most 3 MiB (the API server's limit of a request), a page of 500 usual objects 5 MiB;
 pages of larger objects are asked for again with fewer of them."""

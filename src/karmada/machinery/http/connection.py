@@ -81,6 +81,9 @@ class Connection(asyncio.BufferedProtocol):
         self._limit = limits.ANSWER
         self._framing = 0
         """Bytes since the last that belonged to a body."""
+        self._pieces = 0
+        self._arrived = 0
+        """Parts of the body, and bytes, since the request or the last time somebody read them."""
         self._offence: BadAnswer | None = None
         self._paused = False
         self._complete = True
@@ -148,7 +151,7 @@ class Connection(asyncio.BufferedProtocol):
         """The body so far, which is the caller's from now on."""
         parts, self._parts = self._parts, deque()
         self.budget.give_back(self._held)
-        self._held = 0
+        self._held = self._pieces = self._arrived = 0
         only = parts[0] if len(parts) == 1 else b""
         return only if isinstance(only, bytes) and len(parts) == 1 else b"".join(parts)
 
@@ -193,11 +196,14 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(BadAnswer(f"the server sent more than {limits.FRAMING} bytes of headers"))
             return
         self._framing += nbytes
+        self._arrived += nbytes
         try:
             self._parser.feed_data(self._buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(self._offence or BadAnswer(f"the answer is not valid HTTP: {error}"))
             return
+        if self._pieces > limits.PIECES and self._arrived < limits.PIECE * self._pieces:
+            self._offence = BadAnswer("the server sent its answer in too many parts")
         if self._offence is not None:
             self._fail(self._offence)
             return
@@ -260,6 +266,7 @@ class Connection(asyncio.BufferedProtocol):
         size = len(body)
         self._framing = 0
         self._held += size
+        self._pieces += 1
         if not self.budget.take(size):
             self._offence = BadAnswer(f"the server sent more than {limits.BUFFERED} bytes at once")
         last = self._parts[-1] if self._parts else None

@@ -1,0 +1,124 @@
+"""When a member counts as misbehaving, and for how long."""
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from karmada.machinery.errors import AnswerTooLarge, BadAnswer
+from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb, WatchEvent, WatchStream
+from karmada.membership.conduct import PAUSES, PROVEN, Conduct, CutOff, GuardedTransport
+from karmada.testing.loop import VirtualClock, run_virtual
+
+PODS = GroupVersionResource("", "v1", "pods")
+GET = Request(Verb.GET, PODS, "default", "a")
+LIST = Request(Verb.LIST, PODS, params={"limit": "500"})
+
+
+class Scripted:
+    """A transport that answers what it is told to; an exception is raised."""
+
+    def __init__(self) -> None:
+        self.answer: bytes | Exception = b"{}"
+        self.asked = 0
+
+    async def send(self, request: Request) -> bytes:
+        return await self.raw("", "")
+
+    @contextlib.asynccontextmanager
+    async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
+        yield self._events()
+
+    async def _events(self) -> AsyncIterator[list[WatchEvent]]:
+        yield [WatchEvent(EventType.ADDED, await self.raw("", ""))]
+
+    async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def close(self) -> None:
+        pass
+
+
+def guarded(clock: VirtualClock) -> tuple[Scripted, Conduct, GuardedTransport]:
+    inner, conduct = Scripted(), Conduct(clock)
+    return inner, conduct, GuardedTransport(inner, conduct)
+
+
+def test_nothing_is_asked_of_a_member_after_an_offence_and_pauses_grow() -> None:
+    async def scenario() -> None:
+        clock = VirtualClock()
+        inner, conduct, transport = guarded(clock)
+        inner.answer = BadAnswer("too large")
+        for offence in range(6):
+            pause = PAUSES.pause(offence)
+            inner.answer = BadAnswer("too large")
+            with pytest.raises(BadAnswer):
+                await transport.send(GET)
+            asked = inner.asked
+            await clock.sleep(pause - 0.1)
+            with pytest.raises(CutOff, match="too large"):
+                await transport.raw("GET", "/readyz")
+            assert inner.asked == asked
+            assert conduct.complaint == "too large"
+            await clock.sleep(0.2)
+        inner.answer = b"ok"
+        await transport.raw("GET", "/readyz")
+        assert conduct.complaint, "it is suspected for a while"
+        await clock.sleep(PAUSES.maximum)
+        assert not conduct.complaint
+        await clock.sleep(PROVEN)
+        inner.answer = BadAnswer("again")
+        with pytest.raises(BadAnswer):
+            await transport.send(GET)
+        await clock.sleep(PAUSES.initial)
+        inner.answer = b"ok"
+        await transport.raw("GET", "/readyz")
+
+    run_virtual(scenario)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"garbage",
+        b"[]",
+        b'{"metadata":[]}',
+        b'{"metadata":{"name":5}}',
+        b'{"metadata":{"name":"' + b"a" * 300 + b'"}}',
+        b'{"metadata":{"resourceVersion":"' + b"9" * 300 + b'"}}',
+        b'{"metadata":{},"a":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    ],
+    ids=["garbage", "a list", "metadata", "a number", "a long name", "a long revision", "deep"],
+)
+def test_answers_and_events_that_are_no_objects_are_offences(answer: bytes) -> None:
+    async def scenario() -> None:
+        for watching in (False, True):
+            inner, conduct, transport = guarded(VirtualClock())
+            inner.answer = answer
+            with pytest.raises(BadAnswer):
+                await (_first(transport) if watching else transport.send(GET))
+            assert conduct.complaint
+
+    run_virtual(scenario)
+
+
+async def _first(transport: GuardedTransport) -> list[WatchEvent]:
+    async with transport.watch(Request(Verb.WATCH, PODS)) as stream:
+        return [event async for batch in stream for event in batch]
+
+
+def test_large_pages_and_refusals_are_no_offences() -> None:
+    async def scenario() -> None:
+        inner, conduct, transport = guarded(VirtualClock())
+        inner.answer = AnswerTooLarge("a page of 500")
+        with pytest.raises(AnswerTooLarge):
+            await transport.send(LIST)
+        assert not conduct.complaint
+        with pytest.raises(AnswerTooLarge):
+            await transport.send(LIST._replace(params={"limit": "1"}))
+        assert conduct.complaint
+
+    run_virtual(scenario)
