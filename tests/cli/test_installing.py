@@ -117,6 +117,7 @@ def test_addons_on_a_host_without_nodes_are_a_plan(federation: World) -> None:
         NOWHERE,
         "  create deployment.apps/karmada-descheduler in karmada-system",
         "  create secret/member1-kubeconfig in karmada-system",
+        "  create networkpolicy.networking.k8s.io/karmada-scheduler-estimator-member1 in karmada-system",
         "  create service/karmada-scheduler-estimator-member1 in karmada-system",
         "  create deployment.apps/karmada-scheduler-estimator-member1 in karmada-system",
     ]

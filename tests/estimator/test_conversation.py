@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import grpc
+import grpc.aio
 import pytest
 from tests.scheduler.facts import binding, cluster
 
@@ -14,12 +16,14 @@ from karmada.api.feature_gates import DEFAULTS
 from karmada.api.native import Node
 from karmada.api.work.v1alpha2 import ReplicaRequirements
 from karmada.estimator.estimate import Answers, EstimateError, Member
+from karmada.estimator.main import listening
 from karmada.estimator.server import EstimatorServer, Tls
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.estimators.accurate import GrpcEstimator
 from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
 from karmada.scheduler.estimators.messages import (
     MAX_REPLICAS,
+    SERVICE,
     Answer,
     ReplicasRequest,
     SetsRequest,
@@ -46,6 +50,50 @@ async def with_estimators(
         await test(GrpcEstimator(connections))
     finally:
         await connections.close()
+
+
+MUTUAL = Tls("tls.crt", "tls.key", "ca.crt")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "tls", "host"),
+    [
+        ("", Tls(), "127.0.0.1"),
+        ("", Tls("tls.crt", "tls.key"), "127.0.0.1"),
+        ("", Tls("tls.crt", "tls.key", "ca.crt", skip_client_verify=True), "127.0.0.1"),
+        ("", Tls(client_ca_file="ca.crt"), "127.0.0.1"),
+        ("", MUTUAL, "0.0.0.0"),
+        ("10.0.0.1", Tls(), "10.0.0.1"),
+        ("::", MUTUAL, "[::]"),
+    ],
+    ids=["plain", "no client CA", "not verified", "no certificate", "mutual", "as told", "IPv6"],
+)
+def test_only_an_estimator_that_knows_its_askers_is_reached_from_elsewhere(
+    chosen: str, tls: Tls, host: str
+) -> None:
+    assert listening(chosen, tls) == host
+
+
+async def test_an_estimator_that_answers_a_flood_has_no_opinion(caplog: pytest.LogCaptureFixture) -> None:
+    async def flood(data: bytes, context: object) -> bytes:
+        return b"\x08\x05" + b"\x12\xff\xff\x07" + b"a" * (128 * 1024 - 1)
+
+    server = grpc.aio.server()
+    handlers = {"MaxAvailableReplicas": grpc.unary_unary_rpc_method_handler(flood)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    caplog.set_level(logging.WARNING)
+
+    async def test(estimator: GrpcEstimator) -> None:
+        for replicas in range(3, 23):
+            needs = {"resourceRequest": {"cpu": str(replicas)}}
+            subject = binding(replicas, replicaRequirements=needs)
+            assert await estimator.estimate(Snapshot([cluster("m1")]), subject, ["m1"], False) == {}
+
+    await with_estimators({"m1": port}, test)
+    assert len(caplog.records) == 1
+    await server.stop(None)
 
 
 async def test_members_are_asked_and_answer_from_their_nodes() -> None:

@@ -131,3 +131,69 @@ async def test_a_newer_tunnel_takes_the_place_of_the_last_one() -> None:
     assert not tunnels.has("m1")
     with pytest.raises(TunnelBroken, match="cluster m1 has no tunnel"):
         await tunnels.open("m1")
+
+
+async def drained(stream: Stream) -> None:
+    while await stream.read():
+        pass
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [Frame(7, Kind.OPEN)],
+        [Frame(1, Kind.CREDIT, b"\xff" * 4)],
+        [Frame(1, Kind.CREDIT, b"\xff" * 60_000)],
+        [Frame(1, Kind.DATA)],
+        [Frame(1, Kind.DATA, b"x" * 60_000)] * (WINDOW // 60_000 + 1),
+    ],
+    ids=["opens a stream", "a large credit", "an endless credit", "nothing", "more than its window"],
+)
+async def test_an_agent_that_breaks_the_rules_loses_its_tunnel(frames: list[Frame]) -> None:
+    mine, theirs = pipe()
+    control_plane = Multiplexer(mine)
+    running = asyncio.create_task(control_plane.run())
+    stream = await control_plane.open()
+    for frame in frames:
+        await theirs.write(encode(frame))
+    await asyncio.wait_for(running, 5)
+    assert not control_plane.is_open
+    with pytest.raises(ConnectionError):
+        await drained(stream)
+
+
+async def test_what_an_agent_sends_on_closed_streams_is_not_kept() -> None:
+    mine, theirs = pipe()
+    control_plane = Multiplexer(mine)
+    running = asyncio.create_task(control_plane.run())
+    streams = [await control_plane.open() for _ in range(20)]
+    for stream in streams:
+        await stream.close()
+    for stream in streams:
+        for _ in range(WINDOW // 60_000):
+            await theirs.write(encode(Frame(stream.number, Kind.DATA, b"x" * 60_000)))
+    await theirs.write(encode(Frame(0, Kind.PING)))
+    decoder = Decoder()
+    answered = False
+    while not answered:
+        answered = any(frame.kind is Kind.PONG for frame in decoder.feed(await theirs.read()))
+    assert sum(len(stream._arrived) for stream in streams) == 0
+    await control_plane.close()
+    await theirs.close()
+    await asyncio.gather(running)
+
+
+async def test_a_flood_of_pings_is_answered_with_a_trickle() -> None:
+    mine, theirs = pipe()
+    control_plane = Multiplexer(mine)
+    running = asyncio.create_task(control_plane.run())
+    await theirs.write(encode(Frame(0, Kind.PING)) * 8000)
+    stream = await control_plane.open()
+    decoder, kinds = Decoder(), []
+    while Kind.OPEN not in kinds:
+        kinds += [frame.kind for frame in decoder.feed(await theirs.read())]
+    await stream.close()
+    await theirs.close()
+    await control_plane.close()
+    await asyncio.gather(running)
+    assert kinds.count(Kind.PONG) <= 2

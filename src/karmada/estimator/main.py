@@ -1,5 +1,6 @@
 """karmada-scheduler-estimator as a program: one per member."""
 
+import logging
 from collections.abc import Callable, Sequence
 
 from karmada.estimator.estimate import NODE_PLUGIN, QUOTA_PLUGIN, Answers, unschedulable
@@ -11,6 +12,10 @@ from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.flags import FlagParser, add_truth
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.scheduler.estimators.messages import UnschedulableRequest
+
+log = logging.getLogger(__name__)
+
+EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,13 +38,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         process.registry.register(metrics)
         answers = Answers(flags.cluster_name, state.member, flags.feature_gates, is_enabled, metrics)
         server = EstimatorServer(answers.replicas, answers.sets, Waiting(state, flags.cluster_name), metrics)
-        await server.listen(f"{flags.bind_address or '0.0.0.0'}:{flags.server_port}", tls)
+        await server.listen(f"{listening(flags.bind_address, tls)}:{flags.server_port}", tls)
         try:
             await process.supervisor.wait()
         finally:
             await server.close()
 
     return run_component(flags, "karmada-scheduler-estimator", body)
+
+
+def listening(chosen: str, tls: Tls) -> str:
+    """Where the service listens: it answers everybody who reaches it unless clients show a certificate, so that only
+    then it can be reached from elsewhere without being told so."""
+    if chosen and not tls.verifies_clients and chosen not in (LOOPBACK, "::1", "localhost"):
+        log.warning("the service at %s answers everybody: give --grpc-auth-cert-file and --grpc-client-ca-file", chosen)
+    host = chosen or (EVERYWHERE if tls.verifies_clients else LOOPBACK)
+    return f"[{host}]" if ":" in host else host
 
 
 class Waiting:
@@ -64,7 +78,11 @@ def parser() -> FlagParser:
     made = component_flags("karmada-scheduler-estimator", ":10351", "Says how much more fits into a member cluster.")
     add = made.add_argument
     add("--cluster-name", required=True, help="The member this estimator is for.")
-    add("--server-port", type=int, default=10352, help="Port of the gRPC service.")
+    port = (
+        "Port of the gRPC service. It listens on loopback only, unless askers show a certificate "
+        "(--grpc-auth-cert-file and --grpc-client-ca-file) or --bind-address says otherwise."
+    )
+    add("--server-port", type=int, default=10352, help=port)
     add("--parallelism", type=int, default=16, help="Accepted; answers are computed on columns, not in parallel.")
     add("--plugins", default="*", help="Comma-separated: * for all, Name for one, -Name for all but one.")
     add("--grpc-auth-cert-file", default="", help="Certificate of the service; without one it is not encrypted.")

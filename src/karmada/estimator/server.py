@@ -1,6 +1,7 @@
 """The gRPC front of an estimator: bytes in, bytes out, TLS as configured.
 
 Every answer is counted and timed by method. What goes wrong with a question is told to the asker and to nobody else.
+Questions are bounded in size and number.
 """
 
 import logging
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+CONCURRENT = 256
+"""Questions under way at a time; more are refused."""
+OPTIONS = [("grpc.max_receive_message_length", 4 * 1024 * 1024), ("grpc.max_metadata_size", 16 * 1024)]
+
 Replicas = Callable[[ReplicasRequest], int]
 Sets = Callable[[SetsRequest], int]
 Unschedulable = Callable[[UnschedulableRequest], int]
@@ -41,6 +46,11 @@ class Tls:
     key_file: str = ""
     client_ca_file: str = ""
     skip_client_verify: bool = False
+
+    @property
+    def verifies_clients(self) -> bool:
+        """Whether nobody is answered without a certificate of that authority."""
+        return bool(self.cert_file and self.client_ca_file) and not self.skip_client_verify
 
 
 class EstimatorServer:
@@ -62,7 +72,7 @@ class EstimatorServer:
         import grpc
         import grpc.aio
 
-        server = grpc.aio.server()
+        server = grpc.aio.server(maximum_concurrent_rpcs=CONCURRENT, options=OPTIONS)
         handlers = {name: grpc.unary_unary_rpc_method_handler(self._method(name)) for name in self._methods}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
         if tls is None or not tls.cert_file:
@@ -107,5 +117,5 @@ def _credentials(tls: Tls) -> "grpc.ServerCredentials":
 
     pair = (Path(tls.key_file).read_bytes(), Path(tls.cert_file).read_bytes())
     authority = Path(tls.client_ca_file).read_bytes() if tls.client_ca_file else None
-    verify = authority is not None and not tls.skip_client_verify
+    verify = tls.verifies_clients
     return grpc.ssl_server_credentials([pair], authority if verify else None, require_client_auth=verify)

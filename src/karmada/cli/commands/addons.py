@@ -97,7 +97,8 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
 
         content = read_text(flags.member_kubeconfig).encode() if flags.member_kubeconfig else b""
         found.append(secret(flags.namespace, f"{flags.cluster}-kubeconfig", {f"{flags.cluster}-kubeconfig": content}))
-        arguments = [f"--cluster-name={flags.cluster}", f"--master={target.server}"]
+        arguments = [f"--cluster-name={flags.cluster}", f"--master={target.server}", "--bind-address=0.0.0.0"]
+        found.append(_only_for_askers(flags.namespace, deployed))
     component = Component(deployed, replicas, priority, arguments, _PORTS.get(name, 0))
     made = deployment(installation, component)
     made["spec"]["template"]["spec"]["containers"][0]["command"][0] = name
@@ -106,9 +107,26 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
     return [*found, made]
 
 
+def _only_for_askers(namespace: str, deployed: str) -> JSONObject:
+    """Who may reach an estimator: those who ask it."""
+    askers = {"key": "app", "operator": "In", "values": ["karmada-scheduler", "karmada-descheduler"]}
+    ingress = {
+        "from": [{"podSelector": {"matchExpressions": [askers]}}],
+        "ports": [{"port": _PORTS[ESTIMATOR], "protocol": "TCP"}],
+    }
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": deployed, "namespace": namespace},
+        "spec": {"podSelector": {"matchLabels": {"app": deployed}}, "policyTypes": ["Ingress"], "ingress": [ingress]},
+    }
+
+
 def _names(flags: Values, name: str) -> list[JSONObject]:
     about = {"name": _deployed(name, flags.cluster), "namespace": flags.namespace}
     found = [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about}]
+    if name == ESTIMATOR:
+        found.append({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": about})
     if name in _PORTS:
         found.append({"apiVersion": "v1", "kind": "Service", "metadata": about})
     return found

@@ -48,9 +48,12 @@ def encode(frame: Frame) -> bytes:
     return HEAD.pack(frame.stream, frame.kind, 0, size) + frame.content
 
 
+CREDIT_SIZE = 4
+
+
 def credit(stream: int, amount: int) -> Frame:
     """Leave to send more."""
-    return Frame(stream, Kind.CREDIT, amount.to_bytes(4, "big"))
+    return Frame(stream, Kind.CREDIT, amount.to_bytes(CREDIT_SIZE, "big"))
 
 
 class Decoder:

@@ -1,6 +1,8 @@
 """Many streams on one connection. A stream whose reader is slow holds up no other: each has a window of its own.
 
-One side opens streams, the other accepts them. When the connection ends, every stream ends with an error.
+One side opens streams, the other accepts them. When the connection ends, every stream ends with an error. Neither side
+trusts the other: one that sends more than its window, opens streams where none are accepted, or speaks otherwise than
+`frames` says, loses the connection.
 """
 
 import asyncio
@@ -9,11 +11,13 @@ from collections.abc import Awaitable, Callable
 
 from karmada.machinery.clock import REAL, Clock
 from karmada.membership.channel import Channel
-from karmada.membership.tunnel.frames import LONGEST, Decoder, Frame, FrameError, Kind, credit, encode
+from karmada.membership.tunnel.frames import CREDIT_SIZE, LONGEST, Decoder, Frame, FrameError, Kind, credit, encode
 
 WINDOW = 256 * 1024
 """Bytes of a stream that may be on their way or wait for their reader."""
 MOST_STREAMS = 1024
+FRAMES = 256
+"""Frames that are taken before others get their turn."""
 PING_SECONDS = 15.0
 SILENCE = 60.0
 """A connection on which nothing at all arrives for this long is dead."""
@@ -33,6 +37,9 @@ class Stream:
         self._owed = 0
         """Bytes read but not yet credited to the other side."""
         self._allowed = WINDOW
+        """Bytes that may be sent."""
+        self._expected = WINDOW
+        """Bytes that may arrive."""
         self._ended = False
         self._closed = False
         self._broken = False
@@ -51,6 +58,7 @@ class Stream:
         self._owed += len(data)
         if self._owed >= WINDOW // 4 and not self._closed:
             owed, self._owed = self._owed, 0
+            self._expected += owed
             await self._send(credit(self.number, owed))
         return data
 
@@ -72,6 +80,7 @@ class Stream:
         if self._closed or self._broken:
             return
         self._closed = True
+        self._arrived.clear()
         self._changed.set()
         with contextlib.suppress(OSError):
             await self._send(Frame(self.number, Kind.CLOSE))
@@ -79,11 +88,15 @@ class Stream:
     def take(self, frame: Frame) -> None:
         """A frame for this stream has arrived."""
         if frame.kind is Kind.DATA:
-            if len(self._arrived) + len(frame.content) > 2 * WINDOW:
-                raise FrameError("a stream sends more than it is allowed")
-            self._arrived += frame.content
+            self._expected -= len(frame.content)
+            if self._expected < 0 or not frame.content:
+                raise FrameError("a stream sends more than it is allowed, or nothing")
+            if not self._closed:
+                self._arrived += frame.content
         elif frame.kind is Kind.CREDIT:
             self._allowed += int.from_bytes(frame.content, "big")
+            if len(frame.content) != CREDIT_SIZE or self._allowed > WINDOW:
+                raise FrameError("a stream allows more than was sent")
         elif frame.kind is Kind.CLOSE:
             self._ended = True
         self._changed.set()
@@ -142,8 +155,16 @@ class Multiplexer:
         try:
             while data := await self._channel.read():
                 self._heard = self._clock.monotonic()
-                for frame in decoder.feed(data):
-                    await self._take(frame)
+                ponged = False
+                for number, frame in enumerate(decoder.feed(data), 1):
+                    if not number % FRAMES:
+                        await asyncio.sleep(0)
+                    if frame.kind is not Kind.PING:
+                        await self._take(frame)
+                    elif not ponged:
+                        # One answer to all that came together: a flood of questions is answered with a trickle.
+                        ponged = True
+                        await self._send(Frame(0, Kind.PONG))
         except (OSError, FrameError):
             pass
         finally:
@@ -163,9 +184,7 @@ class Multiplexer:
         await self._channel.close()
 
     async def _take(self, frame: Frame) -> None:
-        if frame.kind is Kind.PING:
-            await self._send(Frame(0, Kind.PONG))
-        elif frame.kind is Kind.OPEN:
+        if frame.kind is Kind.OPEN:
             await self._accepted(frame.stream)
         elif frame.kind is not Kind.PONG:
             stream = self._streams.get(frame.stream)
@@ -174,7 +193,9 @@ class Multiplexer:
                 self._drop_if_over(stream)
 
     async def _accepted(self, number: int) -> None:
-        if self._accept is None or number in self._streams or len(self._streams) >= MOST_STREAMS:
+        if self._accept is None or number in self._streams:
+            raise FrameError("a stream is opened where none may be")
+        if len(self._streams) >= MOST_STREAMS:
             await self._send(Frame(number, Kind.CLOSE))
             return
         stream = self._add(number)
@@ -211,5 +232,12 @@ class Multiplexer:
             if self._clock.monotonic() - self._heard > SILENCE:
                 await self._channel.close()
                 return
-            with contextlib.suppress(OSError):
-                await self._send(Frame(0, Kind.PING))
+            try:
+                async with asyncio.timeout(SILENCE):
+                    await self._send(Frame(0, Kind.PING))
+            except TimeoutError:
+                # It does not read what is sent to it.
+                await self._channel.close()
+                return
+            except OSError:
+                pass

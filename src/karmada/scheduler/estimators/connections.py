@@ -3,7 +3,8 @@
 An estimator that does not answer in time, or cannot be reached, has no opinion, and is not asked again for `PENALTY`
 seconds: one that hangs must not slow every decision down. One that answers with an error has no opinion on that
 question; what is wrong with one binding (a Deployment that is not there yet, no amount) is no reason to leave it out
-of the decisions about others.
+of the decisions about others. An estimator runs beside a member and is trusted as little: its answers are small, and
+its words go to the log once a minute.
 """
 
 import asyncio
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.limits import printable
+from karmada.machinery.throttle import ThrottledLog
 
 if TYPE_CHECKING:
     import grpc
@@ -24,6 +27,8 @@ log = logging.getLogger(__name__)
 
 PENALTY = 10.0
 NO_ANSWER = None
+LIMITS: list[tuple[str, int]] = [("grpc.max_receive_message_length", 64 * 1024), ("grpc.max_metadata_size", 16 * 1024)]
+"""An answer is one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Connections:
         self._timeout = timeout
         self._resolve = resolve or address.of
         self._clock = clock
+        self._log = ThrottledLog(log, clock.monotonic)
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._blamed: dict[str, float] = {}
         self._closing: set[asyncio.Future[None]] = set()
@@ -107,7 +113,8 @@ class Connections:
             if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                 self._blame(cluster, error.details())
             else:
-                log.info("the estimator of %s cannot answer: %s", cluster, error.details())
+                said = printable(error.details() or "")
+                self._log.warning((cluster, error.code()), "the estimator of %s cannot answer: %s", cluster, said)
             return NO_ANSWER
         except (OSError, ssl.SSLError) as error:
             self._blame(cluster, str(error))
@@ -115,7 +122,8 @@ class Connections:
         return answer
 
     def _blame(self, cluster: str, reason: str | None) -> None:
-        log.warning("the estimator of %s has no answer, not asked again for %g s: %s", cluster, PENALTY, reason)
+        text = "the estimator of %s has no answer, not asked again for %g s: %s"
+        self._log.warning((cluster, ""), text, cluster, PENALTY, printable(reason or ""))
         self._blamed[cluster] = self._clock.monotonic() + PENALTY
 
     async def _open(self, cluster: str) -> "grpc.aio.Channel":
@@ -126,9 +134,9 @@ class Connections:
             credentials, options = await asyncio.to_thread(self._credentials, target)
             if cluster in self._channels:
                 return self._channels[cluster]  # somebody else was faster
-            channel = grpc.aio.secure_channel(target, credentials, options)
+            channel = grpc.aio.secure_channel(target, credentials, [*LIMITS, *options])
         else:
-            channel = grpc.aio.insecure_channel(target)
+            channel = grpc.aio.insecure_channel(target, LIMITS)
         self._channels[cluster] = channel
         return channel
 
