@@ -6,8 +6,9 @@ import pytest
 
 from karmada.machinery.client import Client
 from karmada.machinery.codec import TREE
-from karmada.machinery.errors import Gone, ServerError, Timeout, Unavailable
-from karmada.machinery.informers.cache import Key
+from karmada.machinery.errors import BadAnswer, Gone, ServerError, Timeout, Unavailable
+from karmada.machinery.informers.cache import STEP, Key, Room
+from karmada.machinery.informers.cache import number as as_number
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer, NotSynced
 from karmada.machinery.resource import Scope
@@ -401,5 +402,73 @@ def test_a_watch_that_went_silent_is_opened_again(server):
         server.put(CONFIG_MAPS, config_map("a"))
         await asyncio.sleep(700)
         assert seen == [("add", "a")]
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize("streaming", [True, False], ids=["streaming list", "paged list"])
+def test_a_load_that_does_not_fit_is_refused_and_what_is_there_stays(server, streaming):
+    async def main():
+        server.streaming_lists = streaming
+        server.put(CONFIG_MAPS, config_map("a"))
+        room = Room(20_000)
+        informer, seen, task = start(server, room=room)
+        await informer.synced()
+        kept = room.used
+        assert 0 < kept < 20_000
+        for number in range(100):
+            server.put(CONFIG_MAPS, config_map(f"m{number:03}", a="x" * 1000))
+        await settle()
+        assert isinstance(informer.reflector.failure, BadAnswer)
+        assert "a" in {key.name for key in (item.key for item in informer.all_items())}
+        assert room.used <= 20_000
+        assert len(seen) == len(informer)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert room.used == 0
+
+        informer, _, task = start(server, room=room)
+        await settle()
+        assert not informer.has_synced
+        assert isinstance(informer.reflector.failure, BadAnswer)
+        assert room.used == 0
+        task.cancel()
+
+    run_virtual(main)
+
+
+def test_what_came_before_a_bad_event_is_delivered(server):
+    async def main():
+        server.put(CONFIG_MAPS, config_map("a"))
+        informer, _, task = start(server)
+        await informer.synced()
+        fine = WatchEvent(
+            EventType.ADDED, orjson.dumps({"metadata": {"name": "b", "uid": "b", "resourceVersion": "900"}})
+        )
+        changes, error = informer._cache.apply([fine, WatchEvent(EventType.ADDED, b'{"metadata":{"name":[]}}')])
+        assert [change.key.name for change in changes] == ["b"]
+        assert isinstance(error, BadAnswer)
+        task.cancel()
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize("revision", ["9" * 5000, "٣" * 50], ids=["long", "other digits"])
+def test_revisions_that_are_no_numbers_of_kubernetes_are_none(revision):
+    assert as_number(revision) == 0
+
+
+def test_a_large_load_leaves_turns_for_others(server):
+    async def main():
+        for count in range(5000):
+            server.put(CONFIG_MAPS, config_map(f"m{count:05}"))
+        sizes = []
+        informer = Informer(server, CONFIG_MAPS, TREE, clock=VirtualClock(), random=Random(1))
+        informer.add_handler(lambda changes: sizes.append(len(changes)))
+        task = asyncio.get_running_loop().create_task(informer.run())
+        await informer.synced()
+        assert sum(sizes) == 5000
+        assert max(sizes) <= STEP
+        task.cancel()
 
     run_virtual(main)

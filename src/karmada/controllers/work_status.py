@@ -10,12 +10,14 @@ from karmada.controllers.context import Context
 from karmada.controllers.member_watches import Following
 from karmada.controllers.pacing import Pace
 from karmada.controllers.status_reporter import COMPONENT, Reflection
+from karmada.interpreter.model import InterpretError
 from karmada.machinery.codec import untrusted_tree
 from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.cache import Change, Item, Key, is_back_in_time
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.limits import printable
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.machinery.workqueue.queue import Priority
 from karmada.membership.members import Member, Members, MemberUnavailable
@@ -91,9 +93,11 @@ class WorkStatusController:
             return DONE
         try:
             known = await self._statuses(work, observed)
-        except BadAnswer as error:
-            member.blame(error)
-            return Retry(error)
+        except (BadAnswer, InterpretError) as error:
+            self._pace.take(key)
+            if isinstance(error, BadAnswer):
+                member.blame(error)
+            return Retry(printable(str(error)))
         if not known:
             return DONE
 
