@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from karmada.machinery import limits
 from karmada.machinery.errors import AnswerTooLarge, BadAnswer
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb, WatchEvent, WatchStream
 from karmada.membership.conduct import PAUSES, PROVEN, Conduct, CutOff, GuardedTransport
@@ -21,6 +22,7 @@ class Scripted:
     def __init__(self) -> None:
         self.answer: bytes | Exception = b"{}"
         self.asked = 0
+        self.events = self.batch = 1
 
     async def send(self, request: Request) -> bytes:
         return await self.raw("", "")
@@ -30,7 +32,8 @@ class Scripted:
         yield self._events()
 
     async def _events(self) -> AsyncIterator[list[WatchEvent]]:
-        yield [WatchEvent(EventType.ADDED, await self.raw("", ""))]
+        for _ in range(self.events // self.batch):
+            yield [WatchEvent(EventType.ADDED, await self.raw("", ""))] * self.batch
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
         self.asked += 1
@@ -120,5 +123,20 @@ def test_large_pages_and_refusals_are_no_offences() -> None:
         with pytest.raises(AnswerTooLarge):
             await transport.send(LIST._replace(params={"limit": "1"}))
         assert conduct.complaint
+
+    run_virtual(scenario)
+
+
+def test_a_flood_of_events_is_taken_at_a_rate_and_is_no_offence() -> None:
+    async def scenario() -> None:
+        clock = VirtualClock()
+        inner, conduct, transport = guarded(clock)
+        inner.answer = b'{"metadata":{"name":"a"}}'
+        inner.events, inner.batch = 3 * limits.WATCH_BURST, 100
+        begin = clock.monotonic()
+        assert len(await _first(transport)) == inner.events
+        wanted = 2 * limits.WATCH_BURST / limits.WATCH_RATE
+        assert wanted - 1 <= clock.monotonic() - begin <= wanted + 1
+        assert not conduct.complaint
 
     run_virtual(scenario)

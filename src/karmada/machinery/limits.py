@@ -28,13 +28,16 @@ WATCH_LINE: Final = 4 * MIB
 """One watch event: an object of 3 MiB and its envelope."""
 STREAM_BUFFER: Final = 512 * KIB
 """Bytes of a stream that may wait for their reader before the server is made to wait."""
-WATCH_BURST: Final = 200_000
-"""Events (of up to 1 KiB; larger ones count for more) that all watches of a server may bring at once: a first load of
-the pods of a cluster with 5,000 nodes."""
-WATCH_RATE: Final = 10_000
-"""Events a second beyond that; a server that sends more is read more slowly."""
+WATCH_BATCH: Final = 100
+"""Events that are handled before others get their turn: some milliseconds of work."""
+WATCH_BURST: Final = 20_000
+"""Events (of up to 1 KiB; larger ones count for more) that all watches of a member may bring at once: about a second of
+work."""
+WATCH_RATE: Final = 5_000
+"""Events a second beyond that: a fifth of a processor. A member that sends more is read more slowly; the pods of a
+cluster with 5,000 nodes are loaded in half a minute, and change a thousand times a second."""
 SLICE: Final = 500
-"""Events or objects that are handled before others get their turn: one to five milliseconds of work."""
+"""Objects of a page that are read before others get their turn."""
 
 CACHE: Final = 256 * MIB
 """All objects that are kept of one member: 240,000 trimmed pods, more than Kubernetes supports in a cluster."""

@@ -2,17 +2,19 @@
 
 An offence is an answer that no conformant API server gives (`BadAnswer`: too large, too deep, not readable). Pauses
 grow with every offence, so that a hostile member costs one bounded answer a minute. It stays suspected for as long
-again as it was cut off; whoever behaves until then is trusted as before.
+again as it was cut off; whoever behaves until then is trusted as before. A member that sends many events commits no
+offence: they are taken at a rate, and wait in its own buffers.
 """
 
 import contextlib
 from collections.abc import AsyncIterator
 
+from karmada.machinery import limits
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import Clock
 from karmada.machinery.codec import Identity, identity
 from karmada.machinery.errors import AnswerTooLarge, BadAnswer
-from karmada.machinery.limits import printable
+from karmada.machinery.throttle import TokenBucket
 from karmada.machinery.transport import Request, Transport, Verb, WatchEvent, WatchStream
 
 PAUSES = BackoffPolicy(initial=5.0, maximum=60.0)
@@ -29,7 +31,7 @@ class Conduct:
     """How one member behaves."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._offences = 0
         self._last: BadAnswer | None = None
         self._until = float("-inf")
@@ -37,7 +39,7 @@ class Conduct:
 
     def offence(self, error: BadAnswer) -> None:
         """Cut the member off; what is found out meanwhile, or again, is the same offence."""
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if isinstance(error, CutOff) or error is self._last or now < self._until:
             return
         if now - self._suspected_until > PROVEN:
@@ -50,13 +52,13 @@ class Conduct:
 
     def check(self) -> None:
         """Raise `CutOff` while nothing may be asked."""
-        if self._clock.monotonic() < self._until:
+        if self.clock.monotonic() < self._until:
             raise CutOff(f"nothing is asked of the cluster for a while: {self._last}")
 
     @property
     def complaint(self) -> str:
         """What the member did wrong; empty when it is trusted."""
-        return printable(str(self._last)) if self._clock.monotonic() < self._suspected_until else ""
+        return limits.printable(str(self._last)) if self.clock.monotonic() < self._suspected_until else ""
 
 
 class GuardedTransport:
@@ -65,6 +67,7 @@ class GuardedTransport:
     def __init__(self, inner: Transport, conduct: Conduct) -> None:
         self._inner = inner
         self._conduct = conduct
+        self._rate = TokenBucket(limits.WATCH_BURST, limits.WATCH_RATE, conduct.clock.monotonic())
 
     async def send(self, request: Request) -> bytes:
         """Answer every verb but watch with an object that can be identified."""
@@ -86,7 +89,7 @@ class GuardedTransport:
         self._conduct.check()
         try:
             async with self._inner.watch(request) as stream:
-                yield _identifying(stream)
+                yield self._taken(stream)
         except BadAnswer as error:
             self._conduct.offence(error)
             raise
@@ -104,13 +107,17 @@ class GuardedTransport:
         """Release connections."""
         await self._inner.close()
 
-
-async def _identifying(stream: WatchStream) -> WatchStream:
-    async for batch in stream:
-        yield [
-            event if event.which is not None else WatchEvent(event.type, event.object, _identified(event.object))
-            for event in batch
-        ]
+    async def _taken(self, stream: WatchStream) -> WatchStream:
+        clock = self._conduct.clock
+        async for batch in stream:
+            yield [
+                event if event.which is not None else WatchEvent(event.type, event.object, _identified(event.object))
+                for event in batch
+            ]
+            size = sum(len(event.object) for event in batch)
+            pause = self._rate.take(max(len(batch), size / limits.KIB), clock.monotonic())
+            if pause:
+                await clock.sleep(pause)
 
 
 def _identified(body: bytes) -> Identity:

@@ -1,8 +1,7 @@
 """Watch lines: bytes in, batches of events out. Objects are cut out of their lines, not parsed.
 
 A line is bounded (`limits.WATCH_LINE`), so is what all unfinished lines of a server take. Batches have at most
-`limits.SLICE` events, and others run between two of them. A server that sends faster than `limits.WATCH_RATE` is read
-at that rate: what it sends waits in its own buffers.
+`limits.WATCH_BATCH` events, and others run between two of them. What nobody takes waits in the server's own buffers.
 """
 
 import asyncio
@@ -11,30 +10,25 @@ from collections.abc import AsyncGenerator
 from karmada.machinery import limits
 from karmada.machinery.errors import ApiError, BadAnswer, from_status
 from karmada.machinery.http.connection import Budget, Connection
-from karmada.machinery.throttle import TokenBucket
 from karmada.machinery.transport import EventType, WatchEvent
 
 _PREFIXES = [(f'{{"type":"{kind.value}","object":'.encode(), kind) for kind in EventType]
 
 
-async def events(connection: Connection, rate: TokenBucket) -> AsyncGenerator[list[WatchEvent], None]:
+async def events(connection: Connection) -> AsyncGenerator[list[WatchEvent], None]:
     """The events of a stream; what has arrived together comes as one batch, or as several if it is much."""
-    loop = asyncio.get_running_loop()
     unfinished = _Unfinished(connection.budget)
     try:
         while data := await connection.read():
             lines = unfinished.complete(data)
-            for start in range(0, len(lines), limits.SLICE):
+            for start in range(0, len(lines), limits.WATCH_BATCH):
                 if start:
                     await asyncio.sleep(0)
-                batch, error = _parsed(lines[start : start + limits.SLICE])
+                batch, error = _parsed(lines[start : start + limits.WATCH_BATCH])
                 if batch:
                     yield batch
                 if error is not None:
                     raise error
-            pause = rate.take(max(len(lines), len(data) / limits.KIB), loop.time())
-            if pause:
-                await asyncio.sleep(pause)
     finally:
         unfinished.drop()
 

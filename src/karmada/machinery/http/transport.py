@@ -32,7 +32,6 @@ from karmada.machinery.http.pool import Pool
 from karmada.machinery.http.streaming import events
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
-from karmada.machinery.throttle import TokenBucket
 from karmada.machinery.transport import Request, WatchStream
 
 IN_FLIGHT = 64
@@ -59,7 +58,6 @@ class HttpTransport:
         self._credentials = CredentialSource(target)
         self._warn = warn
         self._in_flight = asyncio.Semaphore(IN_FLIGHT)
-        self._rate = TokenBucket(limits.WATCH_BURST, limits.WATCH_RATE, 0.0)
         host = f"[{self._pool.host}]" if ":" in self._pool.host else self._pool.host
         self._base = target.server[target.server.index("://") + 3 :].partition("/")[2]
         self._common = f"Host: {host}:{self._pool.port}\r\nUser-Agent: {agent}\r\n".encode()
@@ -83,7 +81,7 @@ class HttpTransport:
                 connection, head = await self._opened(to_wire(request), request.accept)
         except TimeoutError:
             raise Timeout(f"the server did not start the watch within {request.timeout:g} s") from None
-        stream = events(connection, self._rate)
+        stream = events(connection)
         try:
             _require_json(head)
             yield stream
