@@ -1,8 +1,8 @@
 """JSON patches (RFC 6902), with the error texts of the library that Kubernetes and Karmada use.
 
-`apply` never changes its arguments: it copies the containers along each path and shares the rest. Two things go
-beyond the RFC because clients rely on them: negative indexes count from the end, and testing an absent member for null
-succeeds.
+`apply` never changes its arguments: it copies each container that it changes, once, and shares the rest, so that a
+patch costs what its operations and the containers they touch cost. Two things go beyond the RFC because clients rely
+on them: negative indexes count from the end, and testing an absent member for null succeeds.
 """
 
 import re
@@ -17,6 +17,9 @@ Container = dict[str, Any] | list[Any]
 
 COPY_LIMIT = 3 * 1024 * 1024
 """Bytes that all copy operations of a patch may add, so that a small patch cannot make a huge object."""
+
+SHIFT_LIMIT = 200_000_000
+"""List elements that all operations of a patch may move aside, which takes a few tenths of a second."""
 
 _MISSING = "missing value"
 _BAD_INDEX = "invalid index referenced"
@@ -59,31 +62,10 @@ def apply(document: Any, operations: Any, *, replace_may_create: bool = False) -
         raise JSONPatchError(f"a JSON patch is a list of operations, not {_text(operations)}")
     for operation in operations:
         _validate(operation)
-    copied = 0
+    patching = _Patching(document, replace_may_create)
     for operation in operations:
-        path = operation["path"]
-        match operation["op"]:
-            case "add":
-                document = _add(document, path, operation["value"])
-            case "remove":
-                document = _remove(document, path)
-            case "replace":
-                document = _replace(document, path, operation["value"], replace_may_create)
-            case "move":
-                document = _move(document, operation["from"], path)
-            case "test":
-                _test(document, path, operation.get("value"))
-            case _:
-                value = _fetch(document, operation["from"])
-                copied += len(orjson.dumps(value))
-                if copied > COPY_LIMIT:
-                    raise JSONPatchError(
-                        f"Unable to complete the copy, the accumulated size increase of copy is {copied}, "
-                        f"exceeding the limit {COPY_LIMIT}",
-                        path,
-                    )
-                document = _paste(document, path, value)
-    return document
+        patching.run(operation)
+    return patching.document
 
 
 def escape(key: str) -> str:
@@ -135,29 +117,6 @@ def _steps(path: str) -> list[str] | None:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
-def _edit(document: Any, path: str, missing: str, context: str, change: Callable[[Container, str], None]) -> Any:
-    """The document after changing the container that holds the last step of the path."""
-    steps = _steps(path)
-    if steps is None or not isinstance(document, dict | list):
-        raise JSONPatchError(f"{missing}: {_MISSING}", path)
-    root = container = document.copy()
-    try:
-        for step in steps[:-1]:
-            child = _get(container, step)
-            if not isinstance(child, dict | list):
-                raise JSONPatchError(f"{missing}: {_MISSING}", path)
-            child = child.copy()
-            _set(container, step, child)
-            container = child
-    except _Lookup as problem:
-        raise JSONPatchError(f"{missing}: {_MISSING}", path) from problem
-    try:
-        change(container, steps[-1])
-    except _Lookup as problem:
-        raise JSONPatchError(f"{context}: {problem}", path) from problem
-    return root
-
-
 def _index(step: str, size: int, last: int) -> int:
     if not _INDEX.fullmatch(step):
         raise _Lookup(f'strconv.Atoi: parsing "{step}"', "invalid syntax")
@@ -182,105 +141,184 @@ def _set(container: Container, step: str, value: Any) -> None:
         container[step] = value
 
 
-def _put(container: Container, step: str, value: Any) -> None:
-    """As `_set`, but into a list it inserts."""
-    if isinstance(container, dict):
-        container[step] = value
-    elif step == "-":
-        container.append(value)
-    elif _INDEX.fullmatch(step):
-        container.insert(_index(step, len(container) + 1, len(container)), value)
-    else:
-        message = f"value was not a proper array index: '{step}': strconv.Atoi: parsing \"{step}\""
-        raise _Lookup(message, "invalid syntax")
+class _Patching:
+    """A document under change."""
 
+    def __init__(self, document: Any, replace_may_create: bool) -> None:
+        self.document = document
+        self._may_create = replace_may_create
+        self._own: dict[int, Container] = {}
+        """The containers made here, which may be changed in place; held, so that no other takes their identity."""
+        self._copied = 0
+        self._shifted = 0
 
-def _drop(container: Container, step: str) -> None:
-    if isinstance(container, list):
-        del container[_index(step, len(container), len(container) - 1)]
-    elif step not in container:
-        raise _Lookup(f"unable to remove nonexistent key: {step}", _MISSING)
-    else:
-        del container[step]
+    def run(self, operation: dict[str, Any]) -> None:
+        """Carry out one operation."""
+        path = operation["path"]
+        match operation["op"]:
+            case "add":
+                self._add(path, operation["value"])
+            case "remove":
+                missing = f'remove operation does not apply: doc is missing path: "{path}"'
+                self._edit(path, missing, f"error in remove for path: '{path}'", self._drop)
+            case "replace":
+                self._replace(path, operation["value"])
+            case "move":
+                self._move(operation["from"], path)
+            case "test":
+                self._test(path, operation.get("value"))
+            case _:
+                self._copy(operation["from"], path)
 
+    def _edit(self, path: str, missing: str, context: str, change: Callable[[Container, str], None]) -> None:
+        """Change the container that holds the last step of the path."""
+        self._visit(path, missing, context, change, own=True)
 
-def _add(document: Any, path: str, value: Any) -> Any:
-    if path == "":
-        return value
-    missing = f'add operation does not apply: doc is missing path: "{path}"'
-    return _edit(document, path, missing, f"error in add for path: '{path}'", lambda at, step: _put(at, step, value))
+    def _visit(
+        self, path: str, missing: str, context: str, act: Callable[[Container, str], None], own: bool = False
+    ) -> None:
+        """Act on the container that holds the last step of the path, made our own if it is going to change."""
+        steps = _steps(path)
+        if steps is None or not isinstance(self.document, dict | list):
+            raise JSONPatchError(f"{missing}: {_MISSING}", path)
+        if own:
+            self.document = self._owned(self.document)
+        container = self.document
+        try:
+            for step in steps[:-1]:
+                child = _get(container, step)
+                if not isinstance(child, dict | list):
+                    raise JSONPatchError(f"{missing}: {_MISSING}", path)
+                if own and id(child) not in self._own:
+                    child = self._owned(child)
+                    _set(container, step, child)
+                container = child
+        except _Lookup as problem:
+            raise JSONPatchError(f"{missing}: {_MISSING}", path) from problem
+        try:
+            act(container, steps[-1])
+        except _Lookup as problem:
+            raise JSONPatchError(f"{context}: {problem}", path) from problem
 
+    def _owned(self, container: Container) -> Container:
+        if id(container) in self._own:
+            return container
+        copy = container.copy()
+        self._own[id(copy)] = copy
+        return copy
 
-def _remove(document: Any, path: str) -> Any:
-    missing = f'remove operation does not apply: doc is missing path: "{path}"'
-    return _edit(document, path, missing, f"error in remove for path: '{path}'", _drop)
+    def _share(self, value: Any) -> None:
+        """A value is going to be in two places: neither may change it in place."""
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, dict | list):
+                self._own.pop(id(part), None)
+                waiting.extend(part.values() if isinstance(part, dict) else part)
 
+    def _add(self, path: str, value: Any) -> None:
+        missing = f'add operation does not apply: doc is missing path: "{path}"'
+        self._paste(path, value, missing, f"error in add for path: '{path}'")
 
-def _replace(document: Any, path: str, value: Any, may_create: bool) -> Any:
-    if path == "":
-        return value
+    def _paste(self, path: str, value: Any, missing: str, context: str) -> None:
+        if path == "":
+            self.document = value
+        else:
+            self._edit(path, missing, context, lambda at, step: self._put(at, step, value))
 
-    def change(container: Container, step: str) -> None:
-        if not may_create or isinstance(container, list):
-            try:
-                _get(container, step)
-            except _Lookup as problem:
-                absent = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
-                raise JSONPatchError(absent, path) from problem
-        _set(container, step, value)
+    def _replace(self, path: str, value: Any) -> None:
+        def change(container: Container, step: str) -> None:
+            if not self._may_create or isinstance(container, list):
+                try:
+                    _get(container, step)
+                except _Lookup as problem:
+                    absent = f"replace operation does not apply: doc is missing key: {path}: {_MISSING}"
+                    raise JSONPatchError(absent, path) from problem
+            _set(container, step, value)
 
-    missing = f"replace operation does not apply: doc is missing path: {path}"
-    return _edit(document, path, missing, f"error in replace for path: '{path}'", change)
+        if path == "":
+            self.document = value
+            return
+        missing = f"replace operation does not apply: doc is missing path: {path}"
+        self._edit(path, missing, f"error in replace for path: '{path}'", change)
 
+    def _move(self, source: str, path: str) -> None:
+        if source == "":
+            raise JSONPatchError("unable to move entire document to another path: invalid state detected", path)
+        moved: list[Any] = []
 
-def _move(document: Any, source: str, path: str) -> Any:
-    if source == "":
-        raise JSONPatchError("unable to move entire document to another path: invalid state detected", path)
-    moved: list[Any] = []
+        def take(container: Container, step: str) -> None:
+            moved.append(_get(container, step))
+            self._drop(container, step)
 
-    def take(container: Container, step: str) -> None:
-        moved.append(_get(container, step))
-        _drop(container, step)
+        missing = f"move operation does not apply: doc is missing from path: {source}"
+        self._edit(source, missing, f"error in move for path: '{source}'", take)
+        missing = f"move operation does not apply: doc is missing destination path: {path}"
+        self._paste(path, moved[0], missing, f"error in move for path: '{path}'")
 
-    missing = f"move operation does not apply: doc is missing from path: {source}"
-    document = _edit(document, source, missing, f"error in move for path: '{source}'", take)
-    if path == "":
-        return moved[0]
-    missing = f"move operation does not apply: doc is missing destination path: {path}"
-    context = f"error in move for path: '{path}'"
-    return _edit(document, path, missing, context, lambda at, step: _put(at, step, moved[0]))
+    def _copy(self, source: str, path: str) -> None:
+        value = self._fetch(source)
+        self._copied += len(orjson.dumps(value))
+        if self._copied > COPY_LIMIT:
+            raise JSONPatchError(
+                f"Unable to complete the copy, the accumulated size increase of copy is {self._copied}, "
+                f"exceeding the limit {COPY_LIMIT}",
+                path,
+            )
+        self._share(value)
+        missing = f"copy operation does not apply: doc is missing destination path: {path}"
+        self._paste(path, value, missing, "error while adding value during copy")
 
+    def _fetch(self, source: str) -> Any:
+        """The value that a copy operation reads."""
+        if source == "":
+            return self.document
+        found: list[Any] = []
+        missing = f'copy operation does not apply: doc is missing from path: "{source}"'
+        context = f"error in copy for from: '{source}'"
+        self._visit(source, missing, context, lambda at, step: found.append(_get(at, step)))
+        return found[0]
 
-def _fetch(document: Any, source: str) -> Any:
-    """The value that a copy operation reads."""
-    if source == "":
-        return document
-    found: list[Any] = []
-    missing = f'copy operation does not apply: doc is missing from path: "{source}"'
-    context = f"error in copy for from: '{source}'"
-    _edit(document, source, missing, context, lambda at, step: found.append(_get(at, step)))
-    return found[0]
+    def _test(self, path: str, value: Any) -> None:
+        def compare(container: Container, step: str) -> None:
+            absent = isinstance(container, dict) and step not in container
+            check(None if absent else _get(container, step))
 
+        def check(actual: Any) -> None:
+            if not same_json(actual, value):
+                raise JSONPatchTestFailed(f"testing value {path} failed: test failed", path)
 
-def _paste(document: Any, path: str, value: Any) -> Any:
-    if path == "":
-        return value
-    missing = f"copy operation does not apply: doc is missing destination path: {path}"
-    context = "error while adding value during copy"
-    return _edit(document, path, missing, context, lambda at, step: _put(at, step, value))
+        if path == "":
+            check(self.document)
+        else:
+            missing = f"test operation does not apply: is missing path: {path}"
+            self._visit(path, missing, f"error in test for path: '{path}'", compare)
 
+    def _put(self, container: Container, step: str, value: Any) -> None:
+        """As `_set`, but into a list it inserts."""
+        if isinstance(container, dict):
+            container[step] = value
+        elif step == "-":
+            container.append(value)
+        elif _INDEX.fullmatch(step):
+            index = _index(step, len(container) + 1, len(container))
+            self._shift(container, index)
+            container.insert(index, value)
+        else:
+            message = f"value was not a proper array index: '{step}': strconv.Atoi: parsing \"{step}\""
+            raise _Lookup(message, "invalid syntax")
 
-def _test(document: Any, path: str, value: Any) -> None:
-    def compare(container: Container, step: str) -> None:
-        absent = isinstance(container, dict) and step not in container
-        check(None if absent else _get(container, step))
+    def _drop(self, container: Container, step: str) -> None:
+        if isinstance(container, list):
+            index = _index(step, len(container), len(container) - 1)
+            self._shift(container, index)
+            del container[index]
+        elif step not in container:
+            raise _Lookup(f"unable to remove nonexistent key: {step}", _MISSING)
+        else:
+            del container[step]
 
-    def check(actual: Any) -> None:
-        if not same_json(actual, value):
-            raise JSONPatchTestFailed(f"testing value {path} failed: test failed", path)
-
-    if path == "":
-        check(document)
-    else:
-        missing = f"test operation does not apply: is missing path: {path}"
-        _edit(document, path, missing, f"error in test for path: '{path}'", compare)
+    def _shift(self, container: list[Any], index: int) -> None:
+        self._shifted += len(container) - index
+        if self._shifted > SHIFT_LIMIT:
+            raise JSONPatchError(f"the patch moves more than {SHIFT_LIMIT} elements of lists aside")

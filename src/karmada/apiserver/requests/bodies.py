@@ -8,6 +8,7 @@ that there are some.
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -18,12 +19,15 @@ from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.paths import MAX_UNKNOWN, shown
 from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served_resource import Served
 
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 30
 """How many bytes of a malformed body are shown."""
+_ORDERED = 64 * 1024
+"""The largest body in which unknown and duplicate members are put into one order."""
 _TYPED = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _UNKNOWN = f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
 
@@ -126,15 +130,21 @@ def _duplicates(body: bytes, decoded: Any) -> list[str]:
             return []
     except orjson.JSONEncodeError:
         return []
-    return [path for path, again in _places(body) if again]
+    return list(islice((_spelled(place) for place, again in _places(body) if again), MAX_UNKNOWN))
 
 
 def in_order(body: bytes, unknown: list[str], duplicates: list[str]) -> list[str]:
-    """What is to be said of unknown and duplicate members, in the order in which they stand in the body."""
-    position = {place: index for index, place in reversed([*enumerate(_places(body))])}
-    said = [((path, False), f'unknown field "{path}"') for path in unknown]
-    said += [((path, True), f'duplicate field "{path}"') for path in duplicates]
-    return [text for _, text in sorted(said, key=lambda one: position.get(one[0], len(position)))]
+    """What is to be said of unknown and duplicate members, in the order in which they stand in the body.
+
+    In a large body nobody looks for the order: duplicates come first.
+    """
+    said = [((path, True), f'duplicate field "{path}"') for path in duplicates]
+    said += [((path, False), f'unknown field "{path}"') for path in unknown]
+    if len(body) <= _ORDERED:
+        places = ((_spelled(place), again) for place, again in _places(body))
+        position = {place: index for index, place in reversed([*enumerate(places)])}
+        said.sort(key=lambda one: position.get(one[0], len(position)))
+    return [text for _, text in said[:MAX_UNKNOWN]]
 
 
 def _members(text: bytes) -> int:
@@ -146,22 +156,45 @@ class _Pairs(list[tuple[str, Any]]):
     """An object as the list of its members, duplicates included."""
 
 
-def _places(body: bytes) -> Iterator[tuple[str, bool]]:
-    """The path of every member of a JSON text, and whether the same object had one of that name before."""
-    return _walk(json.loads(body, object_pairs_hook=_Pairs), "")
+_Place = tuple[Any, str]
+"""A step of a path and the place that it is taken from."""
 
 
-def _walk(value: Any, path: str) -> Iterator[tuple[str, bool]]:
-    if isinstance(value, _Pairs):
-        seen: set[str] = set()
-        for key, child in value:
-            here = f"{path}.{key}" if path else key
-            yield here, key in seen
+def _places(body: bytes) -> Iterator[tuple[_Place, bool]]:
+    """The place of every member of a JSON text, in order, and whether the same object had one of that name before."""
+    waiting: list[tuple[_Place | None, Iterator[tuple[str, Any]], set[str] | None]] = []
+
+    def enter(value: Any, place: _Place | None) -> None:
+        if isinstance(value, _Pairs):
+            waiting.append((place, iter(value), set()))
+        elif isinstance(value, list):
+            waiting.append((place, ((f"[{index}]", item) for index, item in enumerate(value)), None))
+
+    enter(json.loads(body, object_pairs_hook=_Pairs), None)
+    while waiting:
+        above, members, seen = waiting[-1]
+        member = next(members, None)
+        if member is None:
+            waiting.pop()
+            continue
+        key, child = member
+        place = (above, key)
+        if seen is not None:
+            yield place, key in seen
             seen.add(key)
-            yield from _walk(child, here)
-    elif isinstance(value, list):
-        for position, child in enumerate(value):
-            yield from _walk(child, f"{path}[{position}]")
+        enter(child, place)
+
+
+def _spelled(place: _Place | None) -> str:
+    """The path of a place; spelled out only where it is shown."""
+    steps: list[str] = []
+    while place is not None:
+        place, step = place
+        steps.append(shown(step))
+    path = ""
+    for step in reversed(steps):
+        path += step if not path or step.startswith("[") else f".{step}"
+    return path
 
 
 def check_kind(catalog: Catalog, call: Call, obj: Any, served: Served) -> JSONObject:

@@ -17,6 +17,7 @@ from karmada.apiserver.schema.decoding import decode as decode_builtin
 from karmada.apiserver.schema.defaulting import filler
 from karmada.apiserver.schema.embedded import malformed
 from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.paths import MAX_UNKNOWN
 from karmada.apiserver.schema.pruning import fits, pruner
 from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served_resource import Served
@@ -125,6 +126,7 @@ def _report(call: Call, obj: JSONObject, mode: str, unknown: list[str], duplicat
     else:  # custom objects are decoded first, and pruned then
         texts = [f'duplicate field "{path}"' for path in duplicates]
         texts += [f'unknown field "{path}"' for path in unknown]
+        texts = texts[:MAX_UNKNOWN]
     if mode in ("", "Warn"):
         call.warnings.extend(texts)
     elif mode == "Strict":

@@ -19,6 +19,7 @@ from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
+from karmada.apiserver.requests.warning_headers import warning_headers
 from karmada.apiserver.requests.watch import Joined, lines
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.storage.base import StorageFailed
@@ -156,11 +157,7 @@ def _streamed(answer: AnyAnswer) -> HttpAnswer:
 def _warnings(call: Call) -> dict[str, list[str]]:
     if not call.warnings:
         return {}
-    return {"Warning": [f'299 - "{_quoted(text)}"' for text in dict.fromkeys(call.warnings)]}
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
+    return {"Warning": warning_headers(call.warnings)}
 
 
 def refused(failure: Failure, call: Call | None, accept: str) -> HttpResponse:

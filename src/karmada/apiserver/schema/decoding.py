@@ -9,8 +9,8 @@ field. `Schema.wire` has a code per field:
     n  null when it is absent
     (none)  written exactly when it is present
 
-Decoding changes the tree in place and returns the paths of unknown fields in document order. Every definition is
-compiled to one closure when its first object arrives; children are compiled when first met.
+Decoding changes the tree in place and returns the paths of the first `MAX_UNKNOWN` unknown fields in document order.
+Every definition is compiled to one closure when its first object arrives; children are compiled when first met.
 """
 
 import base64
@@ -22,6 +22,7 @@ from typing import Any
 
 from karmada.apiserver.protobuf.fields import origin
 from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.paths import MAX_UNKNOWN, below, shown
 from karmada.apiserver.schema.scalars import Mismatch, described, micro_time, quantity, time
 
 JSONObject = dict[str, Any]
@@ -128,7 +129,10 @@ def _object(schema: Schema) -> Check:
                     if value or key not in omitted:
                         continue
                 elif check is None:
-                    unknown = [key] if unknown is None else [*unknown, key]
+                    if unknown is None:
+                        unknown = [shown(key)]
+                    elif len(unknown) < MAX_UNKNOWN:
+                        unknown.append(shown(key))
                 elif value is not None:
                     if check.__class__ is not FunctionType:
                         if check is str or check is bool:
@@ -136,8 +140,7 @@ def _object(schema: Schema) -> Check:
                         check = checks[key] = _check(check)
                     found = check(value, obj, key)
                     if found is not None:
-                        paths = [key + path if path[0] == "[" else f"{key}.{path}" for path in found]
-                        unknown = paths if unknown is None else unknown + paths
+                        unknown = below(key, found, unknown)
                     if obj[key]:
                         continue
                     if key in nulled:
@@ -147,7 +150,10 @@ def _object(schema: Schema) -> Check:
                         continue
                 elif key in may_be_null:
                     continue
-                drop = [key] if drop is None else [*drop, key]
+                if drop is None:
+                    drop = [key]
+                else:
+                    drop.append(key)
         except Mismatch as mismatch:
             mismatch.locate(struct, origin(schema.name, key))
             raise
@@ -188,8 +194,7 @@ def _map(schema: Schema) -> Check:
         for key, value in obj.items():
             found = check(value, obj, key)
             if found is not None:
-                paths = [f"{key}.{path}" for path in found]
-                unknown = paths if unknown is None else unknown + paths
+                unknown = below(key, found, unknown)
         return unknown
 
     return run
@@ -210,8 +215,7 @@ def _list(schema: Schema) -> Check:
                 items[index] = value = _zero_of(child, "v" if child.properties is not None else "s")()
             found = check(value, items, index)
             if found is not None:
-                paths = [f"[{index}]{path}" if path[0] == "[" else f"[{index}].{path}" for path in found]
-                unknown = paths if unknown is None else unknown + paths
+                unknown = below(f"[{index}]", found, unknown)
         return unknown
 
     return run

@@ -1,7 +1,7 @@
 """Prunes custom objects: fields that their structural schema does not know are removed, and reported.
 
-A pruner changes the tree in place and returns the paths of removed fields in document order, None when there are
-none. Metadata of objects and of embedded ones is decoded like that of built-in kinds. Nodes are compiled when an
+A pruner changes the tree in place and returns the paths of the first `MAX_UNKNOWN` removed fields in document order,
+None when there are none. Metadata of objects and of embedded ones is decoded like that of built-in kinds. Nodes are compiled when an
 object first reaches them: schemas are large, objects small.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from karmada.apiserver.schema.embedded import decode_metadata
 from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.paths import MAX_UNKNOWN, below, shown
 from karmada.apiserver.schema.scalars import Mismatch, described
 
 Prune = Callable[[Any], list[str] | None]
@@ -64,22 +65,24 @@ def _object(schema: Schema) -> Prune:
         if value.__class__ is not dict:
             return None
         removed: list[str] | None = None
-        drop = None
+        drop: list[str] = []
         for key, child in value.items():
             prune = known.get(key)
             if prune is None:
                 if not keep_others:
-                    removed = [*(removed or ()), key]
-                    drop = [*(drop or ()), key]
+                    drop.append(key)
+                    if removed is None:
+                        removed = [shown(key)]
+                    elif len(removed) < MAX_UNKNOWN:
+                        removed.append(shown(key))
                 continue
             if prune.__class__ is not FunctionType:
                 prune = known[key] = pruner(prune)
             if prune is not _nothing:
                 found = prune(child)
                 if found is not None:
-                    paths = [key + path if path[0] == "[" else f"{key}.{path}" for path in found]
-                    removed = [*(removed or ()), *paths]
-        for key in drop or ():
+                    removed = below(key, found, removed)
+        for key in drop:
             del value[key]
         return removed
 
@@ -93,8 +96,11 @@ def _map(child: Schema) -> Prune:
         prune = pruner(child)
         if prune is _nothing:
             return None
-        removed = [f"{key}.{path}" for key, item in value.items() for path in prune(item) or ()]
-        return removed or None
+        removed: list[str] | None = None
+        for key, item in value.items():
+            if (found := prune(item)) is not None:
+                removed = below(key, found, removed)
+        return removed
 
     return run
 
@@ -106,12 +112,11 @@ def _list(child: Schema) -> Prune:
         prune = pruner(child)
         if prune is _nothing:
             return None
-        removed = [
-            f"[{index}]{path}" if path[0] == "[" else f"[{index}].{path}"
-            for index, item in enumerate(value)
-            for path in prune(item) or ()
-        ]
-        return removed or None
+        removed: list[str] | None = None
+        for index, item in enumerate(value):
+            if (found := prune(item)) is not None:
+                removed = below(f"[{index}]", found, removed)
+        return removed
 
     return run
 
