@@ -22,6 +22,10 @@ _HORIZON_YEARS = 5
 """A schedule without a run in this many years has none."""
 
 
+_REMEMBERED = 512
+"""Characters of a schedule and its zone that are worth keeping in a cache."""
+
+
 class CronError(ValueError):
     """A schedule or time zone that makes no sense; `text` is what was given."""
 
@@ -135,9 +139,17 @@ _DESCRIPTORS = {
 }
 
 
-@lru_cache(maxsize=1024)
 def parse(text: str, zone: str = "") -> Schedule:
     """Read a schedule; without a zone it is meant in UTC."""
+    return _parse(text, zone) if len(text) + len(zone) <= _REMEMBERED else _read(text, zone)
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str, zone: str) -> Schedule:
+    return _read(text, zone)
+
+
+def _read(text: str, zone: str) -> Schedule:
     if not text:
         raise CronError("empty spec string", text)
     fields = text

@@ -5,8 +5,9 @@ known here; `Selector.terms` lets the caller refuse the others.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+
+from karmada.api.text_cache import remembered
 
 
 class FieldSelectorError(ValueError):
@@ -32,18 +33,38 @@ class Term:
         return f"{self.field}{'=' if self.equal else '!='}{escape(self.value)}"
 
 
+_FEW = 16
+"""Terms that are quicker to try one by one."""
+
+
+def _passes(value: str, wanted: set[str], unwanted: set[str]) -> bool:
+    return value not in unwanted and (not wanted or wanted == {value})
+
+
 @dataclass(frozen=True, slots=True)
 class Selector:
     """Terms in the order of their text; none means everything matches."""
 
     terms: tuple[Term, ...] = ()
+    by_field: dict[str, tuple[set[str], set[str]]] | None = field(default=None, init=False, compare=False, repr=False)
+    """The values wanted and those unwanted, where there are very many terms, which may be about the same few fields."""
+
+    def __post_init__(self) -> None:
+        if len(self.terms) > _FEW:
+            sides: dict[str, tuple[set[str], set[str]]] = {}
+            for term in self.terms:
+                wanted, unwanted = sides.setdefault(term.field, (set(), set()))
+                (wanted if term.equal else unwanted).add(term.value)
+            object.__setattr__(self, "by_field", sides)
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        return all(term.matches(fields.get(term.field, "")) for term in self.terms)
+        return self.matches_with(lambda name: fields.get(name, ""))
 
     def matches_with(self, lookup: Callable[[str], str]) -> bool:
         """As `matches`, for callers that compute a field only when it is asked for."""
-        return all(term.matches(lookup(term.field)) for term in self.terms)
+        if self.by_field is None:
+            return all(term.matches(lookup(term.field)) for term in self.terms)
+        return all(_passes(lookup(name), *sides) for name, sides in self.by_field.items())
 
     def required_value(self, field: str) -> str | None:
         """The one value of the field that can match, where there is only one: lets a caller use an index."""
@@ -56,7 +77,7 @@ class Selector:
 EVERYTHING = Selector()
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def parse(text: str) -> Selector:
     """Read the string form; `==` is the same as `=`."""
     terms = [_term(part, text) for part in sorted(_split(text)) if part]

@@ -9,7 +9,6 @@ results by default; with `allow_missing=False` they are errors, in the words kub
 import operator
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -30,6 +29,7 @@ from karmada.api.jsonpath_parser import (
     Wildcard,
     parse_template,
 )
+from karmada.api.text_cache import remembered
 
 __all__ = ["JSONPath", "JSONPathError", "parse", "parse_path", "parse_relaxed"]
 
@@ -62,7 +62,7 @@ class JSONPath:
         return " ".join(map(print_value, values))
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def parse(template: str) -> JSONPath:
     """Read a template with its actions in braces, as for `-o jsonpath=`."""
     return JSONPath(template, parse_template(template))

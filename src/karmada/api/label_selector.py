@@ -6,13 +6,13 @@ A `Selector` is immutable, validated when made, and all its requirements must ho
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
 from typing import Any, Protocol
 
 from karmada.api import field_errors, name_rules
 from karmada.api.field_errors import FieldError
+from karmada.api.text_cache import remembered
 
 
 class LabelSelectorError(ValueError):
@@ -86,16 +86,77 @@ class Requirement:
         return f"{self.key}{self.operator.value}{self.values[0]}"
 
 
+_FEW = 16
+"""Requirements and values that are quicker to try one by one."""
+
+
+class _ByKey:
+    """Very many requirements, which cost a test no more than the labels that it looks at."""
+
+    def __init__(self, requirements: Sequence[Requirement]) -> None:
+        self._wanted: dict[str, set[str]] = {}
+        self._unwanted: dict[str, set[str]] = {}
+        self._present: set[str] = set()
+        self._absent: set[str] = set()
+        self._bounds: dict[str, list[Requirement]] = {}
+        for requirement in requirements:
+            key, values = requirement.key, requirement.values
+            match requirement.operator:
+                case Operator.EQUALS | Operator.DOUBLE_EQUALS | Operator.IN:
+                    self._wanted[key] = self._wanted[key].intersection(values) if key in self._wanted else set(values)
+                case Operator.NOT_EQUALS | Operator.NOT_IN:
+                    self._unwanted.setdefault(key, set()).update(values)
+                case Operator.EXISTS:
+                    self._present.add(key)
+                case Operator.DOES_NOT_EXIST:
+                    self._absent.add(key)
+                case _:
+                    self._bounds.setdefault(key, []).append(requirement)
+        for key, bounds in self._bounds.items():
+            self._bounds[key] = _strictest(bounds)
+        self._present |= self._wanted.keys() | self._bounds.keys()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        if len(self._present) > len(labels) or not all(key in labels for key in self._present):
+            return False
+        for key, value in labels.items():
+            if key in self._absent or value in self._unwanted.get(key, ()):
+                return False
+            if key in self._wanted and value not in self._wanted[key]:
+                return False
+            if key in self._bounds and not all(bound.matches(labels) for bound in self._bounds[key]):
+                return False
+        return True
+
+
+def _strictest(bounds: list[Requirement]) -> list[Requirement]:
+    """Of several bounds of a label, the ones that imply the others; a bound that is no number never holds."""
+    broken = [bound for bound in bounds if _integer(bound.values[0]) is None]
+    if broken:
+        return broken[:1]
+    ordered = sorted(bounds, key=lambda bound: _integer(bound.values[0]) or 0)
+    lower = [bound for bound in ordered if bound.operator is Operator.GREATER_THAN]
+    upper = [bound for bound in ordered if bound.operator is Operator.LESS_THAN]
+    return [*lower[-1:], *upper[:1]]
+
+
 @dataclass(frozen=True, slots=True)
 class Selector:
     """Requirements sorted by key; `matches_nothing` overrules them."""
 
     requirements: tuple[Requirement, ...] = ()
     matches_nothing: bool = False
+    by_key: "_ByKey | None" = field(default=None, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if sum(1 + len(requirement.values) for requirement in self.requirements) > _FEW:
+            object.__setattr__(self, "by_key", _ByKey(self.requirements))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         if self.matches_nothing:
             return False
+        if self.by_key is not None:
+            return self.by_key.matches(labels)
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     @property
@@ -221,7 +282,7 @@ def validate(selector: Any, path: str) -> list[FieldError]:
     return errors
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def parse(text: str) -> Selector:
     """Read the string form: `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5`."""
     return _selector(_Parser(text).requirements())

@@ -64,7 +64,8 @@ def apply(original: JSONObject, patch: JSONObject, schema: MergeSchema | None) -
         if key.startswith(DELETE_SCALARS):
             name = key[len(DELETE_SCALARS) :]
             if isinstance(value, list) and isinstance(result.get(name), list):
-                result[name] = [item for item in result[name] if item not in value]
+                gone = set(map(_hashable, value))
+                result[name] = [item for item in result[name] if _hashable(item) not in gone]
         elif value is None:
             result.pop(key, None)
         else:
@@ -116,9 +117,10 @@ def _retained(original: JSONObject, patch: JSONObject) -> JSONObject:
     given = [
         key for key, value in patch.items() if value is not None and not key.startswith((SET_ORDER, DELETE_SCALARS))
     ]
-    if not isinstance(keys, list) or any(key not in keys for key in given if key != RETAIN_KEYS):
+    kept = {key for key in keys if isinstance(key, str)} if isinstance(keys, list) else None
+    if kept is None or any(key not in kept for key in given if key != RETAIN_KEYS):
         raise StrategicMergeError("invalid patch format of retainKeys", is_malformed=True)
-    return {key: value for key, value in original.items() if key in keys}
+    return {key: value for key, value in original.items() if key in kept}
 
 
 def _merge_value(live: Any, value: Any, schema: MergeSchema | None) -> Any:
@@ -151,8 +153,9 @@ def _merge_lists(live: list[Any], patch: list[Any], schema: MergeSchema | None) 
         return live
     merge_key = schema.merge_key if schema else ""
     if not _holds_objects(live, patch):
-        merged = list(live)
-        merged += [item for index, item in enumerate(patch) if item not in live and item not in patch[:index]]
+        known = set(map(_hashable, live))
+        given = {_hashable(item): item for item in patch}
+        merged = [*live, *(item for key, item in given.items() if key not in known)]
         return _ordered(merged, patch, live, "")
     if not merge_key:
         raise StrategicMergeError("cannot merge lists without merge key for struct")
@@ -174,20 +177,22 @@ def _merge_lists(live: list[Any], patch: list[Any], schema: MergeSchema | None) 
 def _without_directives(live: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[JSONObject], bool]:
     """The live list after deletions, the elements of the patch that merge, and whether they replace the list."""
     additions = []
+    gone = set()
     replaced = False
     for item in patch:
         directive = item.get(PATCH)
         if directive is None:
             additions.append(item)
         elif directive == "delete":
-            gone = identity(item, merge_key)
-            live = [other for other in live if other.get(merge_key) != gone]
+            gone.add(_hashable(identity(item, merge_key)))
         elif directive == "replace":
             replaced = True
         elif directive == "merge":
             raise StrategicMergeError("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(item)
+    if gone:
+        live = [item for item in live if _hashable(item.get(merge_key)) not in gone]
     return live, additions, replaced
 
 

@@ -1,8 +1,8 @@
 """YAML as Kubernetes reads and writes it. Values are plain JSON trees; see `yaml_scalars` for what scalars mean.
 
-Reading refuses duplicate keys, keys that JSON cannot have, infinite numbers and documents that blow up through aliases;
-errors carry the line. Every alias gives a copy of its own. Writing looks like `kubectl -o yaml`: block style, keys in
-natural order, lists not indented, `|` for text of several lines, quotes only where needed.
+Reading refuses duplicate keys, keys that JSON cannot have, infinite numbers, deep nesting and documents that blow up
+through aliases; errors carry the line. Every alias gives a copy of its own. Writing looks like `kubectl -o yaml`:
+block style, keys in natural order, lists not indented, `|` for text of several lines, quotes only where needed.
 
 PyYAML is imported on first use, since most commands never need it.
 """
@@ -10,7 +10,7 @@ PyYAML is imported on first use, since most commands never need it.
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from karmada.api.go_text import format_float
 from karmada.api.yaml_scalars import MERGE, needs_quotes, normal, resolve
@@ -19,6 +19,12 @@ _PREFIX = "tag:yaml.org,2002:"
 _PLAIN = "plain"
 _STRING = _PREFIX + "str"
 _LINE_WIDTH = 80
+MAX_DEPTH = 240
+"""Levels of maps and lists; objects cannot be stored with more."""
+MAX_FROM_ALIASES = 100_000
+"""Nodes that all aliases of a document may add, so that a small text cannot make a huge object."""
+_MERGED = "\0<<"
+"""Stands for the key `<<` where it means a merge."""
 _EXPLICIT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}
 """Types that a scalar with an explicit tag may have."""
 
@@ -33,10 +39,11 @@ class YAMLError(ValueError):
 
 def load(text: str | bytes) -> Any:
     """The only document of a text; null when it is empty."""
-    documents = list(_documents(text))
-    if len(documents) > 1:
+    documents = _documents(text)
+    first = next(documents, None)
+    for _ in documents:
         raise YAMLError("expected a single document, found several")
-    return documents[0] if documents else None
+    return first
 
 
 def load_all(text: str | bytes) -> Iterator[Any]:
@@ -65,14 +72,17 @@ def dump_all(values: Iterable[Any]) -> str:
 
 def _documents(text: str | bytes) -> Iterator[Any]:
     import yaml
+    from yaml._yaml import CParser
 
     try:
-        composer = _composer_class()(text)
+        parser = CParser(text)
         try:
-            while composer.check_node():
-                yield _Builder().value(composer.get_node())
+            parser.get_event()  # the stream begins
+            while parser.get_event().__class__ is yaml.DocumentStartEvent:
+                yield _document(parser)
+                parser.get_event()  # the document ends
         finally:
-            composer.dispose()
+            parser.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise YAMLError(error.problem or str(error), mark.line + 1 if mark else 0) from error
@@ -80,108 +90,179 @@ def _documents(text: str | bytes) -> Iterator[Any]:
         raise YAMLError(str(error).splitlines()[0]) from error
 
 
-@lru_cache(maxsize=1)
-def _composer_class() -> Any:
-    """libyaml's parser, without PyYAML's own idea of what plain scalars mean."""
-    from yaml._yaml import CParser
-    from yaml.nodes import MappingNode, ScalarNode
+class _Open:
+    """A map or list of which not everything has been read."""
 
-    class Composer(CParser):
-        def resolve(self, kind: type, value: Any, implicit: Any) -> str:
-            if kind is ScalarNode:
-                return _PLAIN if implicit[0] else _STRING
-            return _PREFIX + ("map" if kind is MappingNode else "seq")
+    __slots__ = ("anchor", "before", "depth", "height", "key", "merged", "value")
 
-        def descend_resolver(self, current: Any, index: Any) -> None:
-            """Part of the parser's protocol: paths do not matter here."""
-
-        def ascend_resolver(self) -> None:
-            """Part of the parser's protocol: paths do not matter here."""
-
-    return Composer
+    def __init__(self, value: Any, anchor: str | None, depth: int, before: int) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.depth = depth
+        self.height = 1
+        """Levels of maps and lists, this one included."""
+        self.before = before
+        """Nodes of the document that were made before."""
+        self.key: str | None = None
+        """The key whose value comes next, in a map."""
+        self.merged: list[Any] | None = None
+        """The values of `<<`."""
 
 
-class _Builder:
-    """Turns the nodes of one document into a tree."""
+class _Anchored(NamedTuple):
+    value: Any
+    nodes: int
+    height: int
 
-    def __init__(self) -> None:
-        self.open: set[int] = set()
-        self.distinct: set[int] = set()
-        self.built = 0
 
-    def value(self, node: Any) -> Any:
-        self.built += 1
-        self.distinct.add(id(node))
-        if self.built > 10_000 and self.built > 100 * len(self.distinct):
-            raise YAMLError("document contains excessive aliasing", _line(node))
-        if node.id == "scalar":
-            return _scalar(node)
-        if id(node) in self.open:
-            raise YAMLError("anchor value contains itself", _line(node))
-        self.open.add(id(node))
-        try:
-            return self.mapping(node) if node.id == "mapping" else [self.value(item) for item in node.value]
-        except RecursionError as error:
-            raise YAMLError("document is nested too deeply", _line(node)) from error
-        finally:
-            self.open.discard(id(node))
+def _document(parser: Any) -> Any:
+    """The tree of the next document, from the parser's events; without recursion, as documents come from anyone."""
+    from yaml.events import AliasEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-    def mapping(self, node: Any) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        merged: list[Any] = []
-        for key_node, value_node in node.value:
-            if key_node.id == "scalar" and key_node.value == MERGE and key_node.tag == _PLAIN:
-                merged.append(value_node)
+    anchors: dict[str, _Anchored | None] = {}
+    outer: list[_Open] = []
+    at: _Open | None = None
+    nodes = from_aliases = 0
+    while True:
+        event = parser.get_event()
+        kind = event.__class__
+        height = 0
+        anchor = None
+        if kind is ScalarEvent:
+            nodes += 1
+            value, anchor = _scalar(event), event.anchor
+            if anchor is not None:
+                anchors[anchor] = _Anchored(value, 1, 0)
+            if at is not None and at.key is None and at.value.__class__ is dict:
+                if value == MERGE and event.tag is None and event.implicit[0]:
+                    at.key = _MERGED
+                else:
+                    at.key = _key(value, at, event)
                 continue
-            key = _key(key_node)
-            if key in result:
-                raise YAMLError(f'key "{key}" already set in map', _line(key_node))
-            result[key] = self.value(value_node)
-        for value_node in merged:
-            for source in value_node.value if value_node.id == "sequence" else [value_node]:
-                if source.id != "mapping":
-                    raise YAMLError("map merge requires map or sequence of maps as the value", _line(source))
-                # Keys of the map itself win, then those of earlier sources.
-                result = {**self.value(source), **result}
-        return result
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            nodes += 1
+            depth = 1 if at is None else at.depth + 1
+            if depth > MAX_DEPTH:
+                raise _too_deep(event)
+            if at is not None:
+                if at.key is None and at.value.__class__ is dict:
+                    raise YAMLError("a key must be a scalar", _line(event))
+                outer.append(at)
+            at = _Open({} if kind is MappingStartEvent else [], event.anchor, depth, nodes - 1)
+            if event.anchor is not None:
+                anchors[event.anchor] = None
+            continue
+        elif kind is AliasEvent:
+            if event.anchor not in anchors:
+                raise YAMLError(f"unknown anchor '{event.anchor}' referenced", _line(event))
+            known = anchors[event.anchor]
+            if known is None:
+                raise YAMLError("anchor value contains itself", _line(event))
+            from_aliases += known.nodes
+            nodes += known.nodes
+            height = known.height
+            if from_aliases > MAX_FROM_ALIASES:
+                raise YAMLError("document contains excessive aliasing", _line(event))
+            if at is not None and at.depth + height > MAX_DEPTH:
+                raise _too_deep(event)
+            if at is not None and at.key is None and at.value.__class__ is dict:
+                at.key = _key(known.value, at, event)
+                continue
+            value = _copied(known.value)
+        else:
+            assert at is not None
+            value, height, anchor = _closed(at), at.height, at.anchor
+            if anchor is not None:
+                anchors[anchor] = _Anchored(value, nodes - at.before, height)
+            at = outer.pop() if outer else None
+        if at is None:
+            return value
+        at.height = max(at.height, height + 1)
+        if at.key is None:
+            at.value.append(value)
+        elif at.key is _MERGED:
+            _merge(at, value, event)
+        else:
+            at.value[at.key] = value
+        at.key = None
 
 
-def _line(node: Any) -> int:
-    return int(node.start_mark.line) + 1
+def _closed(at: _Open) -> Any:
+    """A map or list that is complete: keys of a map itself win over merged ones, then those of earlier sources."""
+    if at.merged is None:
+        return at.value
+    result: dict[str, Any] = {}
+    for source in reversed(at.merged):
+        result.update(source)
+    result.update(at.value)
+    return result
 
 
-def _key(node: Any) -> str:
-    if node.id != "scalar":
-        raise YAMLError("a key must be a scalar", _line(node))
-    value = _scalar(node)
+def _merge(at: _Open, value: Any, event: Any) -> None:
+    sources = value if isinstance(value, list) else [value]
+    if not all(isinstance(source, dict) for source in sources):
+        raise YAMLError("map merge requires map or sequence of maps as the value", _line(event))
+    if at.merged is None:
+        at.merged = []
+    at.merged += sources
+
+
+def _copied(value: Any) -> Any:
+    """A tree of its own; its depth is bounded."""
+    if value.__class__ is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if value.__class__ is list else value
+
+
+def _too_deep(event: Any) -> YAMLError:
+    return YAMLError("document is nested too deeply", _line(event))
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _key(value: Any, at: _Open, event: Any) -> str:
     match value:
         case str():
-            return value
+            key = value
         case bool():
-            return "true" if value else "false"
+            key = "true" if value else "false"
         case int():
-            return str(value)
+            key = str(value)
         case float():
-            return format_float(value)
-    raise YAMLError("a key must not be null", _line(node))
+            key = format_float(value)
+        case None:
+            raise YAMLError("a key must not be null", _line(event))
+        case _:
+            raise YAMLError("a key must be a scalar", _line(event))
+    if key in at.value:
+        raise YAMLError(f'key "{key}" already set in map', _line(event))
+    return key
 
 
-def _scalar(node: Any) -> Any:
-    text = node.value
-    kind = node.tag.removeprefix(_PREFIX)
-    if kind == "str":
-        return text
-    if kind == "binary":
-        return _binary(text, _line(node))
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    tag = event.tag
+    if tag is None:
+        if not event.implicit[0]:
+            return text
+        kind = _PLAIN
+    else:
+        kind = tag.removeprefix(_PREFIX)
+        if kind == "str":
+            return text
+        if kind == "binary":
+            return _binary(text, _line(event))
     value = resolve(text)
     if isinstance(value, float) and not isfinite(value):
-        raise YAMLError(f"{text} cannot be written as JSON", _line(node))
-    if kind == _PLAIN or kind.startswith("!") or kind == "timestamp":
+        raise YAMLError(f"{text} cannot be written as JSON", _line(event))
+    if kind is _PLAIN or kind.startswith("!") or kind == "timestamp":
         return value
     if kind not in _EXPLICIT:
-        raise YAMLError(f"unknown tag {kind}", _line(node))
+        raise YAMLError(f"unknown tag {kind}", _line(event))
     if type(value) not in _EXPLICIT[kind]:
-        raise YAMLError(f"cannot decode `{text}` as a !!{kind}", _line(node))
+        raise YAMLError(f"cannot decode `{text}` as a !!{kind}", _line(event))
     return value
 
 

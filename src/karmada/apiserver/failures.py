@@ -5,6 +5,9 @@ from typing import Any
 from karmada.apiserver.resources import FieldError
 
 Details = dict[str, Any]
+MAX_CAUSES = 500
+MAX_CAUSE_CHARACTERS = 1024 * 1024
+"""How much a refusal says of what is wrong with an object."""
 
 
 class Failure(Exception):
@@ -88,13 +91,25 @@ def forbidden(group: str, plural: str, name: str, why: str) -> Failure:
 
 
 def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> Failure:
-    """The object fails validation."""
+    """The object fails validation; of very many complaints, or very long ones, the first are told."""
+    errors = _bounded(errors)
     texts = [f"{e.field}: {e.message}" for e in errors]
     unique = list(dict.fromkeys(texts))
     text = unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"
     subject = f"{kind}.{group}" if group else kind
     causes = [{"reason": e.reason, "message": e.message, "field": e.field} for e in errors]
     return Failure(422, "Invalid", f'{subject} "{name}" is invalid: {text}', _details(name, group, kind, causes=causes))
+
+
+def _bounded(errors: list[FieldError]) -> list[FieldError]:
+    """The first complaints: an object can have as many as it has fields, each of which may quote much of it."""
+    size = 0
+    for index, error in enumerate(errors):
+        size += len(error.message)
+        if index and (index >= MAX_CAUSES or size > MAX_CAUSE_CHARACTERS):
+            more = f"too many errors: {len(errors) - index} more are not shown"
+            return [*errors[:index], FieldError("FieldValueTooMany", "", more)]
+    return errors
 
 
 def bad_request(message: str) -> Failure:

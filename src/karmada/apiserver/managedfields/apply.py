@@ -15,7 +15,7 @@ from karmada.apiserver.managedfields.checking import check
 from karmada.apiserver.managedfields.comparison import Comparison, compare
 from karmada.apiserver.managedfields.conflicts import ApplyConflict, Conflict
 from karmada.apiserver.managedfields.entries import Entry
-from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, intersection, union, without
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, difference, intersection, union, union_all, without
 from karmada.apiserver.managedfields.merging import merge, prune, retyped
 from karmada.apiserver.managedfields.owned import owned_by
 from karmada.apiserver.managedfields.track import after_write
@@ -65,9 +65,7 @@ def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, fo
     others = [entry for entry in current if entry is not last]
     merged = merge(live, config, schema)
     if last is not None and last["fieldsV1"] != mine["fieldsV1"]:
-        owned = mine["fieldsV1"]
-        for entry in others:
-            owned = union(owned, entry["fieldsV1"])
+        owned = union_all([mine["fieldsV1"], *(entry["fieldsV1"] for entry in others)])
         merged = prune(merged, last["fieldsV1"], owned, schema)
     comparison = compare(live, merged, schema, reset)
     if not force:

@@ -6,7 +6,7 @@ as they are stored; one that nothing changed keeps its very object.
 
 from typing import Any
 
-from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, ordered, parse, union
+from karmada.apiserver.managedfields.fieldset import EMPTY, Fields, ordered, parse, union_all
 
 Entry = dict[str, Any]
 Identity = tuple[str, str, str, str]
@@ -78,18 +78,22 @@ def capped(entries: list[Entry]) -> list[Entry]:
         return entries
     updates.sort(key=lambda e: (e.get("time", ""), *identity(e)))
     kept = {identity(entry): entry for entry in entries}
-    oldest: dict[str, Identity] = {}
+    together: dict[str, list[Entry]] = {}
     for old in updates:
         if excess <= 0:
             break
-        version = old["apiVersion"]
-        first = oldest.setdefault(version, identity(old))
-        if first == identity(old):
+        merged = together.setdefault(old["apiVersion"], [])
+        if merged:
+            excess -= 1
+        merged.append(old)
+    for version, merged in together.items():
+        if len(merged) == 1:
             continue
         bucket: Identity = (ANCIENT, "Update", version, "")
-        base = kept.get(bucket) or kept.pop(first)
-        del kept[identity(old)]
-        merged = ordered(union(base["fieldsV1"], old["fieldsV1"]))
-        kept[bucket] = entry(ANCIENT, "Update", version, "", merged, old.get("time", ""))
-        excess -= 1
+        if bucket in kept:  # it takes the place of the oldest, which stays
+            merged = [kept[bucket], *merged[1:]]
+        for old in merged:
+            kept.pop(identity(old), None)
+        fields = union_all(old["fieldsV1"] for old in merged)
+        kept[bucket] = entry(ANCIENT, "Update", version, "", fields, merged[-1].get("time", ""))
     return list(kept.values())

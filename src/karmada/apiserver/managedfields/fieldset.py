@@ -8,7 +8,7 @@ Trees are immutable by convention: operations share subtrees with their operands
 where it is already the answer. The empty set is `{}` at the root.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -43,6 +43,29 @@ def union(left: Fields, right: Fields) -> Fields:
     return left if result is None else result
 
 
+def union_all(sets: Iterable[Fields]) -> Fields:
+    """Members of any of the sets, in order; costs what the sets hold, however many they are."""
+    return _united([fields for fields in sets if fields])
+
+
+def _united(trees: list[Fields]) -> Fields:
+    if not trees:
+        return EMPTY
+    if len(trees) == 1:
+        return ordered(trees[0])
+    below: dict[str, list[Fields]] = {}
+    for tree in trees:
+        for element, inner in tree.items():
+            below.setdefault(element, []).append(inner)
+    result: Fields = {}
+    for element in sorted(below):
+        inner = _united([tree for tree in below[element] if tree])
+        if inner and SELF not in inner and not all(below[element]):
+            inner = {SELF: EMPTY, **inner}
+        result[element] = inner
+    return result
+
+
 def _union_at(ours: Fields, theirs: Fields) -> Fields:
     """Union below an element, where an empty tree means membership of the element."""
     if ours is theirs or (not ours and not theirs):
@@ -55,11 +78,11 @@ def _union_at(ours: Fields, theirs: Fields) -> Fields:
 
 
 def difference(left: Fields, right: Fields) -> Fields:
-    """Members of `left` that are not members of `right`."""
+    """Members of `left` that are not members of `right`; costs what the smaller one holds."""
     result: Fields | None = None
-    for element, theirs in right.items():
-        ours = left.get(element)
-        if ours is None:
+    for element in left if len(left) < len(right) else right:
+        ours, theirs = left.get(element), right.get(element)
+        if ours is None or theirs is None:
             continue
         rest = _difference_at(ours, theirs) if element != SELF else None
         if rest is ours:
@@ -106,11 +129,11 @@ def without(fields: Fields, subtrees: Fields) -> Fields:
 
 
 def intersection(left: Fields, right: Fields) -> Fields:
-    """Members of both sets."""
+    """Members of both sets; costs what the smaller one holds."""
     result: Fields = {}
-    for element, theirs in right.items():
-        ours = left.get(element)
-        if ours is None or element == SELF:
+    for element in left if len(left) < len(right) else right:
+        ours, theirs = left.get(element), right.get(element)
+        if ours is None or theirs is None or element == SELF:
             continue
         both = intersection(ours, theirs) if ours and theirs else EMPTY
         if is_member(ours) and is_member(theirs):

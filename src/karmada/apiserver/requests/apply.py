@@ -4,7 +4,7 @@ from typing import Any
 
 from karmada.apiserver import managedfields
 from karmada.apiserver.failures import bad_request
-from karmada.apiserver.requests import bodies, decoding, metadata
+from karmada.apiserver.requests import bodies, decoding, metadata, offload
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
@@ -16,13 +16,13 @@ from karmada.apiserver.times import rfc3339
 async def apply(context: Context, call: Call) -> Answer:
     """Apply the configuration in the body; creates the object when there is none."""
     options = write_options(dict(call.params), "PatchOptions", apply=True)
-    config = configuration(context, call)
+    config = await offload.run(offload.size_of(call), configuration, context, call)
     meta = dict(metadata.ensure(config))  # checks fill it in; the configuration stays as it was sent
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
     exists = context.store.get(call.served.key, call.namespace, call.name) is not None
     if not exists and not call.subresource:
-        obj = applied(context, call, options, config, None)
+        obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
         return await create_object(context, call, obj, options, managed=True)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
     change = Change(
@@ -39,10 +39,8 @@ def configuration(context: Context, call: Call) -> JSONObject:
     """The configuration in the body, YAML or JSON, of the served kind and version."""
     body: Any = call.body
     if isinstance(body, bytes):
-        from karmada.api import yaml
-
         try:
-            body = yaml.load(body)
+            body = bodies.configuration(body)
         except ValueError as error:
             raise bad_request(f"error decoding YAML: {error}") from None
     if not isinstance(body, dict):

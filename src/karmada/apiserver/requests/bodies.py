@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from karmada.api.yaml_scalars import normal
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import Failure, bad_request, unsupported_media_type
 from karmada.apiserver.redaction import REDACTED, holds_secret
@@ -26,6 +27,7 @@ from karmada.apiserver.served_resource import Served
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 30
 """How many bytes of a malformed body are shown."""
+_NOT_TEXT = (dict, list, float)
 _ORDERED = 64 * 1024
 """The largest body in which unknown and duplicate members are put into one order."""
 _TYPED = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -82,6 +84,38 @@ def _yaml(body: bytes, kind: str) -> Any:
     except ValueError as error:
         text = re.sub(r"^yaml: line \d+: ", "yaml: ", str(error))
         raise _unrecognized(kind, text, body) from None
+
+
+def configuration(body: bytes) -> Any:
+    """The tree of an applied configuration. What clients call YAML is JSON nearly always, which is read far sooner.
+
+    Raises `ValueError`.
+    """
+    from karmada.api import yaml
+
+    if body.lstrip()[:1] == b"{":
+        try:
+            decoded = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return yaml.load(body)
+        if not _duplicates(body, decoded):
+            return _whole(decoded)
+    return yaml.load(body)
+
+
+def _whole(value: Any) -> Any:
+    """A JSON tree with whole floats as integers, as YAML has them; changed in place."""
+    if value.__class__ is dict:
+        for key, item in value.items():
+            if item.__class__ in _NOT_TEXT:
+                value[key] = _whole(item)
+    elif value.__class__ is list:
+        for index, item in enumerate(value):
+            if item.__class__ in _NOT_TEXT:
+                value[index] = _whole(item)
+    elif value.__class__ is float:
+        return normal(value)
+    return value
 
 
 def _unrecognized(kind: str, text: str, body: bytes | None) -> Failure:

@@ -2,7 +2,7 @@
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, already_exists, invalid
-from karmada.apiserver.requests import decoding, metadata, ownership, reading
+from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
@@ -14,7 +14,7 @@ _GENERATED_NAME_TRIES = 8
 async def create(context: Context, call: Call) -> Answer:
     """Create the object in the body."""
     options = write_options(dict(call.params), "CreateOptions")
-    obj = decoding.decode(context, call, options.field_validation)
+    obj = await offload.run(offload.size_of(call), decoding.decode, context, call, options.field_validation)
     return await create_object(context, call, obj, options)
 
 
@@ -25,11 +25,12 @@ async def create_object(
     served = call.served
     type_ = served.type
     strategy = type_.strategy
+    size = offload.size_of(call)
     meta = metadata.ensure(obj)
     metadata.check_namespace(call, meta)
     metadata.wipe(meta)
     if not managed:
-        ownership.track(context, call, obj, None, options.field_manager)
+        await offload.run(size, ownership.track, context, call, obj, None, options.field_manager)
     request = AdmissionRequest(
         Operation.CREATE,
         type_,
@@ -55,7 +56,7 @@ async def create_object(
             raise refuse_nameless(call)
         if attempt == 0:
             strategy.prepare_create(obj)
-            decoding.validate(call, obj, None)
+            await offload.run(size, decoding.validate, call, obj, None)
             metadata.tidy(meta)
         request.name = meta["name"]
         if attempt == 0:
@@ -74,7 +75,7 @@ async def _store(context: Context, call: Call, obj: JSONObject, options: WriteOp
     if options.dry_run:
         if context.store.get(served.key, call.namespace, name) is not None:
             raise Mismatch(name, 0, 1)
-        return reading.tree(call, obj, 201)
+        return await reading.tree(call, obj, 201)
     stored = await decoding.for_storage(context, served, obj)
     item = await context.store.create(
         served.key, call.namespace, name, stored.served.encode(stored.obj), stored.served.index(stored.obj)

@@ -65,7 +65,7 @@ async def delete(context: Context, call: Call) -> Answer:
     deleted = await delete_object(context, call, options)
     served = call.served
     if not deleted.gone or served.key in _ANSWERED_WITH_OBJECT:
-        return reading.tree(call, deleted.obj)
+        return await reading.tree(call, deleted.obj)
     return Answer(200, orjson.dumps(_success(served.type, call.name, deleted.obj["metadata"].get("uid", ""))))
 
 
@@ -80,7 +80,7 @@ async def delete_collection(context: Context, call: Call) -> Answer:
     """Delete every object that the selectors match; answer with the list of them."""
     options = delete_options(dict(call.params), _options_body(call))
     listing = list_options(dict(call.params), watch=False)
-    selection = select(call.served, listing.label_selector, listing.field_selector)
+    selection = await select(call.served, listing.label_selector, listing.field_selector)
     page = await read_page(context, call, listing, selection)
     items: list[JSONObject] = []
     for start in range(0, len(page.items), _TOGETHER):

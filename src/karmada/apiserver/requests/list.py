@@ -7,7 +7,7 @@ custom kinds with them, as clients of the reference see it.
 import orjson
 
 from karmada.apiserver.failures import Failure, bad_request, gone
-from karmada.apiserver.requests import continuation, reading
+from karmada.apiserver.requests import continuation, offload, reading
 from karmada.apiserver.requests.freshness import wait_for
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.negotiation import Form
@@ -22,7 +22,7 @@ from karmada.apiserver.watchcache import Page
 async def list_objects(context: Context, call: Call) -> Answer:
     """Answer with a list."""
     options = list_options(dict(call.params), watch=False)
-    selection = select(call.served, options.label_selector, options.field_selector)
+    selection = await select(call.served, options.label_selector, options.field_selector)
     page = await read_page(context, call, options, selection)
     metadata: JSONObject = {"resourceVersion": str(page.revision)}
     if page.next:
@@ -71,22 +71,24 @@ async def _answer(call: Call, page: Page, metadata: JSONObject) -> Answer:
         not served.since or all(item.revision >= served.since for item in page.items)
     )
     if view.form is Form.OBJECT and plain:
-        return reading.written(call, 200, _joined(served, page, metadata))
+        return await reading.written(call, 200, _joined(served, page, metadata))
     objects = await reading.objects(served, page.items)
     if view.form is Form.TABLE:
         more = {key: value for key, value in metadata.items() if key != "resourceVersion" and value != ""}
-        return reading.written(call, 200, reading.table(call, objects, metadata["resourceVersion"], more))
+        size = sum(len(item.body) for item in page.items)
+        body = await offload.run(size, reading.table, call, objects, metadata["resourceVersion"], more)
+        return await reading.written(call, 200, body)
     if view.form is Form.METADATA_LIST:
         version = f"meta.k8s.io/{view.version}"
         items = [reading.partial(call, obj) for obj in objects]
-        body = {"kind": Form.METADATA_LIST.value, "apiVersion": version, "metadata": metadata, "items": items}
+        answer = {"kind": Form.METADATA_LIST.value, "apiVersion": version, "metadata": metadata, "items": items}
     else:
         if not served.type.custom:
             for obj in objects:
                 obj.pop("kind", None)
                 obj.pop("apiVersion", None)
-        body = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata, "items": objects}
-    return reading.written(call, 200, orjson.dumps(body))
+        answer = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata, "items": objects}
+    return await reading.written(call, 200, orjson.dumps(answer))
 
 
 def _joined(served: Served, page: Page, metadata: JSONObject) -> bytes:

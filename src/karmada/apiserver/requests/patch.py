@@ -8,7 +8,7 @@ from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
 from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.redaction import REDACTED, holds_secret
-from karmada.apiserver.requests import bodies, decoding, metadata, patch_errors
+from karmada.apiserver.requests import bodies, decoding, metadata, offload, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
@@ -28,7 +28,7 @@ async def patch(context: Context, call: Call) -> Answer:
 
         return await apply(context, call)
     options = write_options(dict(call.params), "PatchOptions")
-    document = patch_body(call, kind)
+    document = await offload.run(offload.size_of(call), patch_body, call, kind)
     known = kind is PatchType.MERGE and decoding.is_known(call.served, document)
 
     part = Part.STATUS if call.subresource == "status" else Part.MAIN

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import orjson
 
 from karmada.apiserver.failures import Failure
+from karmada.apiserver.requests import offload
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import Form
 from karmada.apiserver.resources import JSONObject
@@ -45,22 +46,22 @@ async def one(call: Call, body: bytes, code: int = 200, revision: int | None = N
     if view.form is Form.OBJECT:
         if not (served.is_storage_version if revision is None else is_plain(served, revision)):
             body = orjson.dumps(await decoded(served, body))
-        return written(call, code, body)
-    return tree(call, await decoded(served, body), code)
+        return await written(call, code, body)
+    return await tree(call, await decoded(served, body), code)
 
 
-def tree(call: Call, obj: JSONObject, code: int = 200) -> Answer:
+async def tree(call: Call, obj: JSONObject, code: int = 200) -> Answer:
     """Answer with one object that is at hand as a tree in the served version."""
     served, view = call.served, call.view
     if obj.get("kind") == "Status" or view.form is Form.OBJECT:
-        return written(call, code, orjson.dumps(obj))
+        return await written(call, code, orjson.dumps(obj))
     if view.form is Form.METADATA_LIST:
         message = f"you requested {view.form}, but the requested object is not a list ({go_type(served)})"
         raise Failure(406, "NotAcceptable", message)
     if view.form is Form.METADATA:
-        return written(call, code, orjson.dumps(partial(call, obj)))
+        return await written(call, code, orjson.dumps(partial(call, obj)))
     version = str((obj.get("metadata") or {}).get("resourceVersion", ""))
-    return written(call, code, table(call, [obj], version))
+    return await written(call, code, table(call, [obj], version))
 
 
 def partial(call: Call, obj: JSONObject) -> JSONObject:
@@ -88,7 +89,8 @@ def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObj
 
 async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
     """Items as trees in the served version, converted together."""
-    trees: list[JSONObject] = [orjson.loads(item.body) for item in items]
+    size = sum(len(item.body) for item in items)
+    trees: list[JSONObject] = await offload.run(size, lambda: [orjson.loads(item.body) for item in items])
     if not served.is_storage_version and trees:
         trees = await served.converter.convert(trees, served.type.version)
     if served.type.custom and (served.since or not served.is_storage_version):
@@ -97,15 +99,23 @@ async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
     return trees
 
 
-def written(call: Call, code: int, body: bytes) -> Answer:
+async def written(call: Call, code: int, body: bytes) -> Answer:
     """The final encoding: YAML or indented where asked."""
     if call.view.yaml:
-        from karmada.api import yaml
-
-        return Answer(code, yaml.dump(orjson.loads(body)).encode(), "application/yaml")
+        return Answer(code, await offload.run(len(body), _yaml, body), "application/yaml")
     if call.view.pretty:
-        return Answer(code, orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2) + b"\n")
+        return Answer(code, await offload.run(len(body), _pretty, body))
     return Answer(code, body)
+
+
+def _yaml(body: bytes) -> bytes:
+    from karmada.api import yaml
+
+    return yaml.dump(orjson.loads(body)).encode()
+
+
+def _pretty(body: bytes) -> bytes:
+    return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def go_type(served: Served, suffix: str = "") -> str:

@@ -13,7 +13,7 @@ import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import Failure, conflict, invalid, not_found
-from karmada.apiserver.requests import decoding, metadata, ownership, reading
+from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
@@ -58,7 +58,7 @@ class Change(msgspec.Struct, eq=False):
 async def update(context: Context, call: Call) -> Answer:
     """Replace the object with the one in the body."""
     options = write_options(dict(call.params), "UpdateOptions")
-    obj = decoding.decode(context, call, options.field_validation)
+    obj = await offload.run(offload.size_of(call), decoding.decode, context, call, options.field_validation)
     meta = metadata.ensure(obj)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
@@ -95,11 +95,14 @@ async def changed(context: Context, change: Change) -> bytes:
         if item is None:
             raise not_found(type_.group, type_.plural, call.name)
         old = await reading.decoded(served, item.body)
-        built = change.build(old if change.sharing else await reading.decoded(served, item.body))
+        size = offload.size_of(call)
+        size = size and size + len(item.body)
+        current = old if change.sharing else await reading.decoded(served, item.body)
+        built = await offload.run(size, change.build, current)
         new = built if isinstance(built, dict) else await built
         named = _check_version(call, new, item, context.key_prefix)
         try:
-            return await _write(context, change, item, new, old)
+            return await _write(context, change, item, new, old, size)
         except Mismatch:
             if named:
                 break
@@ -126,7 +129,7 @@ def _check_version(call: Call, new: JSONObject, item: Item, prefix: str) -> bool
     raise conflict(type_.group, type_.plural, call.name, _MODIFIED)
 
 
-async def _write(context: Context, change: Change, item: Item, new: JSONObject, old: JSONObject) -> bytes:
+async def _write(context: Context, change: Change, item: Item, new: JSONObject, old: JSONObject, size: int) -> bytes:
     call = change.call
     served = call.served
     strategy = served.type.strategy
@@ -134,7 +137,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     _prepare(change, new, old)
     if not change.managed:
-        ownership.track(context, call, new, old, change.options.field_manager)
+        await offload.run(size, ownership.track, context, call, new, old, change.options.field_manager)
     view = change.view
     request = AdmissionRequest(
         Operation.UPDATE,
@@ -157,7 +160,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
     if change.part is not Part.OTHER:
-        decoding.validate(call, new, old, errors, change.part is Part.STATUS)
+        await offload.run(size, decoding.validate, call, new, old, errors, change.part is Part.STATUS)
     elif errors:
         raise invalid(served.type.group, served.kind, call.name, errors)
     meta = new["metadata"]

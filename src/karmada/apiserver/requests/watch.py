@@ -42,7 +42,7 @@ async def open_watch(context: Context, call: Call) -> Watch:
     """Check the options and attach to the store; refusals come before any event."""
     options = list_options(dict(call.params), watch=True)
     served = call.served
-    selection = select(served, options.label_selector, options.field_selector)
+    selection = await select(served, options.label_selector, options.field_selector)
     version = options.resource_version
     if version and not version.isdigit():
         raise unparsable_version(version)

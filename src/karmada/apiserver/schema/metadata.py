@@ -1,17 +1,19 @@
 """Validation of object metadata: names, labels, annotations, owners, finalizers."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, required
+from karmada.api.text_cache import remembered
 
 JSONObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
 _CHECKS_OF_UPDATES = 3
 """How often the reference looks at the same labels, annotations and owners of an update; each look is a cause."""
 _ANNOTATIONS_LIMIT = 256 * 1024
+_MAX_QUOTED = 16
+"""How many complaints about references to owners quote all of them."""
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io")
 
 
@@ -88,7 +90,7 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     return errors
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def key_problems(key: str) -> tuple[str, ...]:
     """What is wrong with a label key. The same few keys come with every object, hence the cache."""
     return tuple(name_rules.label_key(key))
@@ -140,7 +142,7 @@ def owners(found: list[JSONObject], path: str) -> list[FieldError]:
             errors.append(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller"):
             name = f"{owner.get('kind') or ''}/{owner.get('name') or ''}"
-            if controller:
+            if controller and len(errors) < _MAX_QUOTED:
                 where = f"{controller} and {name}"
                 text = f'Only one reference can have Controller set to true. Found "true" in references for {where}'
                 errors.append(invalid(path, found, text))

@@ -1,8 +1,8 @@
 """Prunes custom objects: fields that their structural schema does not know are removed, and reported.
 
 A pruner changes the tree in place and returns the paths of the first `MAX_UNKNOWN` removed fields in document order,
-None when there are none. Metadata of objects and of embedded ones is decoded like that of built-in kinds. Nodes are compiled when an
-object first reaches them: schemas are large, objects small.
+None when there are none. Metadata of objects and of embedded ones is decoded like that of built-in kinds. Nodes are
+compiled when an object first reaches them: schemas are large, objects small.
 """
 
 from collections.abc import Callable

@@ -3,12 +3,12 @@
 import ipaddress
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from karmada.api import label_selector, name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.api.quantity import Quantity
+from karmada.api.text_cache import remembered
 from karmada.apiserver.resources import Strategy, same_but
 from karmada.apiserver.schema.metadata import NameRule, in_characters, key_problems, validate_metadata
 from karmada.apiserver.selectable import Reader
@@ -249,7 +249,7 @@ def config_key(field: str, value: str) -> Errors:
     return [invalid(f"{field}[{value}]", value, problem) for problem in config_key_problems(value)]
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def config_key_problems(value: str) -> tuple[str, ...]:
     """What is wrong with such a key. The same few keys come again and again, hence the cache."""
     problems = []

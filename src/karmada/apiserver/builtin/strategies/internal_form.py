@@ -5,12 +5,15 @@ Clients print these messages, and people search for them. Parts that are rarely 
 
 import difflib
 import json
+from itertools import takewhile
 from typing import Any
 
 JSONObject = dict[str, Any]
 Fields = tuple[tuple[str, Any], ...]
 """Names in their order there, with the value that stands for an absent one."""
 
+_LINES = 2000
+"""How many lines of both forms together are compared."""
 _SPECIAL_WORDS = {"uid": "UID", "ip": "IP", "hostIP": "HostIP", "tty": "TTY", "os": "OS", "dnsConfig": "DNSConfig"}
 _CONTAINER: Fields = (
     *(("Name", ""), ("Image", ""), ("Command", None), ("Args", None), ("WorkingDir", ""), ("Ports", None)),
@@ -143,7 +146,12 @@ def _devices_wanted(wanted: JSONObject, fields: Fields) -> JSONObject:
 
 
 def difference(old: JSONObject, new: JSONObject) -> str:
-    """What changed between two quoted forms, with three lines around it."""
+    """What changed between two quoted forms, with three lines around it; of a very large change only the beginning."""
     before, after = (json.dumps(form, indent=1).splitlines() for form in (old, new))
+    if len(before) + len(after) > _LINES:
+        # Matching lines takes time that grows with the square of their number: compare from the first difference on.
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+        begin = max(0, same - 3)
+        before, after = (lines[begin : begin + _LINES // 2] for lines in (before, after))
     lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
     return "".join(f"{line}\n" for line in lines)

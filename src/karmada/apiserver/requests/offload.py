@@ -1,0 +1,34 @@
+"""Work on large requests, away from the event loop.
+
+Reading, changing and checking an object takes time that grows with it: a tenth of a second for a megabyte and more.
+The interpreter switches between threads every few milliseconds, so others are served meanwhile. One thread does all of
+it: whoever sends large bodies waits for others that do. Callers in the same process trust each other and have the
+loop's own time.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from karmada.apiserver.requests.model import Call
+
+LARGE = 32 * 1024
+"""Bytes of a body, or of objects that are read, which take longer than a few milliseconds."""
+P = ParamSpec("P")
+Result = TypeVar("Result")
+_thread: list[Any] = []
+
+
+def size_of(call: Call) -> int:
+    """The bytes that a call from outside brought."""
+    return len(call.body) if call.http is not None and isinstance(call.body, bytes) else 0
+
+
+async def run(size: int, work: Callable[P, Result], *args: P.args, **options: P.kwargs) -> Result:
+    """The result of work on something of this size; the loop goes on meanwhile if it is large."""
+    if size < LARGE:
+        return work(*args, **options)
+    if not _thread:
+        _thread.append(ThreadPoolExecutor(1, "large-requests"))
+    return await asyncio.get_running_loop().run_in_executor(_thread[0], lambda: work(*args, **options))
