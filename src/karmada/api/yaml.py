@@ -61,12 +61,12 @@ def dump_all(values: Iterable[Any]) -> str:
     import yaml
 
     dumper = _dumper_class()
-    texts = [
-        yaml.dump(
+    texts = []
+    for value in values:
+        text = yaml.dump(
             value, Dumper=dumper, default_flow_style=False, allow_unicode=True, width=_LINE_WIDTH, sort_keys=False
-        ).removesuffix("...\n")
-        for value in values
-    ]
+        )
+        texts.append(f"{text[:-5]}\n" if text.endswith("\n...\n") else text)
     return "---\n".join(texts)
 
 

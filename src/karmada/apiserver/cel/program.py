@@ -50,9 +50,14 @@ class Program:
             result = self._expression.eval(data=variables)
         except RuntimeError as error:
             raise EvaluationError(_reworded(str(error))) from None
-        if result.type() == self._error_type:
-            raise EvaluationError(_reworded(str(result.plain_value())))
-        return result.plain_value()
+        failed = result.type() == self._error_type
+        try:
+            value = result.plain_value()
+        except TypeError:
+            raise EvaluationError("the value of the expression cannot be written as JSON") from None
+        if failed:
+            raise EvaluationError(_reworded(str(value)))
+        return value
 
 
 @lru_cache(maxsize=4096)

@@ -9,6 +9,7 @@ import base64
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -95,12 +96,21 @@ def _scalar(type_: str, raw: int | bytes) -> Any:
     if type_ == "y":
         return base64.b64encode(as_bytes(raw)).decode()
     if type_ == "d":
-        return struct.unpack("<d", as_bytes(raw))[0]
+        return _double(as_bytes(raw))
     if not isinstance(raw, int):
         raise ProtobufError("a number is expected")
     if type_ == "b":
         return bool(raw)
     return raw - (1 << 64) if raw >= 1 << 63 else raw
+
+
+def _double(raw: bytes) -> float:
+    if len(raw) != 8:
+        raise ProtobufError("a double has eight bytes")
+    number: float = struct.unpack("<d", raw)[0]
+    if not isfinite(number):
+        raise ProtobufError(f"{number} cannot be written as JSON")
+    return number
 
 
 def _entry(type_: str, data: bytes, depth: int) -> tuple[str, Any]:

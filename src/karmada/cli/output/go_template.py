@@ -34,7 +34,12 @@ class Template:
     ) -> str:
         """The text for some data; `functions` are those a program knows beside Go's own."""
         run = _Run(allow_missing, {**_FUNCTIONS, **(functions or {})})
-        return "".join(run.nodes(self._nodes, data, {"$": data}))
+        try:
+            return "".join(run.nodes(self._nodes, data, {"$": data}))
+        except TemplateError:
+            raise
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise TemplateError(f"the template does not fit the data: {error}") from error
 
 
 def compile(text: str) -> Template:

@@ -1,0 +1,116 @@
+"""`python -m tests.fuzz`: hours of fuzzing. Prints rate, slowest input, growth of memory and the longest stall.
+
+    python -m tests.fuzz --target all --count 100000 --seed 1
+    python -m tests.fuzz --target requests --count 1000000
+
+Every input comes from a seed of its own, which a failure names: `--seed S --count 1 --target NAME` repeats it.
+"""
+
+import argparse
+import asyncio
+import gc
+import sys
+import time
+import traceback
+from random import Random
+from typing import Any
+
+import psutil
+from tests.fuzz.registry import TARGETS, corpus
+from tests.fuzz.target import Target
+
+STALL = 0.2
+GROWTH = 50 * 1024 * 1024
+WARM = 2000
+"""Inputs before memory counts: caches fill, modules are imported."""
+
+
+class Report:
+    """What a run found."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.failures = 0
+        self.slowest = (0.0, 0)
+        self._began = time.monotonic()
+        self._memory = 0
+
+    def took(self, seconds: float, seed: int) -> None:
+        self.count += 1
+        if seconds > self.slowest[0]:
+            self.slowest = (seconds, seed)
+        if self.count == WARM:
+            self._memory = _memory()
+        if self.count % 100_000 == 0:
+            self.print()
+
+    def failed(self, seed: int, given: Any, why: str) -> None:
+        self.failures += 1
+        if self.failures <= 20:
+            print(f"{self.name}: FAILED --seed {seed} --count 1\n  {given!r:.2000}\n{why}", flush=True)
+
+    @property
+    def growth(self) -> int:
+        return _memory() - self._memory if self._memory else 0
+
+    def print(self) -> None:
+        rate = self.count / max(time.monotonic() - self._began, 1e-9)
+        slow, seed = self.slowest
+        print(
+            f"{self.name:16} {self.count:9,} inputs  {rate:8,.0f}/s  slowest {slow * 1000:6.1f} ms (seed {seed})"
+            f"  memory {self.growth / 2**20:+6.1f} MiB  failures {self.failures}",
+            flush=True,
+        )
+
+    def ok(self) -> bool:
+        return not self.failures and self.slowest[0] < STALL and self.growth < GROWTH
+
+
+def _memory() -> int:
+    gc.collect()
+    return int(psutil.Process().memory_info().rss)
+
+
+def fuzz(target: Target, count: int, seed: int) -> Report:
+    """Run one decoder's fuzzer, its corpus first."""
+    report = Report(target.name)
+    inputs = [(-1, given) for given in corpus(target.name)]
+    for number in range(count + len(inputs)):
+        if number < len(inputs):
+            at, given = inputs[number]
+        else:
+            at = seed + number - len(inputs)
+            given = target.make(Random(at))
+        began = time.thread_time()
+        try:
+            target.check(given)
+        except Exception:
+            report.failed(at, given, traceback.format_exc())
+        report.took(time.thread_time() - began, at)
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("--target", default="all", choices=["all", "decoders", "requests", *TARGETS])
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    reports = []
+    for name, target in TARGETS.items():
+        if options.target in ("all", "decoders", name):
+            reports.append(fuzz(target, options.count, options.seed))
+            reports[-1].print()
+    if options.target in ("all", "requests"):
+        from tests.fuzz.requests import fuzz_requests
+
+        report = Report("requests")
+        asyncio.run(fuzz_requests(report, options.count, options.seed))
+        report.print()
+        reports.append(report)
+    return 0 if all(report.ok() for report in reports) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
