@@ -1,17 +1,23 @@
 """The aggregated API server as a component of its own, behind an API server that knows nothing of clusters."""
 
+import asyncio
 import base64
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
+from cryptography import x509
 from tests.membership.test_cluster_api import cluster
 from tests.membership.world import eventually, user_transport
 
 from karmada.aggregated.server import ClusterServer, Trust
+from karmada.apiserver.auth.front_proxy import trust_document
+from karmada.apiserver.auth.pki import ensure_authority
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.client import Client
@@ -46,9 +52,11 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         endpoint = f"https://127.0.0.1:{await front.listen()}"
         hub = Client(front.direct(ADMIN))
         trust_map = await hub.resource(objects.CONFIG_MAPS).get("extension-apiserver-authentication", "kube-system")
-        authority = trust_map["data"]["requestheader-client-ca-file"].encode()
+        clients, proxies = (
+            trust_map["data"][name].encode() for name in ("client-ca-file", "requestheader-client-ca-file")
+        )
         behind = await stack.enter_async_context(
-            ClusterServer(MemoryStorage(), hub, Trust(authority, authority, ["front-proxy-client"]))
+            ClusterServer(MemoryStorage(), hub, Trust(clients, proxies, ["front-proxy-client"]))
         )
         port = await behind.listen(hosts=["karmada-aggregated-apiserver.karmada-system.svc"])
         await _announce(hub, behind.identity.authority.certificate_pem, port)
@@ -138,6 +146,61 @@ async def test_only_the_front_proxy_may_name_the_user(pair: Pair) -> None:
     with pytest.raises(Forbidden, match='User "mallory" cannot list'):
         await Client(direct).resource(objects.CLUSTERS).list()
     await direct.close()
+
+
+async def test_a_client_with_the_name_of_the_front_proxy_is_not_the_front_proxy(pair: Pair) -> None:
+    certificate, key = pair.front.identity.authority.issue_client("front-proxy-client", ["system:nobody"])
+    context = ssl.create_default_context(cadata=pair.behind.identity.authority.certificate_pem.decode())
+    with NamedTemporaryFile() as file:
+        file.write(certificate + key)
+        file.flush()
+        context.load_cert_chain(file.name)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", int(pair.behind_endpoint.rpartition(":")[2]), ssl=context
+    )
+    head = "GET /apis/cluster.karmada.io/v1alpha1/clusters HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+    writer.write(f"{head}X-Remote-User: root\r\nX-Remote-Group: system:masters\r\n\r\n".encode())
+    answer = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    assert b" 403 " in answer.splitlines()[0]
+    assert b'User \\"front-proxy-client\\" cannot list' in answer
+
+
+async def test_one_ca_for_clients_and_the_front_proxy_is_refused(pair: Pair) -> None:
+    authority = pair.front.identity.authority.certificate_pem
+    with pytest.raises(ValueError, match="give front proxies a CA of their own"):
+        ClusterServer(MemoryStorage(), Client(pair.front.direct(ADMIN)), Trust(authority, authority, ["a"]))
+
+
+async def test_a_folder_from_before_gets_a_second_ca_and_a_new_certificate(tmp_path: Path) -> None:
+    old = ensure_authority(tmp_path, "kubernetes-ca")
+    certificate, key = old.issue_client("front-proxy-client")
+    (tmp_path / "front-proxy-client.crt").write_bytes(certificate)
+    (tmp_path / "front-proxy-client.key").write_bytes(key)
+    storage = MemoryStorage()
+    before = trust_document(old.certificate_pem, old.certificate_pem, ["front-proxy-client"])
+    for again in (False, True):
+        async with ApiServer(ApiServerOptions(folder=tmp_path, storage=storage)) as server:
+            if not again:
+                named = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
+                document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": before}
+                await Client(server.direct(ADMIN)).resource(objects.CONFIG_MAPS).create(document)
+            await server.listen()
+            files = server.identity.front_proxy_files()
+            assert files is not None
+            assert files[0] == str(tmp_path / "front-proxy-client.crt")
+            own = x509.load_pem_x509_certificate((tmp_path / "front-proxy-client.crt").read_bytes())
+            own.verify_directly_issued_by(server.identity.front_proxy_authority.certificate)
+            assert own.issuer != server.identity.authority.certificate.subject
+            published = (
+                await Client(server.direct(ADMIN))
+                .resource(objects.CONFIG_MAPS)
+                .get("extension-apiserver-authentication", "kube-system")
+            )
+            data = published["data"]
+            assert data["requestheader-client-ca-file"] == (tmp_path / "front-proxy-ca.crt").read_text()
+            assert data["client-ca-file"] == old.certificate_pem.decode()
+    assert (tmp_path / "front-proxy-ca.key").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_protected_cluster_stays(pair: Pair) -> None:

@@ -8,9 +8,11 @@ import pytest
 from tests.membership.world import eventually, user_transport
 
 from karmada.aggregated.proxy.headers import passed_on
+from karmada.apiserver.aggregation.proxy import identity_headers
 from karmada.apiserver.auth.model import UserInfo
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, Forbidden, NotFound, Unavailable
+from karmada.machinery.http.head import UnsafeHead
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
@@ -18,6 +20,7 @@ from karmada.membership import objects
 from karmada.membership.join import join
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+TOKEN = "base64url.bearer.authorization.k8s.io."
 BASE = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
 
@@ -114,13 +117,26 @@ async def test_a_client_cannot_choose_its_identity_in_the_member(hub: Any) -> No
         "x-remote-group": "system:masters",
         "accept": "application/json",
     }
-    user = UserInfo("dev\r\nImpersonate-Group: system:masters", ("devs", "system:authenticated"))
-    lines = passed_on(sent, user, b"impersonator", "member", upgrade=False)
-    assert [line for line in lines if line.lower().startswith(("impersonate", "x-remote", "cookie"))] == [
-        "Impersonate-User: devImpersonate-Group: system:masters",
-        "Impersonate-Group: devs",
-    ]
-    assert [line for line in lines if line.startswith("Authorization")] == ["Authorization: Bearer impersonator"]
+    user = UserInfo("dev", ("devs", "system:authenticated"))
+    sent |= {"x_remote_user": "system:admin", "sec-websocket-protocol": f"{TOKEN}aHVi, v5.channel.k8s.io"}
+    for upgrade in (False, True):
+        fields = passed_on(sent, user, b"impersonator", "member", upgrade=upgrade)
+        told = [
+            field for field in fields if field[0].lower().startswith(("impersonate", "x-remote", "x_remote", "coo"))
+        ]
+        assert told == [("Impersonate-User", "dev"), ("Impersonate-Group", "devs")]
+        assert [value for name, value in fields if name.lower() == "authorization"] == ["Bearer impersonator"]
+        offered = [value for name, value in fields if name.lower() == "sec-websocket-protocol"]
+        assert offered == (["v5.channel.k8s.io"] if upgrade else [])
+
+
+@pytest.mark.parametrize("name", ["dev\r\nImpersonate-Group: system:masters", "ad\nmin", "admin ", " admin", "a\x00b"])
+def test_a_user_whose_name_would_become_another_one_is_refused(name: str) -> None:
+    for user in (UserInfo(name), UserInfo("dev", (name,))):
+        with pytest.raises(UnsafeHead):
+            passed_on({}, user, b"", "member", upgrade=False)
+        with pytest.raises(UnsafeHead):
+            identity_headers(user)
 
 
 async def test_an_unknown_cluster_and_a_bare_path_are_told(hub: Any) -> None:

@@ -19,7 +19,7 @@ from karmada.aggregated.api import ClusterApi
 from karmada.api import labels
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionRequest, Operation
-from karmada.apiserver.auth.front_proxy import FrontProxies
+from karmada.apiserver.auth.front_proxy import FrontProxies, refuse_shared_authority
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.rbac import GROUP, KINDS
 from karmada.apiserver.catalog import Catalog
@@ -27,6 +27,7 @@ from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.failures import forbidden
 from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.metrics import RequestKey
 from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests.dispatcher import Dispatcher
@@ -77,6 +78,7 @@ class ClusterServer:
         serving: Serving | None = None,
         clock: Clock = REAL,
     ) -> None:
+        refuse_shared_authority(trust.client_ca, trust.proxy_ca)
         self._hub = hub
         self._serving = serving
         self._client_ca = trust.client_ca + trust.proxy_ca
@@ -92,7 +94,7 @@ class ClusterServer:
         context = Context(
             self.store, self.catalog, admission, clock.now, lambda: str(uuid4()), self._suffix, "/registry"
         )
-        traffic = Traffic(requester=self.identity.requester_of)
+        traffic = Traffic(known=self._is_known)
         self._synced: list[Informer[Any]] = []
         pages = ServerPages(
             self.catalog,
@@ -103,7 +105,9 @@ class ClusterServer:
             lambda type_: schema_source(self.store, type_),
         )
         self.dispatcher = Dispatcher(Pipeline(context, self.api.local.handlers), self.identity.rbac, pages)
-        self._handler = HttpDispatcher(self.dispatcher, self.identity.user_of, None, traffic)
+        self._handler = HttpDispatcher(
+            self.dispatcher, self.identity.requester_of, None, traffic, self.identity.acting_as
+        )
         self._http: HttpServer | None = None
         self.supervisor = Supervisor(clock)
         self.api.connect(hub, self.store)
@@ -135,7 +139,11 @@ class ClusterServer:
         """Serve HTTPS; returns the port."""
         if self._http is None:
             self._http = HttpServer(
-                self._handler, tls=self._tls(hosts), renew=lambda: self._tls(hosts), renew_seconds=RENEWAL
+                self._handler,
+                admit=self._handler.admit,
+                tls=self._tls(hosts),
+                renew=lambda: self._tls(hosts),
+                renew_seconds=RENEWAL,
             )
         return await self._http.listen(host, port)
 
@@ -158,6 +166,9 @@ class ClusterServer:
 
     async def _checks(self, page: str) -> dict[str, bool]:
         return {"ping": True, "roles": all(informer.has_synced for informer in self._synced)}
+
+    def _is_known(self, key: RequestKey) -> bool:
+        return self.catalog.serves(key.group, key.version, key.resource, key.subresource)
 
     def _suffix(self) -> str:
         return "".join(self._random.choices(_SUFFIX, k=5))

@@ -7,7 +7,7 @@ known here; `Selector.terms` lets the caller refuse the others.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from karmada.api.text_cache import remembered
+from karmada.api.caching import text_cache
 
 
 class FieldSelectorError(ValueError):
@@ -77,7 +77,7 @@ class Selector:
 EVERYTHING = Selector()
 
 
-@remembered(4096)
+@text_cache(4096)
 def parse(text: str) -> Selector:
     """Read the string form; `==` is the same as `=`."""
     terms = [_term(part, text) for part in sorted(_split(text)) if part]

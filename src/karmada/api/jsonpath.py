@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from karmada.api.caching import text_cache
 from karmada.api.go_text import escape_html, format_float, type_name
 from karmada.api.jsonpath_parser import (
     Field,
@@ -29,7 +30,6 @@ from karmada.api.jsonpath_parser import (
     Wildcard,
     parse_template,
 )
-from karmada.api.text_cache import remembered
 
 __all__ = ["JSONPath", "JSONPathError", "parse", "parse_path", "parse_relaxed"]
 
@@ -62,7 +62,7 @@ class JSONPath:
         return " ".join(map(print_value, values))
 
 
-@remembered(1024)
+@text_cache(1024)
 def parse(template: str) -> JSONPath:
     """Read a template with its actions in braces, as for `-o jsonpath=`."""
     return JSONPath(template, parse_template(template))

@@ -11,8 +11,8 @@ from enum import Enum
 from typing import Any, Protocol
 
 from karmada.api import field_errors, name_rules
+from karmada.api.caching import text_cache
 from karmada.api.field_errors import FieldError
-from karmada.api.text_cache import remembered
 
 
 class LabelSelectorError(ValueError):
@@ -282,7 +282,7 @@ def validate(selector: Any, path: str) -> list[FieldError]:
     return errors
 
 
-@remembered(4096)
+@text_cache(4096)
 def parse(text: str) -> Selector:
     """Read the string form: `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5`."""
     return _selector(_Parser(text).requirements())

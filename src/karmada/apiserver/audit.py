@@ -1,10 +1,13 @@
 """The audit log: who did what, one JSON line per request, at the level Metadata.
 
-Bodies are never recorded, so no secret can be. Lines are gathered and written in batches; the file is 0600 and is
-rotated by size. A log that cannot be written does not stop the server: lines are dropped and counted, once loudly.
+Bodies are never recorded, so no secret can be. Every request that reached authentication has its line before its answer
+is sent: those of changes and refusals are in the file by then, those of reads are gathered and written in batches. The
+file is 0600 and is rotated by size. No request fails because of its line: what cannot be written is dropped and
+counted, once loudly.
 """
 
 import asyncio
+import json
 import logging
 import os
 from dataclasses import dataclass
@@ -24,6 +27,9 @@ BATCH = 1000
 KEEP = 5
 ROTATE_BYTES = 100 * 1024 * 1024
 UNRECORDED = ("/healthz", "/livez", "/readyz", "/metrics")
+READS = ("get", "list", "watch", "head")
+TEXT_LIMIT = 4096
+"""Characters of what a client chose freely; more says no more about who did what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +64,12 @@ class AuditLog:
         self.dropped = 0
 
     def record(self, record: AuditRecord) -> None:
-        """Note a request; it is on disk soon."""
-        if not record.attributes.is_resource and record.attributes.path.startswith(UNRECORDED):
+        """Note a request; never raises."""
+        asked, refused = record.attributes, record.code >= 400
+        if not asked.is_resource and not refused and asked.path.startswith(UNRECORDED):
             return
-        self._lines.append(orjson.dumps(to_event(record), option=orjson.OPT_APPEND_NEWLINE))
-        if len(self._lines) >= BATCH:
+        self._lines.append(_line(to_event(record)))
+        if len(self._lines) >= BATCH or refused or asked.verb not in READS:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
@@ -110,6 +117,14 @@ class AuditLog:
         self._path.replace(self._path.with_name(f"{self._path.name}.1"))
 
 
+def _line(event: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        # Text that is no Unicode.
+        return json.dumps(event, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+
+
 def to_event(record: AuditRecord) -> dict[str, Any]:
     """A record as an Event of audit.k8s.io/v1."""
     asked = record.attributes
@@ -119,11 +134,11 @@ def to_event(record: AuditRecord) -> dict[str, Any]:
         "level": "Metadata",
         "auditID": record.identifier,
         "stage": "ResponseComplete",
-        "requestURI": record.uri,
+        "requestURI": record.uri[:TEXT_LIMIT],
         "verb": asked.verb,
         "user": _user(record.user),
         "sourceIPs": [record.peer],
-        "userAgent": record.agent,
+        "userAgent": record.agent[:TEXT_LIMIT],
     }
     if record.impersonated is not None:
         event["impersonatedUser"] = _user(record.impersonated)
@@ -136,20 +151,20 @@ def to_event(record: AuditRecord) -> dict[str, Any]:
             "apiVersion": asked.version,
             "subresource": asked.subresource,
         }
-        event["objectRef"] = {key: value for key, value in reference.items() if value}
+        event["objectRef"] = {key: value[:TEXT_LIMIT] for key, value in reference.items() if value}
     event["responseStatus"] = {"metadata": {}, "code": record.code}
     event["requestReceivedTimestamp"] = _time(record.received)
     event["stageTimestamp"] = _time(record.completed)
-    decision = "forbid" if record.code == 403 else "allow"
-    event["annotations"] = {
-        "authorization.k8s.io/decision": decision,
-        "authorization.k8s.io/reason": record.reason,
-    }
+    if record.code != 401:
+        event["annotations"] = {
+            "authorization.k8s.io/decision": "forbid" if record.code == 403 else "allow",
+            "authorization.k8s.io/reason": record.reason,
+        }
     return event
 
 
 def _user(user: UserInfo) -> dict[str, Any]:
-    shown: dict[str, Any] = {"username": user.name}
+    shown: dict[str, Any] = {"username": user.name} if user.name else {}
     if user.uid:
         shown["uid"] = user.uid
     if user.groups:

@@ -34,8 +34,7 @@ async def publish(context: Context, host: str, port: int, service_range: str, tr
     """The service `kubernetes`, by which the cluster finds its API server, and what others need to believe it; the
     addresses of services."""
     writer = Writer(context, "apiserver", AGENT)
-    document: JSONObject = {"metadata": {"name": "extension-apiserver-authentication"}, "data": trust}
-    await _ensure(context, writer, ("", "configmaps"), "kube-system", document)
+    await _publish_trust(context, writer, trust)
     labels = {"component": "apiserver", "provider": "kubernetes"}
     ports = [{"name": "https", "port": 443, "targetPort": port}]
     address = str(ip_network(service_range, strict=False)[1])
@@ -61,6 +60,16 @@ async def publish(context: Context, host: str, port: int, service_range: str, tr
         "ports": [found],
     }
     await _publish(context, writer, ("discovery.k8s.io", "endpointslices"), endpoint_slice)
+
+
+async def _publish_trust(context: Context, writer: Writer, trust: dict[str, str]) -> None:
+    """Whom servers beside this one may believe, in place of what was said before: no CA counts for longer."""
+    kind, name = ("", "configmaps"), "extension-apiserver-authentication"
+    known = context.store.get(kind, "kube-system", name)
+    if known is None:
+        await writer.create(kind, "kube-system", {"metadata": {"name": name}, "data": trust})
+    elif orjson.loads(known.body).get("data") != trust:
+        await writer.change(kind, "kube-system", name, lambda current: current.update(data=trust))
 
 
 async def _publish(context: Context, writer: Writer, kind: Kind, obj: JSONObject) -> None:

@@ -39,6 +39,13 @@ class Catalog:
         """The resource served under these names."""
         return self._served.get((group, version, plural))
 
+    def serves(self, group: str, version: str, plural: str, subresource: str = "") -> bool:
+        """Whether a resource, or one of its subresources, is served."""
+        served = self._served.get((group, version, plural))
+        if served is None or not subresource:
+            return served is not None
+        return any(known.name == subresource for known in served.type.subresources)
+
     def by_kind(self, group: str, version: str, kind: str) -> Served | None:
         """The resource of a kind, where the kind names objects (not options or reviews of a subresource)."""
         return self._kinds.get((group, version, kind))

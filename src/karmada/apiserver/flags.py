@@ -40,8 +40,6 @@ IGNORED = (
     "max-requests-inflight",
     "min-request-timeout",
     "profiling",
-    "proxy-client-cert-file",
-    "proxy-client-key-file",
     "request-timeout",
     "requestheader-extra-headers-prefix",
     "requestheader-group-headers",
@@ -92,6 +90,10 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--tls-cert-file", type=Path, help="serving certificate (default: one of the server's own CA)")
     flags.add_argument("--tls-private-key-file", type=Path, help="key of the serving certificate")
     flags.add_argument("--client-ca-file", type=Path, help="further CA whose client certificates are accepted")
+    flags.add_argument(
+        "--proxy-client-cert-file", type=Path, help="certificate for aggregated servers, of the CA below"
+    )
+    flags.add_argument("--proxy-client-key-file", type=Path, help="key of that certificate")
     flags.add_argument("--requestheader-client-ca-file", type=Path, help="CA of front proxies that name the user")
     flags.add_argument("--requestheader-allowed-names", default="", help="names of front proxies, comma-separated")
     flags.add_argument("--token-auth-file", type=Path, help="fixed tokens: token,user,uid,groups per line")
@@ -120,6 +122,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     options = flags.parse_args(list(argv))
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         flags.error("--tls-cert-file and --tls-private-key-file must be given together")
+    given = (options.proxy_client_cert_file, options.proxy_client_key_file)
+    if any(given) and not all((*given, options.requestheader_client_ca_file)):
+        flags.error(
+            "--proxy-client-cert-file needs --proxy-client-key-file and its CA in --requestheader-client-ca-file"
+        )
     if options.storage and options.etcd_servers:
         flags.error("--storage and --etcd-servers exclude each other: both say where objects live")
     return options

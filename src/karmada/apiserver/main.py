@@ -54,6 +54,7 @@ def server_options(flags: argparse.Namespace) -> ApiServerOptions:
         serving=serving,
         static_tokens=flags.token_auth_file.read_text() if flags.token_auth_file is not None else "",
         proxies=_proxies(flags),
+        proxy_client=_proxy_client(flags),
         anonymous=flags.anonymous_auth,
         issuer=flags.service_account_issuer,
         signing_key=signing.read_bytes() if signing is not None else b"",
@@ -67,6 +68,12 @@ def _proxies(flags: argparse.Namespace) -> tuple[bytes, Sequence[str]] | None:
         return None
     names = [name.strip() for name in flags.requestheader_allowed_names.split(",") if name.strip()]
     return flags.requestheader_client_ca_file.read_bytes(), names
+
+
+def _proxy_client(flags: argparse.Namespace) -> tuple[str, str] | None:
+    if flags.proxy_client_cert_file is None:
+        return None
+    return str(flags.proxy_client_cert_file), str(flags.proxy_client_key_file)
 
 
 def _storage(flags: argparse.Namespace, folder: Path) -> Storage:

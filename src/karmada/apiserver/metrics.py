@@ -1,11 +1,12 @@
 """Metrics of the API server under the names that dashboards and alerts know.
 
 Counting is a dictionary lookup and a few additions; Prometheus' library is loaded when somebody first asks for
-`/metrics`.
+`/metrics`. No label has a value that a client can invent: requests on what is not served count as `other`.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ BUCKETS = (
 )  # fmt: skip
 _LABELS = ["verb", "group", "version", "resource", "subresource", "scope", "component"]
 _COMPONENT = "apiserver"
+_OTHER = "other"
+_VERBS = frozenset({"DELETE", "DELETECOLLECTION", "GET", "HEAD", "LIST", "OPTIONS", "PATCH", "POST", "PUT", "WATCH"})
+_CODES = frozenset(int(status) for status in HTTPStatus)
+SERIES = 20_000
+"""Series that are told apart: a bound also for a server on which resources come and go without end."""
 
 
 class RequestKey(NamedTuple):
@@ -49,9 +55,13 @@ class _Series:
 
 
 class RequestMetrics:
-    """Counts requests. `gauges` are further figures, read when somebody asks: name to (help, value by label)."""
+    """Counts requests; `known` tells whether the resource of a key is served.
 
-    def __init__(self) -> None:
+    `gauges` are further figures, read when somebody asks: name to (help, value by label).
+    """
+
+    def __init__(self, known: Callable[[RequestKey], bool] = lambda key: True) -> None:
+        self._known = known
         self._series: dict[RequestKey, _Series] = {}
         self.inflight = {"readOnly": 0, "mutating": 0}
         self.longrunning: dict[RequestKey, int] = {}
@@ -64,19 +74,37 @@ class RequestMetrics:
         """A request was answered; watches count with no duration."""
         series = self._series.get(key)
         if series is None:
-            series = self._series[key] = _Series()
+            key = self._bounded(key)
+            series = self._series.get(key)
+            if series is None:
+                series = self._series[key] = _Series()
+        if code not in series.codes:
+            code = code if code in _CODES else 0
         series.codes[code] = series.codes.get(code, 0) + 1
         if key.verb != "WATCH":
             series.buckets[bisect_left(BUCKETS, seconds)] += 1
             series.total += seconds
 
-    def opened(self, key: RequestKey) -> None:
+    def opened(self, key: RequestKey) -> RequestKey:
         """A long-running request began."""
+        if key not in self.longrunning:
+            key = self._bounded(key)
         self.longrunning[key] = self.longrunning.get(key, 0) + 1
+        return key
 
     def closed(self, key: RequestKey) -> None:
-        """A long-running request ended."""
+        """A long-running request ended; `key` is what `opened` returned."""
         self.longrunning[key] -= 1
+
+    def _bounded(self, key: RequestKey) -> RequestKey:
+        """The key under which a request counts that has no series yet."""
+        verb = key.verb if key.verb in _VERBS else _OTHER
+        full = len(self._series) >= SERIES
+        if not key.resource and not full:
+            return key._replace(verb=verb)
+        if not full and verb != _OTHER and self._known(key):
+            return key
+        return RequestKey(verb, _OTHER, _OTHER, _OTHER, "", key.scope)
 
     def gauge(self, name: str, text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
         """Show a figure by one label, e.g. stored objects by resource."""
@@ -107,7 +135,7 @@ class RequestMetrics:
         for key, series in self._series.items():
             labels = key.labels()
             for code, count in series.codes.items():
-                requests.add_metric([*labels, str(code), ""], count)
+                requests.add_metric([*labels, str(code) if code else _OTHER, ""], count)
             if any(series.buckets):
                 durations.add_metric(labels, _cumulative(series.buckets), series.total)
         yield requests

@@ -13,10 +13,17 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from karmada.apiserver.http.model import Headers
+from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head
+
 _IDLE_LIMIT = 4
 _BODY_LIMIT = 16 << 20
 _READ_SIZE = 64 << 10
 _OPEN_SECONDS = 60.0
+
+
+_BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
+"""The connection broke, or what came is no HTTP within the limits."""
 
 
 class CallFailed(Exception):
@@ -62,13 +69,11 @@ class Target(NamedTuple):
 class Caller(Protocol):
     """Sends requests to other servers; the seam where tests answer instead of the network."""
 
-    async def request(
-        self, method: str, target: Target, headers: Mapping[str, str], body: bytes, timeout: float
-    ) -> Response:
+    async def request(self, method: str, target: Target, headers: Headers, body: bytes, timeout: float) -> Response:
         """Send one request and read its whole answer; raises `CallFailed`."""
         ...
 
-    async def open(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Opened:
+    async def open(self, method: str, target: Target, headers: Headers, body: bytes) -> Opened:
         """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
         ...
 
@@ -89,29 +94,28 @@ class HttpCaller:
     def __init__(self) -> None:
         self._idle: dict[Target, list[_Connection]] = {}
 
-    async def request(
-        self, method: str, target: Target, headers: Mapping[str, str], body: bytes, timeout: float
-    ) -> Response:
+    async def request(self, method: str, target: Target, headers: Headers, body: bytes, timeout: float) -> Response:
         """Send one request and read its whole answer; raises `CallFailed`."""
         try:
             async with asyncio.timeout(timeout):
-                return await self._exchange(method, target, headers, body)
-        except (OSError, asyncio.IncompleteReadError) as error:
+                return await self._exchange(method, target, _encoded(method, target, headers, body))
+        except _BROKEN as error:
             raise _failure(target, error) from None
 
-    async def open(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Opened:
+    async def open(self, method: str, target: Target, headers: Headers, body: bytes) -> Opened:
         """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
         connection: _Connection | None = None
+        data = _encoded(method, target, {**headers, "Connection": "close"}, body)
         try:
             async with asyncio.timeout(_OPEN_SECONDS):
                 connection = await self._connect(target)
-                _write_request(connection, method, target, {**headers, "Connection": "close"}, body)
+                connection.writer.write(data)
                 await connection.writer.drain()
                 status, received = await _read_head(connection.reader)
         except BaseException as error:
             if connection is not None:
                 connection.writer.close()
-            if isinstance(error, OSError | asyncio.IncompleteReadError):
+            if isinstance(error, _BROKEN):
                 raise _failure(target, error) from None
             raise
         return Opened(status, received, _body_chunks(connection, received))
@@ -123,13 +127,13 @@ class HttpCaller:
                 connection.writer.close()
         self._idle.clear()
 
-    async def _exchange(self, method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Response:
+    async def _exchange(self, method: str, target: Target, data: bytes) -> Response:
         key = target._replace(path="")
         reused = self._idle.get(key)
         while reused:
             connection = reused.pop()
             try:
-                return await self._send(connection, key, method, target, headers, body)
+                return await self._send(connection, key, method, data)
             except (OSError, asyncio.IncompleteReadError):
                 # The other side closed it while it was idle.
                 connection.writer.close()
@@ -138,7 +142,7 @@ class HttpCaller:
                 raise
         connection = await self._connect(target)
         try:
-            return await self._send(connection, key, method, target, headers, body)
+            return await self._send(connection, key, method, data)
         except BaseException:
             connection.writer.close()
             raise
@@ -150,16 +154,8 @@ class HttpCaller:
         reader, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=name)
         return _Connection(reader, writer)
 
-    async def _send(
-        self,
-        connection: _Connection,
-        key: Target,
-        method: str,
-        target: Target,
-        headers: Mapping[str, str],
-        body: bytes,
-    ) -> Response:
-        _write_request(connection, method, target, headers, body)
+    async def _send(self, connection: _Connection, key: Target, method: str, data: bytes) -> Response:
+        connection.writer.write(data)
         await connection.writer.drain()
         response = await _read(connection.reader, method)
         idle = self._idle.setdefault(key, [])
@@ -170,12 +166,15 @@ class HttpCaller:
         return response
 
 
-def _write_request(
-    connection: _Connection, method: str, target: Target, headers: Mapping[str, str], body: bytes
-) -> None:
-    lines = [f"{method} {target.path or '/'} HTTP/1.1", f"Host: {target.origin}", f"Content-Length: {len(body)}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    connection.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+def _encoded(method: str, target: Target, headers: Headers, body: bytes) -> bytes:
+    """The request as it goes over the wire; raises `CallFailed` when it would be more than one."""
+    lines = [("Host", target.origin), ("Content-Length", str(len(body)))]
+    for name, value in headers.items():
+        lines += [(name, single) for single in ((value,) if isinstance(value, str) else value)]
+    try:
+        return request_head(method, target.path or "/", lines) + body
+    except UnsafeHead as error:
+        raise CallFailed(str(error)) from None
 
 
 async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
@@ -184,7 +183,7 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
     headers = {}
     for line in head[1:]:
         name, _, value = line.partition(":")
-        if name:
+        if name and is_field_value(value):
             headers[name.strip().lower()] = value.strip()
     return status, headers
 
@@ -278,6 +277,8 @@ def _connection_problem(target: Target, error: Exception) -> str:
         return f"dial tcp {host}:{port}: connect: connection refused"
     if isinstance(error, asyncio.IncompleteReadError | ConnectionResetError):
         return "EOF"
+    if isinstance(error, asyncio.LimitOverrunError | ValueError):
+        return "malformed HTTP response"
     return (
         f"dial tcp: lookup {host}: no such host"
         if isinstance(error, OSError) and error.errno in (-2, -3)

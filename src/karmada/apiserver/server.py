@@ -43,7 +43,7 @@ from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.aggregation.proxy import Proxy
 from karmada.apiserver.aggregation.services import ApiServices
 from karmada.apiserver.audit import AuditLog
-from karmada.apiserver.auth.front_proxy import FrontProxies, trust_document
+from karmada.apiserver.auth.front_proxy import CLIENT_NAME, FrontProxies, refuse_shared_authority, trust_document
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.static_tokens import StaticTokens
@@ -68,6 +68,7 @@ from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flowcontrol import FlowSchemaStatus, seed
 from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.metrics import RequestKey
 from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.outgoing import Caller, HttpCaller
 from karmada.apiserver.overload.traffic import Traffic
@@ -148,7 +149,10 @@ class ApiServerOptions:
     token_keys: Sequence[bytes] = ()
     """Further keys (PEM) whose tokens count."""
     proxies: tuple[bytes, Sequence[str]] | None = None
-    """CA (PEM) and names of front proxies whose `X-Remote-*` headers are believed."""
+    """CA (PEM) and names of front proxies whose `X-Remote-*` headers are believed; never a CA of clients."""
+    proxy_client: tuple[str, str] | None = None
+    """Files of the certificate and key, from the CA of `proxies`, with which aggregated servers are called; without
+    them the server makes a CA and a certificate of its own for that."""
     caller: Caller = field(default_factory=HttpCaller)
     """How webhooks and aggregated servers are called."""
     now: Callable[[], float] = time.time
@@ -166,6 +170,8 @@ class ApiServer:
         types = [*builtin_types(), *(type_ for api in options.apis for type_ in api.types)]
         self.catalog = Catalog(types, converter_of)
         self.store = WatchCache(options.storage, self._index, options.history)
+        if options.proxies is not None:
+            refuse_shared_authority(options.client_ca, options.proxies[0])
         self.identity = Identity(
             self.store,
             options.folder,
@@ -176,10 +182,11 @@ class ApiServer:
             signing_key=options.signing_key,
             token_keys=options.token_keys,
             proxies=FrontProxies(*options.proxies, options.now) if options.proxies is not None else None,
+            proxy_client=options.proxy_client,
             clock=options.now,
         )
         self.audit = AuditLog(options.audit) if options.audit is not None else None
-        self.traffic = Traffic(audit=self.audit, requester=self.identity.requester_of)
+        self.traffic = Traffic(audit=self.audit, known=self._is_known)
         self._caller = options.caller
         self.context = Context(
             self.store,
@@ -261,8 +268,15 @@ class ApiServer:
         """Serve HTTP(S) on an address, with a certificate for `hosts`; returns the port."""
         if self._http is None:
             context = self._tls(hosts) if tls else None
-            dispatcher = HttpDispatcher(self.dispatcher, self.identity.user_of, self.api_services, self.traffic)
-            self._http = HttpServer(dispatcher, tls=context, renew=(lambda: self._tls(hosts)) if tls else None)
+            dispatcher = HttpDispatcher(
+                self.dispatcher,
+                self.identity.requester_of,
+                self.api_services,
+                self.traffic,
+                self.identity.acting_as,
+            )
+            renew = (lambda: self._tls(hosts)) if tls else None
+            self._http = HttpServer(dispatcher, admit=dispatcher.admit, tls=context, renew=renew)
         port = await self._http.listen(host, port)
         await self.announce(host, port)
         await seed(self.context)
@@ -270,7 +284,11 @@ class ApiServer:
 
     async def announce(self, host: str, port: int) -> None:
         """Tell clients inside the cluster where the server is and how to believe it."""
-        trust = trust_document(self.identity.authority.certificate_pem)
+        clients = self.identity.authority.certificate_pem + self.options.client_ca
+        if self.options.proxies is not None and self.options.proxy_client is not None:
+            trust = trust_document(clients, *self.options.proxies)
+        else:
+            trust = trust_document(clients, self.identity.front_proxy_authority.certificate_pem, (CLIENT_NAME,))
         await publish(self.context, host, port, self.options.service_range, trust)
 
     def _authority(self) -> bytes:
@@ -363,6 +381,11 @@ class ApiServer:
             **review_handlers(self.identity, self.identity.rbac),
             **{special: handler for api in self.options.apis for special, handler in api.handlers.items()},
         }
+
+    def _is_known(self, key: RequestKey) -> bool:
+        """Whether a request is on something that is served, here or by an aggregated server."""
+        asked = key.group, key.version, key.resource, key.subresource
+        return self.catalog.serves(*asked) or self.api_services.serves(*asked)
 
     def _metrics_text(self) -> bytes:
         return self.traffic.metrics.render()

@@ -23,8 +23,9 @@ class Listener:
     def __init__(self, server: ApiServer, gate: Gate) -> None:
         self._server = server
         self._gate = gate
+        identity = server.identity
         self._dispatcher = HttpDispatcher(
-            server.dispatcher, server.identity.user_of, server.api_services, server.traffic
+            server.dispatcher, identity.requester_of, server.api_services, server.traffic, identity.acting_as
         )
         self._http: HttpServer | None = None
         self._host = ""

@@ -36,7 +36,7 @@ async def front(tmp_path):
 
 @pytest.fixture
 async def backend(front):
-    proxies = (front.identity.authority.certificate_pem, [CLIENT_NAME])
+    proxies = (front.identity.front_proxy_authority.certificate_pem, [CLIENT_NAME])
     async with ApiServer(ApiServerOptions(proxies=proxies)) as server:
         await server.direct().send(Request(Verb.CREATE, CRDS, body=definition()))
         await server.direct().send(Request(Verb.CREATE, WIDGETS, "default", body={"metadata": {"name": "w"}}))

@@ -63,9 +63,11 @@ def test_documents_follow_the_types() -> None:
     ]
     names = {"plural": "things", "kind": "Thing"}
     crd = {"spec": {"group": "example.dev", "scope": "Cluster", "names": names, "versions": versions}}
+    before = discovery.get("/apis")
     types += resource_types_of(crd)
-    assert discovery.get("/apis/example.dev") is None
+    assert discovery.get("/apis") is before
     changes[0] += 1
+    assert discovery.get("/apis") != before
     body = discovery.get("/apis/example.dev")
     assert body is not None
     assert [v["version"] for v in json.loads(body)["versions"]] == ["v1", "v1beta1"]

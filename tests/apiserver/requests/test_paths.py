@@ -25,7 +25,7 @@ from karmada.apiserver.requests.paths import ResourcePath, format_path, parse
         ("/apis/apps/v1/namespaces/a/deployments/d", ResourcePath("apps", "v1", "deployments", "a", "d")),
         ("/apis/apps/v1/deployments", ResourcePath("apps", "v1", "deployments")),
         ("/api/v1/watch/namespaces/a/pods", ResourcePath("", "v1", "pods", "a", watch=True)),
-        ("/api/v1/namespaces/a/configmaps/x%2Fy", ResourcePath("", "v1", "configmaps", "a", "x/y")),
+        ("/api/v1/namespaces/a/configmaps/x%2Fy", ResourcePath("", "v1", "configmaps", "a", "x%2Fy")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -2,6 +2,10 @@
 
 A list is the lists of all clusters that answer, in the order of their names; those that do not are named in a warning.
 A request that names an object goes to the one cluster that has it; none or several are refusals.
+
+However many clusters there are, few are asked at a time, within one deadline, and what their answers may take together
+is bounded: a cluster whose answer is too large, or comes too late, counts as one that does not answer. A few such
+requests are served at once, fewer of one user; more is a 429.
 """
 
 import asyncio
@@ -15,12 +19,22 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import Failure
 from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.http.upgraded import ENDED
+from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests import paths
-from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed
+from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed, Upgraded
 from karmada.apiserver.requests.routing import verb_of
 
 Forward = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 SECONDS = 20.0
+"""For one cluster."""
+TOTAL_SECONDS = 60.0
+AT_ONCE = 16
+PER_USER, IN_TOTAL = 2, 8
+NAMED = 50
+"""Clusters that a warning names."""
+MIB = 1 << 20
+CLUSTER_BYTES, TOTAL_BYTES = 16 * MIB, 64 * MIB
 _TEXT = "text/plain; charset=utf-8"
 
 
@@ -35,11 +49,18 @@ class _Heard(NamedTuple):
 class FanOut:
     """See the module."""
 
-    def __init__(self, forward: Forward) -> None:
+    def __init__(self, forward: Forward, at_once: int = AT_ONCE, cluster_bytes: int = CLUSTER_BYTES) -> None:
         self._forward = forward
+        self._at_once = at_once
+        self._cluster_bytes = cluster_bytes
+        self._budget = ProxyBudget(PER_USER, IN_TOTAL)
 
     async def __call__(self, clusters: Sequence[Cluster], request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         """Answer a request to all clusters."""
+        with self._budget.take(user, "all clusters"):
+            return await self._answer(clusters, request, path, user)
+
+    async def _answer(self, clusters: Sequence[Cluster], request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         named = paths.parse(path)
         if named is None:
             return Answer(404, b"not found: only resources can be asked for in all clusters", _TEXT)
@@ -65,6 +86,7 @@ class FanOut:
         silent = []
         for item in heard:
             found = _listing(item)
+            await asyncio.sleep(0)
             if found is None:
                 silent.append(item.cluster.metadata.name)
             elif merged is None:
@@ -74,24 +96,69 @@ class FanOut:
                 merged[key] = (merged.get(key) or []) + (found.get(key) or [])
         if merged is None:
             return Answer(404, b"not found", _TEXT)
-        warning = {"Warning": f'299 - "no answer from: {", ".join(silent)}"'} if silent else {}
+        shown = ", ".join(silent[:NAMED]) + (f" and {len(silent) - NAMED} more" if len(silent) > NAMED else "")
+        warning = {"Warning": f'299 - "no answer from: {shown}"'} if silent else {}
         return Answer(200, orjson.dumps(merged), "application/json", warning)
 
     async def _ask(self, clusters: Sequence[Cluster], request: HttpRequest, path: str, user: UserInfo) -> list[_Heard]:
+        asking = _Asking(self._forward, request, path, user, self._cluster_bytes)
         ordered = sorted(clusters, key=lambda cluster: cluster.metadata.name)
-        return list(await asyncio.gather(*(self._ask_one(cluster, request, path, user) for cluster in ordered)))
+        waiting = iter(ordered)
+        heard: dict[str, _Heard] = {}
 
-    async def _ask_one(self, cluster: Cluster, request: HttpRequest, path: str, user: UserInfo) -> _Heard:
+        async def ask() -> None:
+            for cluster in waiting:
+                heard[cluster.metadata.name] = await asking.ask(cluster)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._at_once, len(ordered))):
+                group.create_task(ask())
+        return [heard[cluster.metadata.name] for cluster in ordered]
+
+
+class _Asking:
+    """One request to many clusters, and what is left of its deadline and of the room for answers."""
+
+    def __init__(self, forward: Forward, request: HttpRequest, path: str, user: UserInfo, cluster_bytes: int) -> None:
+        self._forward = forward
+        self._asked = (request, path, user)
+        self._end = asyncio.get_running_loop().time() + TOTAL_SECONDS
+        self._cluster_bytes = cluster_bytes
+        self._room = TOTAL_BYTES
+
+    async def ask(self, cluster: Cluster) -> _Heard:
+        """What one cluster says; a status of 0 when it says nothing of use."""
+        request, path, user = self._asked
+        now = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout_at(min(self._end, now + SECONDS)):
                 answer = await self._forward(cluster, request, path, user)
                 if isinstance(answer, Streamed):
-                    return _Heard(cluster, answer.code, b"".join([chunk async for chunk in answer.chunks]))
+                    body = await self._read(answer)
+                    return _Heard(cluster, answer.code if body is not None else 0, body or b"")
                 if isinstance(answer, Answer):
                     return _Heard(cluster, answer.code, answer.body)
+                assert isinstance(answer, Upgraded)
+                await answer.serve(ENDED)
         except (Failure, TimeoutError, OSError):
             pass
         return _Heard(cluster, 0, b"")
+
+    async def _read(self, answer: Streamed) -> bytes | None:
+        """The whole of an answer, None where there is no room for it."""
+        parts, size = [], 0
+        try:
+            async for chunk in answer.chunks:
+                size += len(chunk)
+                self._room -= len(chunk)
+                if size > self._cluster_bytes or self._room < 0:
+                    self._room += size
+                    return None
+                parts.append(chunk)
+        finally:
+            if (close := getattr(answer.chunks, "aclose", None)) is not None:
+                await close()
+        return b"".join(parts)
 
 
 def _reading(request: HttpRequest) -> HttpRequest:

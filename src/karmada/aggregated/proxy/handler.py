@@ -1,31 +1,34 @@
 """The handler of `clusters/<name>/proxy`: finds the cluster, passes the request on, hands back the answer."""
 
+import re
 from collections.abc import Awaitable, Callable
-from urllib.parse import quote
 
 from karmada.aggregated.proxy.exchange import Body, ExchangeFailed, Reply, exchange
 from karmada.aggregated.proxy.fanout import FanOut
-from karmada.aggregated.proxy.headers import answered, passed_on
-from karmada.aggregated.proxy.upstream import Upstreams
+from karmada.aggregated.proxy.headers import answered, impersonation, passed_on
+from karmada.aggregated.proxy.upstream import Upstream, Upstreams
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import Failure, bad_request, not_found
 from karmada.apiserver.http.model import ByteStream, HttpRequest
+from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
+from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target
 from karmada.membership.channel import splice
 from karmada.membership.members import MemberUnavailable
 
 _TEXT = "text/plain; charset=utf-8"
 _REDIRECT = b"the backend attempted to redirect this request, which is not permitted"
-_SAFE_IN_PATHS = "/:@!$&'()*+,;=~-._"
+_SLASHES = re.compile("/{2,}")
 
 
 class ClusterProxy:
     """See the module."""
 
-    def __init__(self, upstreams: Upstreams) -> None:
+    def __init__(self, upstreams: Upstreams, budget: ProxyBudget | None = None) -> None:
         self._upstreams = upstreams
+        self._budget = budget or ProxyBudget()
         self._fan_out = FanOut(self.forward)
 
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
@@ -36,6 +39,7 @@ class ClusterProxy:
         _, _, path = request.path.partition(f"/clusters/{call.name}/proxy")
         if not path:
             return Answer(502, _REDIRECT, _TEXT)
+        path = _SLASHES.sub("/", path)
         if call.name == "*":
             clusters = [decoder(Cluster).decode(item.body) for item in context.store.list(call.served.key).items]
             return await self._fan_out(clusters, request, path, call.user)
@@ -47,15 +51,19 @@ class ClusterProxy:
     async def forward(self, cluster: Cluster, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         """Pass a request on to one cluster."""
         try:
-            upstream = await self._upstreams.open(cluster)
-            upgrade = "upgrade" in request.headers
-            target = upstream.base + quote(path, safe=_SAFE_IN_PATHS) + (f"?{request.query}" if request.query else "")
-            lines = [f"{request.method} {target} HTTP/1.1"]
-            lines += passed_on(request.headers, user, upstream.token, upstream.host, upgrade)
-            if request.body or request.method in ("POST", "PUT", "PATCH"):
-                lines.append(f"Content-Length: {len(request.body)}")
-            head = "\r\n".join([*lines, "", ""]).encode("utf-8", "replace")
-            reply, body = await exchange(upstream.channel, head, request.body, only_head=request.method == "HEAD")
+            # Before a connection is made: what cannot be passed on costs the member nothing.
+            request_target(path, request.query)
+            impersonation(user)
+            with self._budget.take(user, f"cluster {cluster.metadata.name}"):
+                upstream = await self._upstreams.open(cluster)
+                try:
+                    head = _head(upstream, request, path, user)
+                except ValueError:
+                    await upstream.channel.close()
+                    raise
+                reply, body = await exchange(upstream.channel, head, request.body, only_head=request.method == "HEAD")
+        except UnsafeHead as error:
+            raise bad_request(str(error)) from None
         except (MemberUnavailable, ExchangeFailed) as error:
             raise Failure(503, "ServiceUnavailable", str(error)) from error
         except TimeoutError:
@@ -64,6 +72,15 @@ class ClusterProxy:
             text = f"the connection to cluster {cluster.metadata.name} broke: {error}"
             raise Failure(503, "ServiceUnavailable", text) from error
         return await _answer(reply, body)
+
+
+def _head(upstream: Upstream, request: HttpRequest, path: str, user: UserInfo) -> bytes:
+    headers = request.headers
+    upgrade = "upgrade" in headers and "upgrade" in headers.get("connection", "").lower()
+    fields = passed_on(headers, user, upstream.token, upstream.host, upgrade)
+    if request.body or request.method in ("POST", "PUT", "PATCH"):
+        fields.append(("Content-Length", str(len(request.body))))
+    return request_head(request.method, request_target(path, request.query, upstream.base), fields)
 
 
 async def _answer(reply: Reply, body: Body) -> AnyAnswer:
@@ -82,13 +99,19 @@ async def _answer(reply: Reply, body: Body) -> AnyAnswer:
 
 def _switching(reply: Reply) -> dict[str, str]:
     names = {"connection": "Connection", "upgrade": "Upgrade"}
-    return {names.get(name, name): value for name, value in reply.headers if name not in ("date", "content-length")}
+    left_out = ("date", "content-length")
+    return {
+        names.get(name, name): value for name, value in reply.headers if name not in left_out and is_field_value(value)
+    }
 
 
 def _carry_on(reply: Reply) -> Callable[[ByteStream], Awaitable[None]]:
     async def serve(stream: ByteStream) -> None:
-        if reply.rest:
-            await stream.write(reply.rest)
-        await splice(stream, reply.channel)
+        try:
+            if reply.rest:
+                await stream.write(reply.rest)
+            await splice(stream, reply.channel)
+        finally:
+            await reply.channel.close()
 
     return serve

@@ -6,7 +6,9 @@ of the user as whom the request was authorised, under the impersonator's own cre
 
 from collections.abc import Iterable, Mapping
 
+from karmada.apiserver.aggregation.proxy import is_identity
 from karmada.apiserver.auth.model import UserInfo
+from karmada.machinery.http.head import identity_value, is_field_value
 
 _HOP_BY_HOP = frozenset(
     {
@@ -24,32 +26,44 @@ _HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
-_IDENTITY = ("impersonate-", "x-remote-")
+_CREDENTIALS = frozenset({"authorization", "cookie", "sec-websocket-protocol"})
+_TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 _ACCOUNT, _ACCOUNT_GROUPS = "system:serviceaccount:", "system:serviceaccounts"
 _EVERYBODY = frozenset({"system:authenticated", "system:unauthenticated"})
 
 
-def passed_on(headers: Mapping[str, str], user: UserInfo, token: bytes, host: str, upgrade: bool) -> list[str]:
-    """The header lines of the request to the member."""
-    lines = [f"Host: {host}"]
+def passed_on(
+    headers: Mapping[str, str], user: UserInfo, token: bytes, host: str, upgrade: bool
+) -> list[tuple[str, str]]:
+    """The headers of the request to the member; raises `UnsafeHead` for a user who cannot be named in one."""
+    fields = [("Host", host)]
     if upgrade:
-        lines += ["Connection: Upgrade", f"Upgrade: {headers.get('upgrade', '')}"]
+        fields += [("Connection", "Upgrade"), ("Upgrade", headers.get("upgrade", ""))]
+        if protocols := _without_token(headers.get("sec-websocket-protocol", "")):
+            fields.append(("Sec-WebSocket-Protocol", protocols))
     else:
-        lines.append("Connection: close")
+        fields.append(("Connection", "close"))
     for name, value in headers.items():
-        if name not in _HOP_BY_HOP and name not in ("authorization", "cookie") and not name.startswith(_IDENTITY):
-            lines.append(f"{name}: {value}")
+        if name not in _HOP_BY_HOP and name not in _CREDENTIALS and not is_identity(name):
+            fields.append((name, value))
     if token:
-        lines.append(f"Authorization: Bearer {token.decode('ascii').strip()}")
-    return lines + impersonation(user)
+        fields.append(("Authorization", f"Bearer {token.decode('ascii').strip()}"))
+    return fields + impersonation(user)
 
 
-def impersonation(user: UserInfo) -> list[str]:
+def _without_token(protocols: str) -> str:
+    """The subprotocols a browser offers, without the one that carries its token for this server."""
+    offered = [protocol.strip() for protocol in protocols.split(",")]
+    return ", ".join(protocol for protocol in offered if protocol and not protocol.startswith(_TOKEN_PROTOCOL))
+
+
+def impersonation(user: UserInfo) -> list[tuple[str, str]]:
     """A user in the words of impersonation; groups that follow from who it is are the member's to give."""
     groups = [group for group in user.groups if group not in _EVERYBODY]
     if user.name.startswith(_ACCOUNT):
         groups = [group for group in groups if not group.startswith(_ACCOUNT_GROUPS)]
-    return [f"Impersonate-User: {_line(user.name)}", *(f"Impersonate-Group: {_line(group)}" for group in groups)]
+    named = [("Impersonate-User", user.name), *(("Impersonate-Group", group) for group in groups)]
+    return [(name, identity_value(name, value)) for name, value in named]
 
 
 def answered(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -57,10 +71,6 @@ def answered(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     left_out = _HOP_BY_HOP | {"content-type", "date"}
     kept: dict[str, str] = {}
     for name, value in headers:
-        if name not in left_out:
+        if name not in left_out and is_field_value(value):
             kept[name] = f"{kept[name]}, {value}" if name in kept else value
     return kept
-
-
-def _line(text: str) -> str:
-    return text.replace("\r", "").replace("\n", "")

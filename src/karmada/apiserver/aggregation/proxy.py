@@ -6,12 +6,14 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.failures import bad_request
 from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.outgoing import Caller, Response, Target
 from karmada.apiserver.requests.model import AnyAnswer, Streamed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
 from karmada.apiserver.watchcache import WatchCache
+from karmada.machinery.http.head import UnsafeHead, identity_value, request_target
 
 _PROBE_SECONDS = 5.0
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
@@ -88,13 +90,16 @@ class Proxy:
 
     async def forward(self, backend: Backend, request: HttpRequest, user: UserInfo) -> AnyAnswer:
         """Pass a request on; the answer is streamed as it comes. Raises `Unreachable` or `CallFailed`."""
-        path = request.path + (f"?{request.query}" if request.query else "")
-        headers = {
-            name: value
-            for name, value in request.headers.items()
-            if name not in _HOP_BY_HOP and not name.startswith(("x-remote-", "impersonate-"))
-        }
-        headers.update(identity_headers(user))
+        try:
+            path = request_target(request.path, request.query)
+            headers: dict[str, str | list[str]] = {
+                name: value
+                for name, value in request.headers.items()
+                if name not in _HOP_BY_HOP and not is_identity(name)
+            }
+            headers.update(identity_headers(user))
+        except UnsafeHead as error:
+            raise bad_request(str(error)) from None
         answer = await self._caller.open(request.method, self._target(backend, path), headers, request.body)
         kept = {
             name: value for name, value in answer.headers.items() if name not in (*_HOP_BY_HOP, "content-type", "date")
@@ -107,18 +112,19 @@ async def _closing(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def identity_headers(user: UserInfo) -> dict[str, str]:
-    """A user as front-proxy headers; several groups are separate lines of one field."""
-    headers = {"X-Remote-User": user.name}
+def is_identity(name: str) -> bool:
+    """Whether a header (in lower case) says who asks, for servers too that read an underscore as a dash."""
+    return name.replace("_", "-").startswith(("x-remote-", "impersonate-"))
+
+
+def identity_headers(user: UserInfo) -> dict[str, str | list[str]]:
+    """A user as front-proxy headers, several groups as several headers; raises `UnsafeHead`."""
+    headers: dict[str, str | list[str]] = {"X-Remote-User": identity_value("X-Remote-User", user.name)}
     if user.uid:
-        headers["X-Remote-Uid"] = user.uid
+        headers["X-Remote-Uid"] = identity_value("X-Remote-Uid", user.uid)
     if user.groups:
-        headers["X-Remote-Group"] = "\r\nX-Remote-Group: ".join(_plain(group) for group in user.groups)
+        headers["X-Remote-Group"] = [identity_value("X-Remote-Group", group) for group in user.groups]
     for key, values in user.extra.items():
         name = "X-Remote-Extra-" + quote(key, safe=_TOKEN_CHARACTERS)
-        headers[name] = f"\r\n{name}: ".join(_plain(value) for value in values)
+        headers[name] = [identity_value(name, value) for value in values]
     return headers
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r", "").replace("\n", "")

@@ -79,6 +79,14 @@ class ApiServices:
             return self._remotes.get((group, version))
         return next((remote for (other, _), remote in self._remotes.items() if other == group), None)
 
+    def serves(self, group: str, version: str, resource: str, subresource: str) -> bool:
+        """Whether a server elsewhere has said that it serves a resource."""
+        for known in self._resources.get((group, version), ()):
+            if known.get("resource") == resource:
+                subresources = [sub.get("subresource") for sub in known.get("subresources") or ()]
+                return not subresource or subresource in subresources
+        return False
+
     async def forward(self, remote: Remote, request: HttpRequest, user: UserInfo) -> AnyAnswer:
         """Pass a request on to the server behind a group version."""
         return await self._proxy.forward(remote.backend, request, user)

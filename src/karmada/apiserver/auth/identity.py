@@ -6,7 +6,7 @@ mints no tokens never pays for them. Without a folder they live in memory only.
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ SERVICE_HOSTS = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "
 class Identity:
     """Identity of one server.
 
+    `proxy_client` are the files of the certificate and key for calling aggregated servers, made here when absent;
     `client_ca` are further CAs (PEM) whose client certificates count, `token_keys` further keys (PEM) whose tokens do;
     `signing_key` signs tokens instead of a key of the server's own.
     """
@@ -51,6 +52,7 @@ class Identity:
         signing_key: bytes = b"",
         token_keys: Sequence[bytes] = (),
         proxies: "FrontProxies | None" = None,
+        proxy_client: tuple[str, str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.rbac = RbacAuthorizer()
@@ -64,6 +66,7 @@ class Identity:
         self._signing = signing_key
         self._token_keys = token_keys
         self._proxies = proxies
+        self._proxy_client = proxy_client
         self._clock = clock
 
     @cached_property
@@ -74,6 +77,15 @@ class Identity:
         if self._folder is None:
             return Authority.create("kubernetes-ca")
         return ensure_authority(self._folder, "kubernetes-ca")
+
+    @cached_property
+    def front_proxy_authority(self) -> "Authority":
+        """The CA that signs the certificate with which this server speaks for users, and nothing else."""
+        from karmada.apiserver.auth.pki import Authority, ensure_authority
+
+        if self._folder is None:
+            return Authority.create("front-proxy-ca")
+        return ensure_authority(self._folder, "front-proxy-ca", "front-proxy-ca")
 
     @cached_property
     def tokens(self) -> "ServiceAccountTokens":
@@ -109,9 +121,9 @@ class Identity:
                 return user
         return self.authenticator.authenticate(request.headers, request.certificate)
 
-    def user_of(self, request: HttpRequest) -> UserInfo:
-        """The identity a request acts as; raises 401, or the 400 or 403 of impersonation."""
-        return impersonate(self.rbac, self.requester_of(request), request.headers)
+    def acting_as(self, requester: UserInfo, headers: Mapping[str, str]) -> UserInfo:
+        """The identity as which a requester acts; raises the 400 or 403 of impersonation."""
+        return impersonate(self.rbac, requester, headers)
 
     def tls(self, hosts: Sequence[str] = ()) -> "SSL.Context":
         """A context with the (kept or renewed) serving certificate; call it again to rotate."""
@@ -127,16 +139,16 @@ class Identity:
 
     def front_proxy_files(self) -> tuple[str, str] | None:
         """Files of the certificate and key with which this server calls aggregated ones; None without a folder."""
-        from karmada.apiserver.auth.front_proxy import CLIENT_NAME
-        from karmada.apiserver.auth.pki import write_file
+        return self._front_proxy_files
 
-        if self._folder is None:
-            return None
-        certificate, key = self._folder / "front-proxy-client.crt", self._folder / "front-proxy-client.key"
-        if not key.exists() or not certificate.exists():
-            issued = self.authority.issue_client(CLIENT_NAME)
-            write_file(certificate, issued[0])
-            write_file(key, issued[1], 0o600)
+    @cached_property
+    def _front_proxy_files(self) -> tuple[str, str] | None:
+        from karmada.apiserver.auth.front_proxy import CLIENT_NAME
+        from karmada.apiserver.auth.pki import ensure_client
+
+        if self._proxy_client is not None or self._folder is None:
+            return self._proxy_client
+        certificate, key = ensure_client(self._folder, self.front_proxy_authority, CLIENT_NAME)
         return str(certificate), str(key)
 
     def _own_signing_key(self) -> bytes:

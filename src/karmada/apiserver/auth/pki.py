@@ -175,9 +175,9 @@ def write_file(path: Path, data: bytes, mode: int = 0o644) -> None:
         raise
 
 
-def ensure_authority(folder: Path, name: str) -> Authority:
-    """The CA kept in a folder as `ca.crt` and `ca.key`, made when absent."""
-    certificate, key = folder / "ca.crt", folder / "ca.key"
+def ensure_authority(folder: Path, name: str, file: str = "ca") -> Authority:
+    """The CA kept in a folder as `<file>.crt` and `<file>.key`, made when absent."""
+    certificate, key = folder / f"{file}.crt", folder / f"{file}.key"
     if key.exists():
         return Authority.load(certificate.read_bytes(), key.read_bytes())
     authority = Authority.create(name)
@@ -202,18 +202,43 @@ def ensure_serving(
     return certificate, key
 
 
+def ensure_client(
+    folder: Path, authority: Authority, user: str, at: datetime.datetime | None = None
+) -> tuple[Path, Path]:
+    """Files of the certificate and key of a user, named after it; made again when another CA signed it or it ages."""
+    at = at or now()
+    certificate_path, key_path = folder / f"{user}.crt", folder / f"{user}.key"
+    if key_path.exists() and certificate_path.exists() and _is_fresh(certificate_path.read_bytes(), authority, at):
+        return certificate_path, key_path
+    certificate, key = authority.issue_client(user, at=at)
+    write_file(key_path, key, 0o600)
+    write_file(certificate_path, certificate)
+    return certificate_path, key_path
+
+
 def still_good(pem: bytes, authority: Authority, hosts: Sequence[str], at: datetime.datetime) -> bool:
     """Whether a serving certificate is from this CA, covers the hosts, and has more than a third of its life left."""
+    if not _is_fresh(pem, authority, at):
+        return False
+    certificate = x509.load_pem_x509_certificate(pem)
+    try:
+        covered = set(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+    except x509.ExtensionNotFound:
+        return False
+    return covered >= set(server_names(hosts))
+
+
+def _is_fresh(pem: bytes, authority: Authority, at: datetime.datetime) -> bool:
+    """Whether a certificate is from this CA and has more than a third of its life left."""
     certificate = x509.load_pem_x509_certificate(pem)
     life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
     if certificate.issuer != authority.certificate.subject or at > certificate.not_valid_after_utc - life / 3:
         return False
     try:
         certificate.verify_directly_issued_by(authority.certificate)
-        covered = set(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
-    except (ValueError, TypeError, x509.ExtensionNotFound, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature):
         return False
-    return covered >= set(server_names(hosts))
+    return True
 
 
 def _digest(key: CertificateIssuerPrivateKeyTypes) -> hashes.SHA256 | None:

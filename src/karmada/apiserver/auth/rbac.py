@@ -19,6 +19,8 @@ GROUP: Final = "rbac.authorization.k8s.io"
 KINDS: Final = ("clusterroles", "roles", "clusterrolebindings", "rolebindings")
 MASTERS: Final = "system:masters"
 CACHE_SIZE = 16_384
+CACHED_CHARACTERS = 2048
+"""Questions longer than this are not remembered: their names are up to whoever asks."""
 
 _ALLOWED: Final = Decision(True)
 Subject = tuple[str, str]
@@ -86,9 +88,10 @@ class RbacAuthorizer:
         decision = self._decisions.get(key)
         if decision is None:
             decision = self._decide(user, attributes)
-            if len(self._decisions) >= CACHE_SIZE:
-                self._decisions.clear()
-            self._decisions[key] = decision
+            if _size(user, attributes) <= CACHED_CHARACTERS:
+                if len(self._decisions) >= CACHE_SIZE:
+                    self._decisions.clear()
+                self._decisions[key] = decision
         return decision
 
     def rules_for(self, user: UserInfo, namespace: str) -> list[Rule]:
@@ -157,6 +160,13 @@ class RbacAuthorizer:
     def _changed(self) -> None:
         self.generation += 1
         self._decisions.clear()
+
+
+def _size(user: UserInfo, asked: Attributes) -> int:
+    """Characters of a question and of who asks it."""
+    named = (asked.verb, asked.group, asked.version, asked.resource, asked.subresource)
+    places = (asked.namespace, asked.name, asked.path, user.name)
+    return sum(map(len, (*named, *places, *user.groups)))
 
 
 def _forget(index: dict[_K, dict[tuple[str, str], Grant]], at: _K, key: tuple[str, str]) -> None:

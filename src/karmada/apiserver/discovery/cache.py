@@ -30,7 +30,7 @@ class Discovery:
         self._others = others
         self._address = address
         self._seen = -1
-        self._encoded: dict[tuple[str, str], bytes | None] = {}
+        self._encoded: dict[tuple[str, str], bytes] = {}
 
     def get(self, path: str, aggregated: str = "") -> bytes | None:
         """The document at a path such as /apis/apps/v1, or None. `aggregated` is a version of the aggregated form,
@@ -40,10 +40,13 @@ class Discovery:
             self._encoded.clear()
             self._seen = changes
         key = (path.rstrip("/"), aggregated)
-        if key not in self._encoded:
+        encoded = self._encoded.get(key)
+        if encoded is None:
             document = self._document(*key)
-            self._encoded[key] = None if document is None else orjson.dumps(document)
-        return self._encoded[key]
+            if document is None:
+                return None
+            encoded = self._encoded[key] = orjson.dumps(document)
+        return encoded
 
     def _document(self, path: str, aggregated: str) -> JSONObject | None:
         types = self._types()

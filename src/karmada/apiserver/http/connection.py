@@ -23,7 +23,7 @@ from karmada.apiserver.failures import Failure
 from karmada.apiserver.http import encoding
 from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.apiserver.http.parsing import Parsed, Refusal, RequestParser
-from karmada.apiserver.http.upgraded import Disconnected, UpgradedStream, Wire
+from karmada.apiserver.http.upgraded import ENDED, Disconnected, UpgradedStream, Wire
 
 if TYPE_CHECKING:
     from karmada.apiserver.http.server import HttpServer
@@ -34,6 +34,7 @@ JOIN_BELOW = 64 * 1024
 """Bodies up to this size are written together with their head."""
 _REASONS = {405: "MethodNotAllowed", 413: "RequestEntityTooLarge"}
 """Refusals that clients expect as a Status."""
+_FAILED = HttpResponse(500, b"Internal Server Error", "text/plain; charset=utf-8")
 LINGER = 2.0
 """Seconds to go on reading after a refusal."""
 
@@ -84,6 +85,7 @@ class HttpConnection(asyncio.Protocol):
         "_stream",
         "_task",
         "_wake",
+        "client",
         "deadline",
         "parser",
         "wire",
@@ -103,6 +105,8 @@ class HttpConnection(asyncio.Protocol):
         self._last = False
         """Whether to close after the answer under way."""
         self._stream: UpgradedStream | None = None
+        self.client = ""
+        """Whose connection it is: the user of its last request, empty for anonymous ones."""
         self.deadline = inf
         """When the sweeper cuts the connection off."""
 
@@ -115,7 +119,7 @@ class HttpConnection(asyncio.Protocol):
     def open(self, wire: Wire, peer: tuple[str, int], certificate: bytes | None) -> None:
         """Begin to serve, once the transport (and TLS) is ready."""
         self.wire = wire
-        self.parser = RequestParser(self._server.limits, peer, certificate)
+        self.parser = RequestParser(self._server.limits, peer, certificate, self._server.admit)
         loop = self._server.loop
         self.deadline = loop.time() + self._server.timeouts.head
         self._task = loop.create_task(self._serve())
@@ -161,6 +165,11 @@ class HttpConnection(asyncio.Protocol):
             self._can_write.exception()
             self._can_write = None
         self._drop()
+        if self._state is _State.IDLE:
+            # A task that is cancelled before its first step does not clean up, and keeps this object in its traceback.
+            self.parser.close()
+            self._server.forget(self)
+            del self._task
 
     def pause_writing(self) -> None:
         """The socket's buffer is full."""
@@ -176,6 +185,11 @@ class HttpConnection(asyncio.Protocol):
             waiter.set_result(None)
 
     # The server's commands.
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered, or the transport is not ready yet."""
+        return self.deadline == inf or self._state is not _State.IDLE or bool(self._queue)
 
     def end(self) -> None:
         """Close gracefully: idle connections now, busy ones after their answer, streams with a proper end."""
@@ -255,22 +269,29 @@ class HttpConnection(asyncio.Protocol):
         finally:
             self._state = _State.CLOSED
             self.wire.close()
+            self.parser.close()
             server.forget(self)
 
     async def _answer(self, parsed: Parsed | Refusal) -> bool:
         """Answer one request; returns whether the connection goes on."""
         if isinstance(parsed, Refusal):
-            self._write_whole(_refused(parsed), b"", keep_alive=False)
+            self._write_whole(parsed.answer or _refused(parsed), b"", keep_alive=False)
             await self._linger()
             return False
         request, chunked = parsed.request, parsed.chunked
         answer = await self._handle(request)
+        if request.client != self.client and not self._server.identified(self, request.client):
+            self._last = True
         keep_alive = parsed.keep_alive and not self._last
         if isinstance(answer, HttpResponse):
             packed = await self._pack(request, answer)
             if self.wire.is_closing():
                 return False
-            self._write_whole(answer, packed, keep_alive, request.method == "HEAD")
+            try:
+                self._write_whole(answer, packed, keep_alive, request.method == "HEAD")
+            except ValueError as error:
+                self._server.failed(request, error)
+                self._write_whole(_FAILED, b"", keep_alive, request.method == "HEAD")
             if self._can_write is not None:
                 await self._can_write
             return keep_alive
@@ -281,6 +302,9 @@ class HttpConnection(asyncio.Protocol):
                 await self._upgrade(answer)
             else:
                 self._write_whole(_refused(Refusal(400, "Bad Request: no Connection: Upgrade")), b"", keep_alive=False)
+                await answer.serve(ENDED)
+        except ValueError as error:
+            self._server.failed(request, error)
         finally:
             answer.ended()
         return False
@@ -298,7 +322,7 @@ class HttpConnection(asyncio.Protocol):
             return await self._handler(request)
         except Exception as error:
             self._server.failed(request, error)
-            return HttpResponse(500, b"Internal Server Error", "text/plain; charset=utf-8")
+            return _FAILED
 
     async def _pack(self, request: HttpRequest, answer: HttpResponse) -> bytes:
         """The body as it travels; compressed in a thread where that is worthwhile."""
@@ -375,8 +399,12 @@ class HttpConnection(asyncio.Protocol):
     async def _upgrade(self, answer: Upgrade) -> None:
         self._state = _State.UPGRADED
         stream = self._stream = UpgradedStream(self.wire, self._drained)
-        head = "".join([f"{name}: {value}\r\n" for name, value in answer.headers.items()])
-        self.wire.write(f"HTTP/1.1 101 Switching Protocols\r\n{head}\r\n".encode())
+        try:
+            fields = encoding.fields(answer.headers)
+        except ValueError:
+            await answer.serve(ENDED)
+            raise
+        self.wire.write(b"HTTP/1.1 101 Switching Protocols\r\n%b\r\n" % fields)
         if self.parser.rest:
             stream.feed(self.parser.rest)
         await answer.serve(stream)

@@ -38,6 +38,13 @@ class DateHeader:
 def head(status: int, content_type: str, headers: Headers, date: bytes, framing: bytes, keep_alive: bool) -> bytes:
     """Status line and headers; `framing` is the line that says how the body ends (may be empty)."""
     line = _LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
+    more = fields(headers, content_type)
+    close = b"" if keep_alive else b"Connection: close\r\n"
+    return b"%b%b%b%b%b\r\n" % (line, more, date, framing, close)
+
+
+def fields(headers: Headers, content_type: str = "") -> bytes:
+    """Header lines; raises ValueError rather than write one that holds more than one."""
     lines = []
     for name, value in headers.items():
         lines += [f"{name}: {single}\r\n" for single in ((value,) if isinstance(value, str) else value)]
@@ -46,8 +53,7 @@ def head(status: int, content_type: str, headers: Headers, date: bytes, framing:
     more = "".join(lines).encode("utf-8", "surrogateescape")
     if not more.count(b"\n") == more.count(b"\r") == len(lines):
         raise ValueError("a header value contains a line break")
-    close = b"" if keep_alive else b"Connection: close\r\n"
-    return b"%b%b%b%b%b\r\n" % (line, more, date, framing, close)
+    return more
 
 
 def length(size: int) -> bytes:

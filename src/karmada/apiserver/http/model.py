@@ -1,6 +1,7 @@
 """What the HTTP layer hands to the handler, and what it gets back.
 
-The handler is one async callable. Bodies arrive whole (they are limited); answers are whole, streamed, or an
+The handler is one async callable. Bodies arrive whole: they are limited, and read only after the headers were admitted.
+Answers are whole, streamed, or an
 upgrade to a bidirectional byte stream (WebSocket frames are the upgrade handler's business, see `websocket`).
 """
 
@@ -20,9 +21,9 @@ def _nothing() -> None:
 class HttpRequest(msgspec.Struct, eq=False):
     """A parsed request.
 
-    `path` is percent-decoded, `query` is the raw query string without `?`. Header names are lower case; the values
-    of a repeated header are joined with a comma, those of impersonation headers with a newline (a group's name may
-    contain commas, no header value contains a newline).
+    `path` is percent-decoded and free of control characters, `query` is the raw query string without `?`. Header names
+    are lower case; what of a value is not UTF-8 is replaced; the values of a repeated header are joined with a comma,
+    those of identity headers with a newline (a group's name may contain commas, no header value contains a newline).
     """
 
     method: str
@@ -34,6 +35,10 @@ class HttpRequest(msgspec.Struct, eq=False):
     certificate: bytes | None
     """Client certificate in DER as presented. Not verified: the handshake accepts any, so that authentication
     can answer 401 (see `auth.certificates`)."""
+    client: str = ""
+    """Whom the handler authenticated; empty until then, and for anonymous clients."""
+    admitted: object = None
+    """What the handler learned when it admitted the request by its headers."""
 
 
 class HttpResponse(msgspec.Struct, eq=False):

@@ -1,5 +1,9 @@
 """The HTTP server: listens, owns all connections, cuts off slow ones, and ends gracefully.
 
+Connections are shared out. Those on which nobody has been authenticated have a small budget of their own, in which a
+new one takes the place of the oldest that owes no answer: whoever holds many open without a word only replaces his own.
+One user holds at most half of the others, and what is beyond that is answered once and closed.
+
 Graceful end: no new connections; idle ones close at once, answers under way are finished, streams end with a proper
 last chunk; what is still open after the grace period is aborted.
 """
@@ -7,14 +11,16 @@ last chunk; what is still open after the grace period is aborted.
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from karmada.apiserver.http.connection import HttpConnection, Timeouts
 from karmada.apiserver.http.encoding import DateHeader
 from karmada.apiserver.http.model import Handler, HttpRequest
 from karmada.apiserver.http.pacing import Pacer
-from karmada.apiserver.http.parsing import Limits
+from karmada.apiserver.http.parsing import Admit, Limits
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -24,6 +30,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 10_000
+MAX_STRANGERS = 1_000
+"""Connections without an authenticated user."""
+_TRIES = 16
+"""How many busy connections are passed over in search of one that can make room."""
 BACKLOG = 1024
 RENEW_SECONDS = 12 * 3600.0
 """How often to ask for a fresh TLS context, long before a certificate expires."""
@@ -34,12 +44,16 @@ def _log_failure(request: HttpRequest, error: Exception) -> None:
 
 
 class HttpServer:
-    """Serves a handler on any number of addresses; `renew` gives a TLS context with a fresh certificate."""
+    """Serves a handler on any number of addresses.
+
+    `admit` judges requests with a body by their headers; `renew` gives a TLS context with a fresh certificate.
+    """
 
     def __init__(
         self,
         handler: Handler,
         *,
+        admit: Admit | None = None,
         tls: "SSL.Context | None" = None,
         renew: "Callable[[], SSL.Context] | None" = None,
         renew_seconds: float = RENEW_SECONDS,
@@ -47,6 +61,7 @@ class HttpServer:
         timeouts: Timeouts | None = None,
         failed: Callable[[HttpRequest, Exception], None] = _log_failure,
         max_connections: int = MAX_CONNECTIONS,
+        max_strangers: int = MAX_STRANGERS,
     ) -> None:
         self.tls = tls
         self._renew = renew
@@ -58,8 +73,13 @@ class HttpServer:
         self.loop: asyncio.AbstractEventLoop
         self.pacer: Pacer
         self._handler = handler
+        self.admit = admit
         self._max_connections = max_connections
+        self._max_strangers = max_strangers
         self._connections: set[HttpConnection | TlsConnection] = set()
+        self._strangers: dict[HttpConnection | TlsConnection, None] = {}
+        """Those without an authenticated user, the oldest first."""
+        self._clients: Counter[str] = Counter()
         self._listeners: list[asyncio.Server] = []
         self._sweeper: asyncio.Task[None] | None = None
         self._empty: asyncio.Event = asyncio.Event()
@@ -119,6 +139,9 @@ class HttpServer:
     def forget(self, connection: "HttpConnection | TlsConnection") -> None:
         """A connection is closed."""
         self._connections.discard(connection)
+        self._strangers.pop(connection, None)
+        self._released(connection.client)
+        connection.client = ""
         if self._stopping and not self._connections:
             self._empty.set()
 
@@ -126,21 +149,52 @@ class HttpServer:
         """A TLS handshake is complete: from now on the HTTP connection answers for the socket."""
         self._connections.discard(handshake)
         self._connections.add(connection)
+        if self._strangers.pop(handshake, connection) is None:
+            self._strangers[connection] = None
         if self._stopping:
             self.loop.call_soon(connection.end)
 
+    def identified(self, connection: HttpConnection, client: str) -> bool:
+        """A connection speaks for a user now; whether it may be kept after its answer."""
+        self._released(connection.client)
+        connection.client = client
+        if not client:
+            self._strangers[connection] = None
+            return True
+        self._strangers.pop(connection, None)
+        self._clients[client] += 1
+        known = len(self._connections) - len(self._strangers)
+        return known <= self._max_connections and self._clients[client] <= self._max_connections // 2
+
+    def _released(self, client: str) -> None:
+        if client:
+            self._clients[client] -= 1
+            if not self._clients[client]:
+                del self._clients[client]
+
     def _accept(self) -> asyncio.Protocol:
-        if self._stopping or len(self._connections) >= self._max_connections:
+        if self._stopping or (len(self._strangers) >= self._max_strangers and not self._make_room()):
             return _Refused()
         http = HttpConnection(self, self._handler)
-        if self.tls is None:
-            self._connections.add(http)
-            return http
+        connection = http if self.tls is None else self._secured(self.tls, http)
+        self._connections.add(connection)
+        self._strangers[connection] = None
+        return connection
+
+    def _secured(self, context: "SSL.Context", http: HttpConnection) -> "TlsConnection":
         from karmada.apiserver.http.tls import TlsConnection
 
-        connection = TlsConnection(self, self.tls, http)
-        self._connections.add(connection)
-        return connection
+        return TlsConnection(self, context, http)
+
+    def _make_room(self) -> bool:
+        """Cut off the oldest connection without an authenticated user that owes no answer; whether there was one."""
+        for connection in list(islice(self._strangers, _TRIES)):
+            del self._strangers[connection]
+            if not connection.busy:
+                connection.abort()
+                return True
+            self._strangers[connection] = None
+        return False
 
     async def _sweep_forever(self) -> None:
         interval = max(0.05, min(vars_of(self.timeouts)) / 4)

@@ -69,7 +69,7 @@ def _choose_protocol(connection: SSL.Connection, offered: list[bytes]) -> Any:
 class TlsConnection(asyncio.Protocol):
     """The protocol of a TCP transport, and the transport (`Wire`) of an `HttpConnection`."""
 
-    __slots__ = ("_inner", "_ready", "_records", "_server", "_tls", "_transport", "deadline")
+    __slots__ = ("_inner", "_ready", "_records", "_server", "_tls", "_transport", "client", "deadline")
 
     def __init__(self, server: "HttpServer", context: SSL.Context, inner: HttpConnection) -> None:
         self._server = server
@@ -77,6 +77,7 @@ class TlsConnection(asyncio.Protocol):
         self._tls = SSL.Connection(context, None)
         self._records = Records(self._tls)
         self._ready = False
+        self.client = ""
         self.deadline = inf
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -116,6 +117,8 @@ class TlsConnection(asyncio.Protocol):
             self._inner.connection_lost(exc)
         else:
             self._server.forget(self)
+        # Both hold each other, with buffers and keys: nobody should have to look for that.
+        del self._inner
 
     def pause_writing(self) -> None:
         """Pass on."""
@@ -126,6 +129,11 @@ class TlsConnection(asyncio.Protocol):
         self._inner.resume_writing()
 
     # The server's commands, until the HTTP connection takes over.
+
+    @property
+    def busy(self) -> bool:
+        """Whether the transport is not ready yet."""
+        return self.deadline == inf
 
     def end(self) -> None:
         """Close; nothing is owed before the handshake is complete."""

@@ -37,6 +37,24 @@ class Disconnected(ConnectionError):
     """The client went away."""
 
 
+class _Ended:
+    """A stream whose client is gone (`ByteStream`)."""
+
+    async def read(self) -> bytes:
+        """Nothing comes."""
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        """Nobody reads."""
+        raise Disconnected("the client went away")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+ENDED = _Ended()
+
+
 class UpgradedStream:
     """The connection after an upgrade (`ByteStream`); reading pauses while more than `HIGH` bytes wait."""
 

@@ -43,7 +43,7 @@ class OpenAPI:
         self._changes = changes
         self._source = source
         self._seen = -1
-        self._documents: dict[str, bytes | None] = {}
+        self._documents: dict[str, bytes] = {}
 
     def get(self, path: str, as_protobuf: bool = False) -> bytes | None:
         """The document at /openapi/v2, /openapi/v3 or below; None where there is none.
@@ -55,11 +55,13 @@ class OpenAPI:
             self._documents.clear()
             self._seen = changes
         path = path.rstrip("/") + (_AS_PROTOBUF if as_protobuf else "")
-        if path not in self._documents:
+        packed = self._documents.get(path)
+        if packed is None:
             document = self._make(path)
-            self._documents[path] = None if document is None else zlib.compress(document, 1)
-        packed = self._documents[path]
-        return None if packed is None else zlib.decompress(packed)
+            if document is None:
+                return None
+            packed = self._documents[path] = zlib.compress(document, 1)
+        return zlib.decompress(packed)
 
     def _make(self, path: str) -> bytes | None:
         if path == "/openapi/v2":

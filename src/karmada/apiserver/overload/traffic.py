@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import Attributes, UserInfo
@@ -20,25 +20,37 @@ from karmada.apiserver.overload.deadlines import Deadlines
 from karmada.apiserver.overload.fairness import FairQueue, never_waits
 from karmada.apiserver.overload.watches import WatchBudget
 
+if TYPE_CHECKING:
+    from karmada.apiserver.requests.paths import ResourcePath
+
 _access = logging.getLogger("karmada.apiserver.access")
 _VERBS = {"create": "POST", "update": "PUT"}
 _READS = ("get", "list", "watch", "head", "options")
 
 
-class Visit:
-    """One request on its way; `user` and `attributes` are filled in when they are known."""
+_NOBODY = UserInfo("")
 
-    __slots__ = ("attributes", "request", "started", "user")
+
+class Visit:
+    """One request on its way; the rest is filled in when it is known."""
+
+    __slots__ = ("attributes", "params", "path", "request", "requester", "started", "user", "verb")
 
     def __init__(self, request: HttpRequest, started: float) -> None:
         self.request = request
         self.started = started
+        self.requester: UserInfo | None = None
+        """Whose credentials came with it."""
         self.user: UserInfo | None = None
+        """As whom it acts."""
         self.attributes: Attributes | None = None
+        self.params: dict[str, str] = {}
+        self.path: ResourcePath | None = None
+        self.verb = ""
 
 
 class Traffic:
-    """See the module's contract. `requester` names who really asked, for the audit log."""
+    """See the module's contract. `known` tells which resources metrics may name."""
 
     def __init__(
         self,
@@ -46,14 +58,13 @@ class Traffic:
         queue: FairQueue | None = None,
         watches: WatchBudget | None = None,
         audit: AuditLog | None = None,
-        requester: Callable[[HttpRequest], UserInfo] | None = None,
+        known: Callable[[RequestKey], bool] = lambda key: True,
     ) -> None:
-        self.metrics = metrics or RequestMetrics()
+        self.metrics = metrics or RequestMetrics(known)
         self._queue = queue or FairQueue()
         self._deadlines = Deadlines()
         self._watches = watches or WatchBudget()
         self._audit = audit
-        self._requester = requester
 
     def arrive(self, request: HttpRequest) -> Visit:
         """A request came in."""
@@ -75,8 +86,7 @@ class Traffic:
         except Failure:
             self.metrics.rejected += 1
             raise
-        key = key_of(visit)
-        self.metrics.opened(key)
+        key = self.metrics.opened(key_of(visit))
 
         def leave() -> None:
             ticket.close()
@@ -85,33 +95,32 @@ class Traffic:
         return leave
 
     def leave(self, visit: Visit, code: int) -> None:
-        """A request was answered, or its stream began."""
+        """A request is about to be answered, or its stream to begin."""
         seconds = time.monotonic() - visit.started
         self.metrics.answered(key_of(visit), code, seconds)
         if _access.isEnabledFor(logging.DEBUG):
             user = visit.user.name if visit.user is not None else "-"
             _access.debug("%s %s %d %.1fms %s", visit.request.method, visit.request.path, code, seconds * 1e3, user)
-        if self._audit is not None and visit.user is not None and visit.attributes is not None:
-            self._audit.record(self._record(visit, visit.user, visit.attributes, code))
+        if self._audit is not None:
+            self._audit.record(_record(visit, code))
 
-    def _record(self, visit: Visit, user: UserInfo, attributes: Attributes, code: int) -> AuditRecord:
-        request = visit.request
-        requester, impersonated = user, None
-        if "impersonate-user" in request.headers and self._requester is not None:
-            requester, impersonated = self._requester(request), user
-        now = time.time()
-        return AuditRecord(
-            identifier=str(uuid.uuid4()),
-            uri=f"{request.path}?{request.query}" if request.query else request.path,
-            attributes=attributes,
-            user=requester,
-            impersonated=impersonated,
-            peer=request.peer[0],
-            agent=request.headers.get("user-agent", ""),
-            code=code,
-            received=now - (time.monotonic() - visit.started),
-            completed=now,
-        )
+
+def _record(visit: Visit, code: int) -> AuditRecord:
+    """What the audit log says of a request; one that was refused early has no user, or none as whom it acts."""
+    request, now = visit.request, time.time()
+    requester = visit.requester or visit.user or _NOBODY
+    return AuditRecord(
+        identifier=str(uuid.uuid4()),
+        uri=f"{request.path}?{request.query}" if request.query else request.path,
+        attributes=visit.attributes or Attributes(request.method.lower(), path=request.path),
+        user=requester,
+        impersonated=visit.user if visit.user is not None and visit.user is not requester else None,
+        peer=request.peer[0],
+        agent=request.headers.get("user-agent", ""),
+        code=code,
+        received=now - (time.monotonic() - visit.started),
+        completed=now,
+    )
 
 
 class Running:

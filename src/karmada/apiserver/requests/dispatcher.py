@@ -89,10 +89,13 @@ class Dispatcher:
         call.agent = agent
         return call
 
+    def authorize_page(self, user: UserInfo, method: str, path: str) -> None:
+        """Refuse a page that the user may not see."""
+        self.authorize(user, self.pages.about(path) or Attributes(method.lower(), path=path))
+
     async def page(
         self, method: str, path: str, params: Mapping[str, str], accept: str, user: UserInfo
     ) -> Answer | None:
         """A page that is no resource, authorised by its path."""
-        verb = {"GET": "get", "HEAD": "head", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
-        self.authorize(user, self.pages.about(path) or Attributes(verb.get(method, method.lower()), path=path))
+        self.authorize_page(user, method, path)
         return await self.pages.answer(method, path, params, accept)

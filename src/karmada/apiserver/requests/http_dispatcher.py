@@ -1,18 +1,22 @@
 """The HTTP front dispatcher: authenticate, authorise, route, run, and write the answer."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from urllib.parse import parse_qsl
 
 import orjson
 
 from karmada.apiserver.aggregation.services import ApiServices, Remote
-from karmada.apiserver.auth.model import Attributes, UserInfo
+from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
 from karmada.apiserver.failures import Failure, internal
 from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
+from karmada.apiserver.http.parsing import Limits
+from karmada.apiserver.http.upgraded import ENDED
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.overload.deadlines import request_seconds
+from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.overload.traffic import Traffic, Visit
 from karmada.apiserver.requests import paths
 from karmada.apiserver.requests.dispatcher import Dispatcher
@@ -26,13 +30,17 @@ from karmada.apiserver.storage.base import StorageFailed
 
 _log = logging.getLogger(__name__)
 Authenticate = Callable[[HttpRequest], UserInfo]
+Impersonate = Callable[[UserInfo, Mapping[str, str]], UserInfo]
+BODY = Limits().body
+UNAUTHENTICATED_BODY = 64 * 1024
+"""Bytes that the server reads for a request of somebody it does not know."""
 _TEXT = "text/plain; charset=utf-8"
 _NOT_FOUND = HttpResponse(404, b"404 page not found\n", _TEXT)
 _UNAVAILABLE = HttpResponse(503, b"service unavailable\n", _TEXT)
 
 
 class HttpDispatcher:
-    """The handler of the HTTP server."""
+    """The handler of the HTTP server; `authenticate` finds who asks, `impersonate` as whom they act."""
 
     def __init__(
         self,
@@ -40,39 +48,80 @@ class HttpDispatcher:
         authenticate: Authenticate,
         remotes: ApiServices | None = None,
         traffic: Traffic | None = None,
+        impersonate: Impersonate = lambda requester, headers: requester,
     ) -> None:
         self._dispatcher = dispatcher
         self._authenticate = authenticate
+        self._impersonate = impersonate
         self._remotes = remotes
         self._traffic = traffic or Traffic()
+        self._proxying = ProxyBudget()
         self._joined = Joined()
+
+    def admit(self, request: HttpRequest) -> HttpResponse | int:
+        """Judge a request before its body is read: the refusal, or how large the body may be."""
+        visit = request.admitted = self._traffic.arrive(request)
+        try:
+            self._enter(visit)
+        except Exception as error:
+            answer = self._failed(error, request, None)
+            self._traffic.leave(visit, answer.status)
+            return answer
+        return BODY if request.client else UNAUTHENTICATED_BODY
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
         """Answer one request; every refusal is a Status."""
-        visit = self._traffic.arrive(request)
-        answer = await self._answer(request, visit)
+        visit = request.admitted if isinstance(request.admitted, Visit) else self._traffic.arrive(request)
+        try:
+            answer = await self._answer(request, visit)
+        except BaseException:
+            self._traffic.leave(visit, 500)
+            raise
         self._traffic.leave(visit, 101 if isinstance(answer, Upgrade) else answer.status)
         return answer
+
+    def _enter(self, visit: Visit) -> None:
+        """Find out who asks for what, and refuse what they may not do."""
+        request = visit.request
+        try:
+            requester = visit.requester = self._authenticate(request)
+        except Failure:
+            visit.attributes = _asked(request)
+            raise
+        if requester.name != ANONYMOUS.name:
+            request.client = requester.name
+        params = visit.params = dict(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
+        path = paths.parse(request.path)
+        try:
+            user = visit.user = self._impersonate(requester, request.headers)
+        except Failure:
+            visit.attributes = _asked(request)
+            raise
+        if path is None:
+            visit.attributes = Attributes(request.method.lower(), path=request.path)
+            self._dispatcher.authorize_page(user, request.method, request.path)
+        else:
+            verb = visit.verb = verb_of(request.method, path, params)
+            visit.attributes = attributes_of(verb or request.method.lower(), path, params)
+            self._dispatcher.authorize(user, visit.attributes)
+        visit.path = path
 
     async def _answer(self, request: HttpRequest, visit: Visit) -> HttpAnswer:
         call: Call | None = None
         try:
-            user = visit.user = self._authenticate(request)
-            params = dict(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
-            path = paths.parse(request.path)
+            if request.admitted is None:
+                self._enter(visit)
+            user, path, params = visit.user, visit.path, visit.params
+            assert user is not None
             if path is None:
-                visit.attributes = Attributes(request.method.lower(), path=request.path)
-                return await self._page(request, params, user)
-            verb = verb_of(request.method, path, params)
-            visit.attributes = attributes_of(verb or request.method.lower(), path, params)
-            self._dispatcher.authorize(user, visit.attributes)
+                return await self._page(visit, params, user)
             if self._remotes is not None:
                 elsewhere = self._remotes.remote(path.group, path.version)
                 if elsewhere is not None:
-                    return await self._forward(elsewhere, request, user)
+                    return await self._forward(elsewhere, visit, user)
             headers = request.headers
             call = self._dispatcher.call(
-                request.method, verb, path, user, params, request.body, headers.get("accept", "")
+                request.method, visit.verb, path, user, params, request.body, headers.get("accept", "")
             )
             call.content_type = headers.get("content-type", "")
             call.agent = headers.get("user-agent", "")
@@ -81,32 +130,54 @@ class HttpDispatcher:
                 return await self._watch(call, visit)
             async with self._traffic.seat(visit, request_seconds(params)):
                 answer = _written(call, await self._dispatcher.pipeline.run(call))
-            if not isinstance(answer, HttpResponse):
-                answer.ended = self._traffic.stay(visit)
-            return answer
-        except Failure as failure:
-            return refused(failure, call, request.headers.get("accept", ""))
-        except PageNotFound:
-            return _NOT_FOUND
-        except (DeadlinePassed, TimeoutError):
-            late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
-            status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}
-            return HttpResponse(504, orjson.dumps(status), _TEXT)
-        except StorageFailed as failed:
-            _log.error("%s %s: the storage failed: %s", request.method, request.path, failed)
-            return refused(Failure(500, "InternalError", f"Internal error occurred: storage: {failed}"), call, "")
-        except Exception:
-            # Whatever went wrong in one request must not end the connection, and clients read Status objects only.
-            _log.exception("%s %s failed", request.method, request.path)
-            return refused(internal("the server failed; its log says why"), call, "")
+            return answer if isinstance(answer, HttpResponse) else await self._counted(visit, answer)
+        except Exception as error:
+            return self._failed(error, request, call)
 
-    async def _page(self, request: HttpRequest, params: dict[str, str], user: UserInfo) -> HttpAnswer:
+    async def _counted(self, visit: Visit, answer: HttpAnswer) -> HttpAnswer:
+        """An answer that lasts is counted until it ends; one too many is dropped with what it holds open."""
+        if isinstance(answer, HttpResponse):
+            return answer
+        try:
+            answer.ended = self._traffic.stay(visit)
+        except Failure:
+            if isinstance(answer, Upgrade):
+                with suppress(ConnectionError):
+                    await answer.serve(ENDED)
+            elif (close := getattr(answer.chunks, "aclose", None)) is not None:
+                await close()
+            raise
+        return answer
+
+    def _failed(self, error: Exception, request: HttpRequest, call: Call | None) -> HttpResponse:
+        """The answer to a request that was refused or failed."""
+        match error:
+            case Failure():
+                try:
+                    return refused(error, call, request.headers.get("accept", ""))
+                except Exception:
+                    _log.exception("%s %s: the refusal cannot be encoded", request.method, request.path)
+                    return refused(internal("the server failed; its log says why"), None, "")
+            case PageNotFound():
+                return _NOT_FOUND
+            case DeadlinePassed() | TimeoutError():
+                late = Failure(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
+                status = {key: value for key, value in late.status().items() if key not in ("kind", "apiVersion")}
+                return HttpResponse(504, orjson.dumps(status), _TEXT)
+            case StorageFailed():
+                _log.error("%s %s: the storage failed: %s", request.method, request.path, error)
+                return refused(Failure(500, "InternalError", f"Internal error occurred: storage: {error}"), call, "")
+        # Whatever went wrong in one request must not end the connection, and clients read Status objects only.
+        _log.error("%s %s failed", request.method, request.path, exc_info=error)
+        return refused(internal("the server failed; its log says why"), None, "")
+
+    async def _page(self, visit: Visit, params: dict[str, str], user: UserInfo) -> HttpAnswer:
+        request = visit.request
         parts = request.path.strip("/").split("/")
         if self._remotes is not None and len(parts) == 3 and parts[0] == "apis":
             elsewhere = self._remotes.remote(parts[1], parts[2])
             if elsewhere is not None:
-                self._dispatcher.authorize(user, Attributes("get", path=request.path))
-                return await self._forward(elsewhere, request, user)
+                return await self._forward(elsewhere, visit, user)
         answer = await self._dispatcher.page(
             request.method, request.path, params, request.headers.get("accept", ""), user
         )
@@ -114,11 +185,13 @@ class HttpDispatcher:
             return _NOT_FOUND
         return HttpResponse(answer.code, answer.body, answer.content_type, dict(answer.headers))
 
-    async def _forward(self, remote: Remote, request: HttpRequest, user: UserInfo) -> HttpAnswer:
+    async def _forward(self, remote: Remote, visit: Visit, user: UserInfo) -> HttpAnswer:
         assert self._remotes is not None
         try:
             if remote.available:
-                return _streamed(await self._remotes.forward(remote, request, user))
+                with self._proxying.take(user, remote.name):
+                    answer = _streamed(await self._remotes.forward(remote, visit.request, user))
+                return await self._counted(visit, answer)
         except (CallFailed, Unreachable) as error:
             failure = Failure(503, "ServiceUnavailable", f"error trying to reach service: {error}")
             return refused(failure, None, "")
@@ -158,6 +231,15 @@ def _warnings(call: Call) -> dict[str, list[str]]:
     if not call.warnings:
         return {}
     return {"Warning": warning_headers(call.warnings)}
+
+
+def _asked(request: HttpRequest) -> Attributes:
+    """What a request that is refused early asks for, as far as it can be read."""
+    path = paths.parse(request.path)
+    if path is None:
+        return Attributes(request.method.lower(), path=request.path)
+    verb = verb_of(request.method, path, {})
+    return attributes_of(verb or request.method.lower(), path, {})
 
 
 def refused(failure: Failure, call: Call | None, accept: str) -> HttpResponse:

@@ -3,9 +3,9 @@
 `/api/v1/...` is the core group, `/apis/<group>/<version>/...` all others. A path that is neither names no resource.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import unquote
+
+from karmada.api.caching import text_cache
 
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
@@ -24,9 +24,9 @@ class ResourcePath(NamedTuple):
     """The path has the old `/watch/` prefix."""
 
 
-@lru_cache(4096)
+@text_cache(4096)
 def parse(path: str) -> ResourcePath | None:
-    """The resource a path names, None for every other path (discovery, health, OpenAPI ...)."""
+    """The resource a decoded path names, None for every other path (discovery, health, OpenAPI ...)."""
     if path.startswith("/api/"):
         parts = path[5:].split("/")
         group = ""
@@ -36,9 +36,6 @@ def parse(path: str) -> ResourcePath | None:
         return None
     if len(parts) < 2 or not parts[1]:
         return None
-    if "%" in path:
-        group = unquote(group)
-        parts = [unquote(part) for part in parts]
     version, *rest = parts
     watch = rest[0] == "watch" and len(rest) > 1
     if watch:

@@ -3,10 +3,12 @@
 All of them in full while they are short together; else each cut to `ITEM` characters, and no more than `TOTAL`.
 """
 
+import re
 from collections.abc import Iterable
 
 TOTAL = 4096
 ITEM = 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def warning_headers(warnings: Iterable[str]) -> list[str]:
@@ -25,4 +27,4 @@ def warning_headers(warnings: Iterable[str]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
+    return _CONTROL.sub(" ", text.replace("\\", "\\\\").replace('"', '\\"'))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from karmada.api import name_rules
+from karmada.api.caching import text_cache
 from karmada.api.field_errors import FieldError, forbidden, invalid, required
-from karmada.api.text_cache import remembered
 
 JSONObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
@@ -90,7 +90,7 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     return errors
 
 
-@remembered(8192)
+@text_cache(8192)
 def key_problems(key: str) -> tuple[str, ...]:
     """What is wrong with a label key. The same few keys come with every object, hence the cache."""
     return tuple(name_rules.label_key(key))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from karmada.api.text_cache import remembered
+from karmada.api.caching import text_cache
 
 _SHORT = 128
 
@@ -18,7 +18,7 @@ class BadExpression(ValueError):
     """An expression that cannot be used; the text says why, as Go programs print it."""
 
 
-@remembered(1024)
+@text_cache(1024)
 def compiled(pattern: str) -> Any:
     """The compiled expression, with the methods of a Python pattern."""
     re2: Any = import_module("re2")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from karmada.api import label_selector, name_rules
+from karmada.api.caching import text_cache
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.api.quantity import Quantity
-from karmada.api.text_cache import remembered
 from karmada.apiserver.resources import Strategy, same_but
 from karmada.apiserver.schema.metadata import NameRule, in_characters, key_problems, validate_metadata
 from karmada.apiserver.selectable import Reader
@@ -249,7 +249,7 @@ def config_key(field: str, value: str) -> Errors:
     return [invalid(f"{field}[{value}]", value, problem) for problem in config_key_problems(value)]
 
 
-@remembered(8192)
+@text_cache(8192)
 def config_key_problems(value: str) -> tuple[str, ...]:
     """What is wrong with such a key. The same few keys come again and again, hence the cache."""
     problems = []
