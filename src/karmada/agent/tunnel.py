@@ -14,6 +14,7 @@ from karmada.machinery.backoff import Backoff, BackoffPolicy
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.credentials import CredentialSource
+from karmada.machinery.http.head import is_field_value, request_head
 from karmada.machinery.http.target import Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.membership.channel import Channel, splice
@@ -78,8 +79,9 @@ class TunnelClient:
         url = urlsplit(target.server)
         path = f"{url.path.rstrip('/')}/apis/cluster.karmada.io/v1alpha1/clusters/{self._cluster}/tunnel"
         headers = (await CredentialSource(target).current()).headers.decode("latin-1")
-        request = f"GET {path} HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\n"
-        await channel.write(f"{request}{headers}\r\n".encode("latin-1"))
+        fields = [("Host", url.netloc), ("Connection", "Upgrade"), ("Upgrade", PROTOCOL)]
+        request = request_head("GET", path, fields).removesuffix(b"\r\n")
+        await channel.write(request + headers.encode("latin-1") + b"\r\n")
         async with asyncio.timeout(HEAD_SECONDS):
             head = await _read_head(channel)
         if " 101 " not in f"{head.lines[0]} ":
@@ -104,9 +106,11 @@ class TunnelClient:
 
     async def _in_its_name(self, lines: list[str]) -> list[str]:
         """The head with the agent's credentials in place of any others."""
+        if not all(map(is_field_value, lines)):
+            raise Refusal("a request through the tunnel has control characters in its head")
         names = [line.partition(":")[0].strip().lower() for line in lines[1:]]
-        if "impersonate-user" not in names:
-            raise Refusal("a request through the tunnel must name the user it is made for")
+        if names.count("impersonate-user") != 1:
+            raise Refusal("a request through the tunnel must name the one user it is made for")
         url = urlsplit(self._member.server)
         kept = [
             line

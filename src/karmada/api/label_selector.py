@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Protocol
 
 from karmada.api import field_errors, name_rules
-from karmada.api.caching import text_cache
+from karmada.api.caching import LONGEST, text_cache
 from karmada.api.field_errors import FieldError
 
 
@@ -226,16 +227,23 @@ def matches(selector: LabelSelectorLike, labels: Mapping[str, str]) -> bool:
 def holds(term: RequirementLike, labels: Mapping[str, str], operators: Mapping[str, Operator]) -> bool:
     """Whether one term of a struct holds; one with another operator or with values that do not fit it never does."""
     operator = operators.get(term.operator)
-    requirement = _compiled(term.key, operator, tuple(term.values)) if operator is not None else None
+    if operator is None:
+        return False
+    values = tuple(term.values)
+    is_short = len(term.key) + sum(map(len, values)) <= LONGEST
+    requirement = (_compiled if is_short else _compile)(term.key, operator, values)
     return requirement is not None and requirement.matches(labels)
 
 
-@lru_cache(maxsize=4096)
-def _compiled(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement | None:
+def _compile(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement | None:
     try:
         return _requirement(key, operator, values)
     except LabelSelectorError:
         return None
+
+
+_compiled = lru_cache(maxsize=4096)(_compile)
+"""Only short terms are kept, so that their memory is bounded."""
 
 
 def from_json(selector: Any) -> Selector:

@@ -17,6 +17,7 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 
 from karmada.machinery.errors import ApiError, Timeout, Unavailable, from_status
 from karmada.machinery.http.credentials import CredentialSource
+from karmada.machinery.http.head import request_head
 from karmada.machinery.http.proxy import proxy_for, tunnel
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
@@ -89,13 +90,18 @@ async def connect(target: Target, path: str) -> Channels:
     except OSError as error:
         raise Unavailable(f"no connection to {target.server}: {error}") from error
     key = base64.b64encode(os.urandom(16)).decode()
-    head = (
-        f"GET {parts.path}{path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: {PROTOCOL}\r\n"
-    )
+    fields = [
+        ("Host", f"{host}:{port}"),
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Key", key),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Protocol", PROTOCOL),
+    ]
+    head = request_head("GET", f"{parts.path}{path}", fields).removesuffix(b"\r\n")
     try:
         async with asyncio.timeout(PATIENCE):
-            writer.write(head.encode() + credentials.headers + b"\r\n")
+            writer.write(head + credentials.headers + b"\r\n")
             answer = await _head(reader)
             status = int(answer.split(b" ", 2)[1])
             if status != 101:

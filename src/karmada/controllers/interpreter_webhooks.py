@@ -13,6 +13,7 @@ from karmada.interpreter.model import InterpretError, Unavailable
 from karmada.interpreter.webhook import Endpoint, NotDelivered
 from karmada.machinery import errors
 from karmada.machinery.http.connection import Connection
+from karmada.machinery.http.head import UnsafeHead, request_head
 
 IDLE = 4
 """Connections kept per webhook."""
@@ -114,10 +115,13 @@ def _context(ca_bundle: bytes) -> ssl.SSLContext:
 def _request(endpoint: Endpoint, body: bytes) -> bytes:
     url = _url(endpoint)
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Type: application/json\r\n"
-        f"Accept: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    if not path.isprintable() or " " in path or not head.isascii():
-        raise Unavailable(f"{endpoint.url!r} is no address of a webhook")
-    return head.encode() + body
+    fields = [
+        ("Host", url.netloc),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json"),
+        ("Content-Length", str(len(body))),
+    ]
+    try:
+        return request_head("POST", path, fields) + body
+    except UnsafeHead as error:
+        raise Unavailable(f"{endpoint.url!r} is no address of a webhook: {error}") from None

@@ -104,18 +104,33 @@ async def test_a_cancelled_request_loses_no_seat():
     assert (queue.free, queue.waiting) == (1, 0)
 
 
-def test_watches_are_counted_by_user_and_in_all():
-    budget = WatchBudget(total=3, per_user=2)
+def open_all(budget, user):
+    """How many watches a user gets who takes all that can be had."""
+    for count in range(1000):
+        try:
+            budget.open(user)
+        except Failure:
+            return count
+    raise AssertionError("there is no end to them")
+
+
+def test_no_user_takes_the_watches_of_others_and_none_those_of_the_owner():
+    budget = WatchBudget(total=100, reserve=10)
+    assert open_all(budget, A) == 50
+    assert open_all(budget, B) == 25
+    assert [open_all(budget, UserInfo(name)) for name in ("c", "d", "e")] == [13, 2, 0]
+    assert open_all(budget, MASTER) == 10
+
+
+def test_a_watch_that_ends_is_given_back_once():
+    budget = WatchBudget(total=4, reserve=0)
     tickets = [budget.open(A), budget.open(A)]
     with pytest.raises(Failure):
         budget.open(A)
-    budget.open(B)
-    with pytest.raises(Failure):
-        budget.open(B)
     tickets[0].close()
     tickets[0].close()
-    assert budget.count == 2
-    budget.open(B)
+    assert budget.count == 1
+    budget.open(A)
 
 
 @pytest.mark.parametrize(("wish", "seconds"), [("", 60), ("10s", 10), ("1m30s", 60), ("500ms", 0.5), ("0s", 60)])
@@ -178,7 +193,7 @@ def test_a_deadline_is_kept_to_the_tick_for_each_request_by_itself():
 
 
 async def test_long_running_requests_are_counted_until_they_end():
-    traffic = Traffic(watches=WatchBudget(total=1))
+    traffic = Traffic(watches=WatchBudget(total=1, reserve=0))
     visit = traffic.arrive(HttpRequest("GET", "/", "", {}, b"", ("", 0), None))
     visit.user, visit.attributes = A, Attributes("watch", resource="pods")
     leave = traffic.stay(visit)

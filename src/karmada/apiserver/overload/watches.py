@@ -1,29 +1,36 @@
 """The budget of long-running requests (watches, log and exec streams): they hold no seat, but they are counted.
 
-A user may hold a share of the budget, all users together the whole; more is a 429 at once, as waiting would be of no
-use. `async with` is not needed: `open` gives a ticket whose `close` may be called any number of times.
+A user may hold as many as are left for everybody else, so that one user takes no more than half, two no more than three
+quarters; the last ones are kept for members of `system:masters`, as the owner must be able to act. More is a 429 at
+once, as waiting would be of no use. `async with` is not needed: `open` gives a ticket whose `close` may be called any
+number of times.
 """
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import Failure, too_many_requests
+from karmada.apiserver.overload.fairness import never_waits
 
 TOTAL = 10_000
-PER_USER = 5_000
+RESERVE = 500
+"""For the owner."""
 
 
 class WatchBudget:
     """Counts long-running requests by user."""
 
-    def __init__(self, total: int = TOTAL, per_user: int = PER_USER) -> None:
+    def __init__(self, total: int = TOTAL, reserve: int = RESERVE) -> None:
         self._total = total
-        self._per_user = per_user
+        self._reserve = reserve
         self._open: dict[str, int] = {}
         self.count = 0
 
     def open(self, user: UserInfo) -> "WatchTicket":
         """Count one more; raises the 429 `Failure`."""
         mine = self._open.get(user.name, 0)
-        if self.count >= self._total or mine >= self._per_user:
+        left = self._total - self.count
+        if not never_waits(user):
+            left = min(left - self._reserve, left - mine)
+        if left <= 0:
             raise _too_many()
         self._open[user.name] = mine + 1
         self.count += 1

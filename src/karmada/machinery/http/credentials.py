@@ -18,6 +18,7 @@ TOKEN_FILE_AGE = 60.0
 EARLY = 10.0
 """Credentials are renewed this many seconds before they expire."""
 PLUGIN_PATIENCE = 60.0
+_TOKEN_BYTES = bytes(range(0x21, 0x7F))
 
 
 class Credentials(NamedTuple):
@@ -88,7 +89,10 @@ class CredentialSource:
 
 
 def _bearer(token: bytes) -> bytes:
-    return b"Authorization: Bearer " + token.strip() + b"\r\n"
+    token = token.strip()
+    if token.translate(None, _TOKEN_BYTES):
+        raise Unauthorized("the token has characters in it that no token has")
+    return b"Authorization: Bearer " + token + b"\r\n"
 
 
 def _impersonation(target: Target) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import SplitResult, unquote
 
 from karmada.machinery.errors import Unavailable
+from karmada.machinery.http.head import UnsafeHead, request_head
 
 HEAD_LIMIT = 16 * 1024
 _NO_LOGIN, _LOGIN = 0, 2
@@ -76,14 +77,14 @@ async def http_connect(
 ) -> None:
     """Have an HTTP proxy connect us."""
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    lines = [f"CONNECT {where} HTTP/1.1", f"Host: {where}"]
+    fields = [("Host", where)]
     if proxy.username:
         pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-        lines.append(f"Proxy-Authorization: Basic {base64.b64encode(pair.encode()).decode()}")
-    lines += [f"{name}: {value}" for name, value in headers]
-    if any("\r" in line or "\n" in line for line in lines):
-        raise Unavailable("a header for the proxy has a line break in it")
-    transport.write("\r\n".join([*lines, "", ""]).encode())
+        fields.append(("Proxy-Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"))
+    try:
+        transport.write(request_head("CONNECT", where, [*fields, *headers]))
+    except UnsafeHead as error:
+        raise Unavailable(f"the proxy cannot be asked: {error}") from None
     status = (await incoming.until(b"\r\n\r\n")).split(b"\r\n", 1)[0].decode("latin-1")
     if status.split(" ")[1:2] != ["200"]:
         raise Unavailable(f"the proxy refused the tunnel: {status}")

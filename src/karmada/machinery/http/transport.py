@@ -19,6 +19,7 @@ from karmada.machinery import limits
 from karmada.machinery.errors import (
     ApiError,
     BadAnswer,
+    BadRequest,
     Timeout,
     TooManyRequests,
     Unauthorized,
@@ -182,6 +183,8 @@ class HttpTransport:
 
     def _encoded(self, wire: Wire, accept: str, credentials: Credentials) -> bytes:
         prefix = f"/{self._base}" if self._base else ""
+        if not (wire.path.isascii() and wire.path.isprintable() and accept.isprintable()) or " " in wire.path:
+            raise BadRequest(f"the path {wire.path!r} has characters in it that must be encoded")
         lines = f"{wire.method} {prefix}{wire.path} HTTP/1.1\r\nAccept: {accept or 'application/json'}\r\n"
         if wire.body:
             lines += f"Content-Type: {wire.content_type}\r\nContent-Length: {len(wire.body)}\r\n"
