@@ -1,4 +1,8 @@
-"""Rules for all tests: no time limits on examples, and no silent skips where it counts.
+"""Rules for all tests: no time limits on examples, no silent skips where it counts, and rights as in production.
+
+A test fails when a component is refused something: it would be in production too. A run of the whole suite fails when
+a component's role allows what no test used and `tests/security/unused_rights.py` does not explain. `--rights-used FILE`
+adds what was used to a file and says what remains, for runs in parts.
 
 With `CI=true` a skipped test fails the run, unless it needs Go and Go is absent, or the recordings beside the
 repository (`../shared`) and they are absent.
@@ -7,10 +11,17 @@ repository (`../shared`) and they are absent.
 import asyncio
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import settings
+from tests.security.unused_rights import explained
+
+from karmada.apiserver.auth.usage import OBSERVERS
+from karmada.testing.rights import Recorder, Right, unused
 
 IN_CI = os.environ.get("CI") == "true"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -23,6 +34,57 @@ EXCUSES = {
 
 settings.register_profile("default", deadline=None, derandomize=IN_CI)
 settings.load_profile("default")
+
+RIGHTS = Recorder()
+NARROWING = ("keyword", "markexpr", "lf", "ff", "deselect", "ignore", "ignore_glob", "stepwise", "collectonly")
+"""Options of pytest with which a run is not one of the whole suite."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option of our own."""
+    parser.addoption("--rights-used", type=Path, help="file to which rights that components used are added")
+
+
+def pytest_configure() -> None:
+    """Have every server in the process tell what components ask for."""
+    OBSERVERS.append(RIGHTS)
+
+
+@pytest.fixture(autouse=True)
+def components_have_their_rights() -> Iterator[None]:
+    """Fail a test in which a component was refused something."""
+    yield
+    refused = RIGHTS.take_refused()
+    assert not refused, "components were refused: " + "; ".join(map(str, refused[:20]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Collect what was used in a worker of pytest-xdist."""
+    RIGHTS.used.update(Right(*right) for right in getattr(node, "workeroutput", {}).get("rights", ()))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Hand over what was used, or compare it with the roles."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["rights"] = [list(right) for right in sorted(RIGHTS.used)]
+        return
+    file: Path | None = config.getoption("--rights-used")
+    if file is not None:
+        if file.exists():
+            RIGHTS.used.update(Right(*right) for right in orjson.loads(file.read_bytes()))
+        file.write_bytes(orjson.dumps([list(right) for right in sorted(RIGHTS.used)], option=orjson.OPT_INDENT_2))
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not exitstatus
+    if file is None and (not whole or any(config.getoption(name, None) for name in NARROWING)):
+        return
+    excess = unused(RIGHTS.used, explained())
+    if excess:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        lines = "\n".join(f"  {right}" for right in excess)
+        text = f"roles allow what nothing used (narrow component_roles, or explain it in unused_rights):\n{lines}"
+        config.get_terminal_writer().line(f"\n{text}", red=True)
 
 
 def pytest_sessionstart() -> None:

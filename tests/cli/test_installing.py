@@ -1,16 +1,23 @@
 """Installing a control plane into a host cluster, optional parts of it, and removing it again."""
 
+import base64
 import contextlib
+import json
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from cryptography import x509
+from cryptography.x509.oid import NameOID
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.apiserver.server import ApiServer
+from karmada.membership.component_roles import COMPONENTS, user_of
 from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec
 
@@ -65,6 +72,47 @@ def test_a_control_plane_is_installed_and_removed(federation: World, bare: list[
     assert federation.run("deinit", *host, stdin="n\n").code == 1
     assert federation.run("deinit", "-f", *host).out.endswith("remove karmada successfully\n")
     assert federation.run("deinit", "-f", *host).err == "error: there is no control plane in namespace karmada-host\n"
+
+
+def test_every_component_is_a_user_of_its_own_and_none_holds_the_key_of_the_authority(
+    federation: World, bare: list[str], tmp_path: Path
+) -> None:
+    host = ("--kubeconfig", federation.member_config("member3"), "-n", "karmada-least")
+    data = ("--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki"))
+    assert federation.run("init", *host, *data, *bare).code == 0
+    assert federation.run("addons", "enable", "karmada-descheduler", *host).code == 0
+    member = ("-C", "member1", "--member-kubeconfig", federation.member_config("member1"))
+    assert federation.run("addons", "enable", "karmada-scheduler-estimator", *member, *host).code == 0
+
+    def items(kind: str) -> dict[str, dict[str, Any]]:
+        listed = json.loads(federation.run("get", kind, "-o", "json", *host).out)["items"]
+        return {item["metadata"]["name"]: item for item in listed}
+
+    secrets = {
+        name: {key: base64.b64decode(value) for key, value in secret["data"].items()}
+        for name, secret in items("secrets").items()
+    }
+    key = (tmp_path / "pki" / "ca.key").read_bytes()
+    assert not [name for name, content in secrets.items() if key in content.values()]
+    mounted = {
+        name: [
+            volume["secret"]["secretName"]
+            for volume in pods["spec"]["template"]["spec"]["volumes"]
+            if "secret" in volume
+        ]
+        for name, pods in {**items("statefulsets"), **items("deployments")}.items()
+    }
+    assert mounted.pop("karmada-apiserver") == ["karmada-apiserver-cert", "karmada-ca"]
+    assert mounted.pop("karmada-scheduler-estimator-member1") == ["member1-kubeconfig"]
+    assert mounted.keys() == set(COMPONENTS)
+    for component, names in mounted.items():
+        assert set(names) <= {f"{component}-config", f"{component}-cert"}, component
+        user = yaml.safe_load(secrets[f"{component}-config"]["karmada.config"])["users"][0]["user"]
+        certificate = x509.load_pem_x509_certificate(base64.b64decode(user["client-certificate-data"]))
+        (name,) = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        assert name.value == user_of(component)
+        assert not certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    assert federation.run("deinit", "-f", *host).code == 0
 
 
 @pytest.fixture

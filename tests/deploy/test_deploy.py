@@ -14,11 +14,11 @@ from karmada.cli.deploy.__main__ import main
 from karmada.cli.deploy.certificates import certificates
 from karmada.cli.deploy.chart import CHART, ChartError, default_values, merge, render, template_names
 from karmada.cli.deploy.control_plane import control_plane
-from karmada.cli.deploy.rights import rights
 from karmada.controllers.flags import parser as controller_manager
 from karmada.descheduler.main import parser as descheduler
 from karmada.machinery.client import Client
 from karmada.machinery.transport import Request, Verb
+from karmada.membership.component_roles import rights
 from karmada.scheduler.main import parser as scheduler
 
 ROOT = Path(__file__).parents[2]
@@ -149,7 +149,7 @@ def test_only_the_controller_manager_has_rights_that_name_no_kind() -> None:
         if "*" in (*rule.get("apiGroups", ()), *rule.get("resources", ()), *rule["verbs"])
         for verb in rule["verbs"]
     }
-    assert wild == {("system:karmada:controller-manager", verb) for verb in ("get", "list", "watch", "patch", "update")}
+    assert wild == {("system:karmada:controller-manager", verb) for verb in ("get", "list", "watch", "patch")}
 
 
 def test_the_image_has_every_program_under_its_own_name() -> None:

@@ -19,7 +19,6 @@ from karmada.apiserver.auth.pki import server_names
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.cli.deploy.control_plane import control_plane
-from karmada.cli.deploy.rights import user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound, Unavailable
@@ -27,6 +26,7 @@ from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import installation
+from karmada.membership.component_roles import user_of
 from karmada.membership.join import join
 from karmada.membership.registration import Description
 from karmada.standalone.admission import KarmadaAdmission

@@ -115,7 +115,7 @@ class Agent:
             type_of(Work): Scope(names.execution_space(name)),
         }
         informers = InformerFactory(self.client, supervisor, clock=self._clock, scopes=scopes)
-        recorders = Recorders(self.client, supervisor, self._clock, names.execution_space(name))
+        recorders = Recorders(self.client, supervisor, self._clock, space=names.execution_space(name))
         gates = self.options.gates
         interpreter = await self._stack.enter_async_context(
             interpretation(informers, supervisor, recorders(COMPONENT), gates, self._clock, self.metrics)

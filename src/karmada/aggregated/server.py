@@ -22,6 +22,7 @@ from karmada.apiserver.admission.model import AdmissionChain, AdmissionRequest, 
 from karmada.apiserver.auth.front_proxy import FrontProxies, refuse_shared_authority
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.rbac import GROUP, KINDS
+from karmada.apiserver.auth.usage import observed
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
@@ -104,7 +105,7 @@ class ClusterServer:
             traffic.metrics.render,
             lambda type_: schema_source(self.store, type_),
         )
-        self.dispatcher = Dispatcher(Pipeline(context, self.api.local.handlers), self.identity.rbac, pages)
+        self.dispatcher = Dispatcher(Pipeline(context, self.api.local.handlers), observed(self.identity.rbac), pages)
         self._handler = HttpDispatcher(
             self.dispatcher, self.identity.requester_of, None, traffic, self.identity.acting_as
         )

@@ -47,6 +47,7 @@ from karmada.apiserver.auth.front_proxy import CLIENT_NAME, FrontProxies, refuse
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.static_tokens import StaticTokens
+from karmada.apiserver.auth.usage import observed
 from karmada.apiserver.bootstrap import bootstrap, publish
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.builtin.conversions import converter_of
@@ -185,6 +186,7 @@ class ApiServer:
             proxy_client=options.proxy_client,
             clock=options.now,
         )
+        self.authorizer = observed(self.identity.rbac)
         self.audit = AuditLog(options.audit) if options.audit is not None else None
         self.traffic = Traffic(audit=self.audit, known=self._is_known)
         self._caller = options.caller
@@ -208,7 +210,7 @@ class ApiServer:
             self._metrics_text,
             partial(schema_source, self.store),
         )
-        self.dispatcher = Dispatcher(self.pipeline, self.identity.rbac, self.pages)
+        self.dispatcher = Dispatcher(self.pipeline, self.authorizer, self.pages)
         self.custom_resources = CustomResources(self.context, self._converter)
         self._controllers: list[Controller] = [
             NamespaceController(self.context, options.namespace_grace),
@@ -316,7 +318,7 @@ class ApiServer:
             PodTolerations(store),
             DefaultStorageClass(store),
             *([StorageInUse()] if self.options.storage_protection else []),
-            CertificateRules(self.identity.rbac, self.options.now),
+            CertificateRules(self.authorizer, self.options.now),
             DefaultIngressClass(store),
             NodeTaint(store),
             VolumePhase(store, self.options.now),

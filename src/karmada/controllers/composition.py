@@ -41,19 +41,19 @@ class Recorders:
     client: Client
     supervisor: Supervisor
     clock: Clock
+    pace: Pace | None = None
     space: str = ""
     """Where all events are written; empty for the namespace of what each is about."""
     _known: dict[str, EventRecorder] = field(default_factory=dict)
-    _pace: Pace = field(init=False)
 
     def __post_init__(self) -> None:
-        self._pace = Pace(self.clock)
+        self.pace = self.pace or Pace(self.clock)
 
     def __call__(self, component: str) -> EventRecorder:
         """The recorder of a component, running."""
         recorder = self._known.get(component)
         if recorder is None:
-            recorder = EventRecorder(self.client, component, clock=self.clock, pace=self._pace, space=self.space)
+            recorder = EventRecorder(self.client, component, clock=self.clock, pace=self.pace, space=self.space)
             self._known[component] = recorder
             self.supervisor.start(f"events of {component}", recorder.run)
         return recorder

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from karmada.api import labels, names
+from karmada.membership.component_roles import COMPONENTS, user_of
 
 JSONObject = dict[str, Any]
 _RBAC = "rbac.authorization.k8s.io"
 _PROXIES = (("cluster.karmada.io", "clusters/proxy"), ("search.karmada.io", "proxying/proxy"))
+_COMPONENTS = frozenset(map(user_of, COMPONENTS))
 _KINDS = (("User", "users"), ("ServiceAccount", "serviceaccounts"), ("Group", "groups"))
 
 
@@ -35,6 +37,8 @@ def impersonation_rules(
         reference = binding.get("roleRef") or {}
         if reference.get("kind") == "ClusterRole" and reference.get("name") in granting:
             for subject in binding.get("subjects") or ():
+                if subject.get("kind") == "User" and subject.get("name") in _COMPONENTS:
+                    continue  # Their roles may name no kinds, which covers the proxy by the way: they do not use it.
                 found.get(subject.get("kind", ""), set()).add(subject.get("name", ""))
     return [
         {"verbs": ["impersonate"], "apiGroups": [""], "resources": [resource], "resourceNames": sorted(found[kind])}

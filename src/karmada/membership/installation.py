@@ -1,4 +1,5 @@
-"""What a control plane holds before the first cluster joins: roles of people, of registration, and `cluster-info`.
+"""What a control plane holds before the first cluster joins: roles of components, of people, of registration, and
+`cluster-info`. The namespaces karmada-system and karmada-cluster exist already.
 
 Left out on purpose is the reference's role of unlimited rights for whoever registers (`agent-rbac-generator`): the
 control plane writes the roles of agents itself.
@@ -15,6 +16,7 @@ from karmada.machinery.committer import Committer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
 from karmada.membership.agent_requests import BOOTSTRAP, RENEWAL
+from karmada.membership.component_roles import rights
 from karmada.membership.credentials import ensure
 
 DEFAULTS = {labels.BOOTSTRAPPING: "rbac-defaults"}
@@ -39,7 +41,8 @@ CLUSTER_INFO = "cluster-info"
 
 async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> None:
     """Have everything exist; without an endpoint no cluster can register, as it would not know where."""
-    for type_, tree in _roles():
+    components = [(_type_of(tree), tree) for tree in rights()]
+    for type_, tree in [*components, *_roles()]:
         await ensure(hub, type_, tree)
     if endpoint:
         await _publish(hub, endpoint, authority)
@@ -96,6 +99,10 @@ def _roles() -> list[tuple[GroupVersionResource, JSONObject]]:
         made.append((objects.CLUSTER_ROLE_BINDINGS, binding))
     made += _cluster_info_readers()
     return made
+
+
+def _type_of(tree: JSONObject) -> GroupVersionResource:
+    return GroupVersionResource(_RBAC, "v1", f"{tree['kind'].lower()}s")
 
 
 def _cluster_info_readers() -> list[tuple[GroupVersionResource, JSONObject]]:

@@ -3,7 +3,8 @@
     async with ControlPlane(ControlPlaneOptions()) as plane:
         await plane.client.resource(...)
 
-The same class serves `karmada up` (SQLite, HTTPS) and tests (memory, no sockets).
+The same class serves `karmada up` (SQLite, HTTPS) and tests (memory, no sockets). Every component is a user of its own
+with the rights it has in production (`membership.component_roles`); only the installation is the administrator's work.
 """
 
 import secrets
@@ -20,7 +21,7 @@ from karmada.aggregated.api import ClusterApi
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
-from karmada.api.names import AGENT_GROUP, agent_user
+from karmada.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, agent_user
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
@@ -33,6 +34,7 @@ from karmada.descheduler.service import Descheduler
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
+from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.metrics import MachineryCollector
 from karmada.machinery.options import Options
@@ -43,6 +45,7 @@ from karmada.membership.access import SecretAccess
 from karmada.membership.agent_grant import EVERYTHING
 from karmada.membership.agent_identity import ID_LENGTH, registration_group
 from karmada.membership.agent_roles import agent_objects
+from karmada.membership.component_roles import user_of
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
 from karmada.scheduler.core.request import Settings
@@ -55,6 +58,8 @@ from karmada.webhook.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
+AGGREGATED, WEBHOOK = "karmada-aggregated-apiserver", "karmada-webhook"
 SYSTEM_NAMESPACES = ("karmada-system", "karmada-cluster")
 
 
@@ -104,46 +109,65 @@ class ControlPlane:
             )
         )
         self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
+        """The administrator's: for whoever owns this control plane, not for its components."""
+        manager = self.component(MANAGER)
         self.supervisor = Supervisor(options.clock)
         self.metrics = PipelineMetrics()
-        self.members = PushMembers(open_member or SecretAccess(self.client, clock=options.clock), options.clock)
+        self.members = PushMembers(open_member or SecretAccess(manager, clock=options.clock), options.clock)
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
-        self._lookup.client = self.client
-        self.clusters.connect(self.client, self.server.store)
+        self._lookup.client = self.component(WEBHOOK)
+        self.clusters.connect(self.component(AGGREGATED), self.server.store)
+
+    def component(self, name: str) -> Client:
+        """A client with the identity of a component."""
+        user = UserInfo(user_of(name), ("system:authenticated",))
+        return Client(self.server.direct(user, name), field_manager=name)
 
     async def __aenter__(self) -> "ControlPlane":
         await self._stack.enter_async_context(self.server)
         await self._install()
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
-        informers = self._informers = InformerFactory(self.client, self.supervisor, clock=self.options.clock)
         options, clock = self.options, self.options.clock
-        recorders = Recorders(self.client, self.supervisor, clock)
+        manager = self.component(MANAGER)
+        informers = InformerFactory(manager, self.supervisor, clock=clock)
+        recorders = Recorders(manager, self.supervisor, clock)
         chosen = ControllerOptions(options.gates, options.selection, options.options)
         started = await self._stack.enter_async_context(
-            controllers(self.client, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
+            controllers(manager, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
         )
         scheduling = SchedulerOptions(settings=Settings(options.gates))
-        estimates = MemberEstimates(self.members, informers.of(Cluster), self.supervisor, options.gates, clock)
+        client, own, recorder = self._beside(informers, recorders, SCHEDULER, scheduling.name)
+        estimates = MemberEstimates(self.members, own.of(Cluster), self.supervisor, options.gates, clock)
         asked = estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
-        scheduler = Scheduler(self.client, informers, recorders(scheduling.name), scheduling, clock, asked)
+        scheduler = Scheduler(client, own, recorder, scheduling, clock, asked)
         scheduler.start(self.supervisor)
         self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)
-        recorder = recorders(descheduling.COMPONENT)
-        descheduler = Descheduler(self.client, informers, recorder, estimates.unschedulable, clock=clock)
+        client, other, recorder = self._beside(informers, recorders, descheduling.COMPONENT, descheduling.COMPONENT)
+        descheduler = Descheduler(client, other, recorder, estimates.unschedulable, clock=clock)
         descheduler.start(self.supervisor)
+        self._informers = (informers, own, other)
         machinery = MachineryCollector()
         machinery.controllers.extend(started)
         for collector in (self.metrics, scheduler.metrics, machinery):
             self.server.traffic.metrics.also(collector.collect)
         return self
 
+    def _beside(
+        self, informers: InformerFactory, recorders: Recorders, name: str, source: str
+    ) -> tuple[Client, InformerFactory, EventRecorder]:
+        """What a component beside the controllers works with: as itself, at one pace with them, on shared caches."""
+        client, clock = self.component(name), self.options.clock
+        own = Recorders(client, self.supervisor, clock, recorders.pace)
+        return client, InformerFactory(client, self.supervisor, clock=clock, lender=informers), own(source)
+
     async def loaded(self) -> None:
         """Wait until everything that was there at the start is known: from then on changes are served at once."""
         known = 0
-        while known != (known := len(list(self._informers))):
-            await self._informers.synced()
+        while known != (known := sum(len(list(informers)) for informers in self._informers)):
+            for informers in self._informers:
+                await informers.synced()
 
     async def listen(
         self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), endpoint: str = ""
@@ -157,15 +181,19 @@ class ControlPlane:
     async def pull(self, member: Transport, options: AgentOptions, clock: Clock | None = None) -> None:
         """Make a cluster a member in pull mode, its agent in this process: with an agent's rights and no more."""
         name, clock = options.cluster, clock or self.options.clock
-        registration = secrets.token_hex(ID_LENGTH // 2)
-        for wanted in agent_objects(name, registration, options.space, grant=EVERYTHING):
-            await ensure(self.client, wanted.type, wanted.tree)
-        groups = (AGENT_GROUP, registration_group(registration), "system:authenticated")
-        user = UserInfo(agent_user(name), groups)
+        user = await self.admit_agent(name, options.space)
         agent = Agent(self.server.direct(user, "karmada-agent"), member, options, clock=clock)
         self._stack.push_async_callback(agent.close)
         self.agents[name] = await self._stack.enter_async_context(Supervisor(clock))
         await agent.start(self.agents[name])
+
+    async def admit_agent(self, name: str, space: str = CLUSTER_NAMESPACE) -> UserInfo:
+        """Give the agent of a cluster its rights, as an approved registration does; who it is then."""
+        registration = secrets.token_hex(ID_LENGTH // 2)
+        for wanted in agent_objects(name, registration, space, grant=EVERYTHING):
+            await ensure(self.client, wanted.type, wanted.tree)
+        groups = (AGENT_GROUP, registration_group(registration), "system:authenticated")
+        return UserInfo(agent_user(name), groups)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None

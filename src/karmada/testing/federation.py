@@ -101,6 +101,8 @@ class Federation:
         self._options = options or ControlPlaneOptions(options=Options(PROBING))
         self._stack = AsyncExitStack()
         self.members: Mapping[str, FederationMember] = {}
+        self.plane: ControlPlane
+        """The control plane itself: `karmada.testing.actors` come to it."""
         self.hub: Client
         """A client of the control plane, as its administrator."""
 
@@ -122,7 +124,7 @@ class Federation:
         plane = await self._stack.enter_async_context(ControlPlane(self._options, open_member))
         if isinstance(storage, MemoryStorage) and _Images.hub is EMPTY:
             _Images.hub = storage.snapshot()
-        self.hub = plane.client
+        self.plane, self.hub = plane, plane.client
         self.members = {name: FederationMember(member) for name, member in fleet.items()}
         for member in fleet.values():
             await self.hub.resource(CLUSTERS).create(_cluster(member))

@@ -11,11 +11,11 @@ from tests.federation.conftest import Federation
 
 from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.cli.deploy.rights import user_of
 from karmada.machinery.client import Client
 from karmada.machinery.http.kubeconfig import load as load_kubeconfig
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.component_roles import user_of
 from karmada.membership.register import KUBECONFIG
 from karmada.testing.stage.federation import AGENT, CONTROLLERS, SCHEDULER, Stage, eventually
 

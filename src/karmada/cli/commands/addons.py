@@ -90,16 +90,18 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
     short = name.removeprefix("karmada-").removeprefix("scheduler-")
     replicas = getattr(flags, f"karmada_{short.replace('-', '_')}_replicas")
     priority = getattr(flags, f"{short.replace('-', '_')}_priority_class")
-    deployed, found, arguments = _deployed(name, flags.cluster), [], []
+    deployed, found, arguments, config = _deployed(name, flags.cluster), [], [], ("", "")
     if name == ESTIMATOR:
         target = session.target(flags.member_kubeconfig, flags.member_context)
         from karmada.cli.files import read_text
 
         content = read_text(flags.member_kubeconfig).encode() if flags.member_kubeconfig else b""
-        found.append(secret(flags.namespace, f"{flags.cluster}-kubeconfig", {f"{flags.cluster}-kubeconfig": content}))
+        key = f"{flags.cluster}-kubeconfig"
+        found.append(secret(flags.namespace, key, {key: content}))
+        config = (key, key)  # It works in the member: what opens the control plane is none of its business.
         arguments = [f"--cluster-name={flags.cluster}", f"--master={target.server}", "--bind-address=0.0.0.0"]
         found.append(_only_for_askers(flags.namespace, deployed))
-    component = Component(deployed, replicas, priority, arguments, _PORTS.get(name, 0))
+    component = Component(deployed, replicas, priority, arguments, _PORTS.get(name, 0), config=config)
     made = deployment(installation, component)
     made["spec"]["template"]["spec"]["containers"][0]["command"][0] = name
     if component.port:

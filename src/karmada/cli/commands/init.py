@@ -26,14 +26,10 @@ _PARTS = (
     ("karmada-webhook", 8443),
 )
 _SERVING = {
-    "karmada-webhook": (
-        "--cert-dir=/etc/karmada/pki",
-        "--tls-cert-file-name=apiserver.crt",
-        "--tls-private-key-file-name=apiserver.key",
-    ),
+    "karmada-webhook": ("--cert-dir=/etc/karmada/pki/server",),
     "karmada-aggregated-apiserver": (
-        "--tls-cert-file=/etc/karmada/pki/apiserver.crt",
-        "--tls-private-key-file=/etc/karmada/pki/apiserver.key",
+        "--tls-cert-file=/etc/karmada/pki/server/tls.crt",
+        "--tls-private-key-file=/etc/karmada/pki/server/tls.key",
     ),
 }
 """With what components that are called serve."""
@@ -42,24 +38,26 @@ UNUSED = "Kept for scripts: the API server brings what this was for."
 
 async def run(session: Session, flags: Values) -> None:
     """Install, or show what would be installed where nothing could run."""
+    from karmada.cli.deploy.certificates import ADMIN
     from karmada.cli.install import carrying_out
-    from karmada.cli.install.manifests import ADMIN_SECRET, manifests
+    from karmada.cli.install.manifests import manifests
 
     if flags.config:
         _take_config(flags)
     host = session.outside("host", flags.kubeconfig, flags.context)
     address = await _address(host, flags)
-    wanted = installation(flags, address)
+    pki = _pki(flags, address)
+    wanted = installation(flags, pki)
     items = manifests(wanted)
     if not await carrying_out.can_run(host):
         carrying_out.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
         return
     await carrying_out.apply(session, host, items)
     await carrying_out.until_running(session, host, items, flags.wait_component_ready_timeout)
-    config = _write(flags, wanted.certificates, address)
-    await _register(session, flags, config, wanted.certificates["ca.crt"])
-    session.print(f"\nKarmada is installed. Its kubeconfig: {config}")
-    session.print(f"  karmadactl --kubeconfig {config} token create --print-register-command   (Secret {ADMIN_SECRET})")
+    config = _write(flags, pki, address)
+    await _register(session, flags, config, pki.authority.certificate_pem)
+    session.print(f"\nKarmada is installed. Its kubeconfig: {config} (also in Secret {ADMIN}-config)")
+    session.print(f"  karmadactl --kubeconfig {config} token create --print-register-command")
 
 
 async def _register(session: Session, flags: Values, config: Path, authority: bytes) -> None:
@@ -96,7 +94,7 @@ async def _answers(hub: Any) -> bool:
     return True
 
 
-def installation(flags: Values, address: str) -> Any:
+def installation(flags: Values, pki: Any) -> Any:
     """What the flags describe."""
     from karmada.cli.install.manifests import IMAGE, Component, Installation
 
@@ -108,17 +106,18 @@ def installation(flags: Values, address: str) -> Any:
             getattr(flags, f"{name.replace('-', '_')}_priority_class"),
             [*_SERVING.get(name, ()), *getattr(flags, f"{name.replace('-', '_')}_extra_args")],
             port,
+            name in _SERVING,
         )
         for name, port in _PARTS
     ]
-    certificates, kubeconfig = _pki(flags, address)
     arguments = list(flags.karmada_apiserver_extra_args)
     if flags.external_etcd_servers:
         arguments.append(f"--etcd-servers={flags.external_etcd_servers}")
         if flags.external_etcd_key_prefix:
             arguments.append(f"--etcd-prefix={flags.external_etcd_key_prefix}")
         if flags.external_etcd_ca_cert_path:
-            arguments += [f"--etcd-{name}file=/etc/karmada/pki/etcd-{name}" for name in ("ca", "cert", "key")]
+            files = {"ca": "ca.crt", "cert": "tls.crt", "key": "tls.key"}
+            arguments += [f"--etcd-{name}file=/etc/karmada/pki/etcd-client/{file}" for name, file in files.items()]
     return Installation(
         flags.namespace,
         flags.karmada_apiserver_image or image,
@@ -133,8 +132,8 @@ def installation(flags: Values, address: str) -> Any:
         arguments,
         flags.karmada_apiserver_priority_class,
         components,
-        certificates,
-        kubeconfig,
+        pki.secrets(flags.namespace),
+        bool(pki.etcd),
     )
 
 
@@ -145,11 +144,10 @@ def _labels(text: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _pki(flags: Values, address: str) -> tuple[dict[str, bytes], bytes]:
-    """Certificates of the control plane and the kubeconfig of its components."""
-    from karmada.api import yaml
-    from karmada.apiserver.auth.kubeconfig import kubeconfig
-    from karmada.apiserver.auth.pki import Authority, server_names
+def _pki(flags: Values, address: str) -> Any:
+    """The authority that the flags name, or a new one, and all that it certifies."""
+    from karmada.apiserver.auth.pki import Authority
+    from karmada.cli.install.pki import Pki
 
     if bool(flags.ca_cert_file) != bool(flags.ca_key_file):
         raise CommandError("--ca-cert-file and --ca-key-file go together")
@@ -157,33 +155,12 @@ def _pki(flags: Values, address: str) -> tuple[dict[str, bytes], bytes]:
         authority = Authority.load(Path(flags.ca_cert_file).read_bytes(), Path(flags.ca_key_file).read_bytes())
     else:
         authority = Authority.create("karmada")
+    external = [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
+    paths = [getattr(flags, f"external_etcd_{name}_path") for name in ("ca_cert", "client_cert", "client_key")]
+    etcd = [Path(path).read_bytes() if path else b"" for path in paths] if any(paths) else []
+    serving = [name for name, port in _PARTS if port]
     seconds = int(flags.cert_validity_period)
-    inside = f"karmada-apiserver.{flags.namespace}.svc"
-    hosts = ["127.0.0.1", "localhost", "karmada-apiserver", inside, f"{inside}.{flags.host_cluster_domain}", address]
-    hosts += [f"{name}.{flags.namespace}.svc" for name, port in _PARTS if port]
-    hosts += [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
-    certificate, key = authority.issue_server("karmada-apiserver", server_names(dict.fromkeys(hosts)), seconds)
-    admin, admin_key = authority.issue_client("system:admin", ("system:masters",), seconds)
-    found = {
-        "ca.crt": authority.certificate_pem,
-        "ca.key": authority.key_pem,
-        "apiserver.crt": certificate,
-        "apiserver.key": key,
-        "karmada.crt": admin,
-        "karmada.key": admin_key,
-    }
-    for name in ("ca_cert", "client_cert", "client_key"):
-        if path := getattr(flags, f"external_etcd_{name}_path"):
-            found[f"etcd-{name.removeprefix('client_').removesuffix('_cert')}"] = Path(path).read_bytes()
-    config = kubeconfig(
-        f"https://karmada-apiserver.{flags.namespace}.svc:5443",
-        authority.certificate_pem,
-        cluster="karmada-apiserver",
-        user="karmada-admin",
-        certificate=admin,
-        key=admin_key,
-    )
-    return found, yaml.dump(config).encode()
+    return Pki(authority, flags.host_cluster_domain, [address, *external], serving, seconds, etcd)
 
 
 async def _address(host: Any, flags: Values) -> str:
@@ -197,24 +174,23 @@ async def _address(host: Any, flags: Values) -> str:
     return "127.0.0.1"
 
 
-def _write(flags: Values, certificates: dict[str, bytes], address: str) -> Path:
+def _write(flags: Values, pki: Any, address: str) -> Path:
+    """Keep the authority's key, which is mounted nowhere, and the administrator's access on this machine."""
     from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
     from karmada.apiserver.auth.pki import write_file
 
-    pki = Path(flags.karmada_pki)
-    pki.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for name, data in certificates.items():
-        write_file(pki / name, data, 0o600)
+    folder = Path(flags.karmada_pki)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    admin, key = pki.authority.issue_client("system:admin", ("system:masters",), pki.seconds)
+    authority = pki.authority.certificate_pem
+    files = {"ca.crt": authority, "ca.key": pki.authority.key_pem, "karmada.crt": admin, "karmada.key": key}
+    for name, data in files.items():
+        write_file(folder / name, data, 0o600)
     path = Path(flags.karmada_data) / "karmada-apiserver.config"
     path.parent.mkdir(parents=True, exist_ok=True)
-    config = kubeconfig(
-        f"https://{address}:{flags.port}",
-        certificates["ca.crt"],
-        cluster="karmada-apiserver",
-        user="karmada-admin",
-        certificate=certificates["karmada.crt"],
-        key=certificates["karmada.key"],
-    )
+    cluster, user = "karmada-apiserver", "karmada-admin"
+    server = f"https://{address}:{flags.port}"
+    config = kubeconfig(server, authority, cluster=cluster, user=user, certificate=admin, key=key)
     write_kubeconfig(path, config)
     return path
 

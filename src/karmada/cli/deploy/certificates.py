@@ -1,12 +1,12 @@
-"""The Secrets the chart mounts: one CA each for the control plane, etcd and front proxies, a key pair per server, and a
-kubeconfig per component with a certificate of its own.
+"""The Secrets that installations mount. For the chart: one CA each for the control plane, etcd and front proxies, a key
+pair per server, and a kubeconfig per component with a certificate of its own.
 
 Every Secret has the keys of `kubernetes.io/tls` (`ca.crt`, `tls.crt`, `tls.key`); kubeconfigs are in
 `<component>-config` under `karmada.config`, as Karmada's own manifests have it.
 """
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from karmada.apiserver.auth.kubeconfig import kubeconfig
 from karmada.apiserver.auth.pki import (
     CLIENT_AUTH,
+    LEAF_DAYS,
     SERVER_AUTH,
     Authority,
     KeyUsages,
@@ -23,17 +24,12 @@ from karmada.apiserver.auth.pki import (
     server_names,
     user_name,
 )
-from karmada.cli.deploy.rights import user_of
 from karmada.machinery.transport import JSONObject
+from karmada.membership.component_roles import COMPONENTS, user_of
 
-COMPONENTS = (
-    "karmada-aggregated-apiserver",
-    "karmada-controller-manager",
-    "karmada-descheduler",
-    "karmada-scheduler",
-    "karmada-webhook",
-)
 FRONT_PROXY = "front-proxy-client"
+PART = {"app.kubernetes.io/part-of": "karmada"}
+ADMIN = "karmada-admin"
 
 
 def certificates(
@@ -47,9 +43,9 @@ def certificates(
 
     members = [f"{member}.etcd.{namespace}.svc.{domain}" for member in etcd_members]
     api_hosts = [*service("karmada-apiserver"), "kubernetes.default.svc", "localhost", "127.0.0.1", *hosts]
-    issue = _Issuer(namespace)
+    issue = Issuer(namespace)
     secrets = [
-        issue.secret("karmada-ca", ca, ca.certificate_pem, b""),
+        issue.authority("karmada-ca", ca),
         issue.secret("karmada-ca-key", ca, ca.certificate_pem, ca.key_pem),
         issue.server("karmada-apiserver-cert", ca, api_hosts),
         issue.server("karmada-aggregated-apiserver-cert", ca, service("karmada-aggregated-apiserver")),
@@ -61,22 +57,35 @@ def certificates(
         issue.signing_key("karmada-service-account-key"),
     ]
     server = f"https://karmada-apiserver.{namespace}.svc:5443"
-    users = [(component, user_of(component), ()) for component in COMPONENTS]
-    users.append(("kube-controller-manager", "system:kube-controller-manager", ()))
-    secrets += [issue.config(component, ca, server, user, groups) for component, user, groups in users]
-    secrets.append(issue.config("karmada-admin", ca, server, "system:admin", ("system:masters",)))
+    secrets += issue.configs(ca, server)
+    secrets.append(issue.config("kube-controller-manager", ca, server, "system:kube-controller-manager"))
     return secrets, base64.b64encode(ca.certificate_pem).decode()
 
 
-class _Issuer:
-    def __init__(self, namespace: str) -> None:
+class Issuer:
+    """Makes Secrets of certificates, keys and kubeconfigs for one namespace."""
+
+    def __init__(self, namespace: str, labels: Mapping[str, str] = PART, seconds: int = LEAF_DAYS * 86400) -> None:
         self._namespace = namespace
+        self._labels = labels
+        self._seconds = seconds
+
+    def authority(self, name: str, authority: Authority) -> JSONObject:
+        """Whom to trust: the certificate of a CA without its key."""
+        return self.secret(name, authority, authority.certificate_pem, b"")
+
+    def configs(self, authority: Authority, server: str) -> list[JSONObject]:
+        """A kubeconfig per component, as its own user, and the administrator's, which no pod mounts."""
+        made = [self.config(component, authority, server, user_of(component)) for component in COMPONENTS]
+        return [*made, self.config(ADMIN, authority, server, "system:admin", ("system:masters",))]
 
     def secret(self, name: str, authority: Authority, certificate: bytes, key: bytes) -> JSONObject:
+        """A certificate and its key."""
         return self._opaque(name, {"ca.crt": authority.certificate_pem, "tls.crt": certificate, "tls.key": key})
 
     def server(self, name: str, authority: Authority, hosts: Sequence[str]) -> JSONObject:
-        return self.secret(name, authority, *authority.issue_server(hosts[0], server_names(hosts)))
+        """A server's."""
+        return self.secret(name, authority, *authority.issue_server(hosts[0], server_names(hosts), self._seconds))
 
     def peer(self, name: str, authority: Authority, hosts: Sequence[str]) -> JSONObject:
         """A server that is a client of its like."""
@@ -86,19 +95,24 @@ class _Issuer:
         return self.secret(name, authority, certificate, private_pem(key))
 
     def client(self, name: str, authority: Authority, user: str) -> JSONObject:
-        return self.secret(name, authority, *authority.issue_client(user))
+        """A client's."""
+        return self.secret(name, authority, *authority.issue_client(user, seconds=self._seconds))
 
     def signing_key(self, name: str) -> JSONObject:
+        """A key that signs tokens."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         return self._opaque(name, {"tls.crt": public, "tls.key": private_pem(key)})
 
-    def config(self, component: str, authority: Authority, server: str, user: str, groups: Sequence[str]) -> JSONObject:
-        certificate, key = authority.issue_client(user, groups)
+    def config(
+        self, component: str, authority: Authority, server: str, user: str, groups: Sequence[str] = ()
+    ) -> JSONObject:
+        """The kubeconfig of a user."""
+        certificate, key = authority.issue_client(user, groups, self._seconds)
         config = kubeconfig(server, authority.certificate_pem, user=component, certificate=certificate, key=key)
         return self._opaque(f"{component}-config", {"karmada.config": orjson.dumps(config)})
 
     def _opaque(self, name: str, content: dict[str, bytes]) -> JSONObject:
         data: dict[str, Any] = {key: base64.b64encode(value).decode() for key, value in content.items() if value}
-        metadata = {"name": name, "namespace": self._namespace, "labels": {"app.kubernetes.io/part-of": "karmada"}}
+        metadata = {"name": name, "namespace": self._namespace, "labels": dict(self._labels)}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}

@@ -6,7 +6,7 @@ They go to Karmada's own API server once it answers, in this order; applying the
 from typing import Any
 
 from karmada.api.crd.definition import definitions
-from karmada.cli.deploy.rights import SYSTEM, rights
+from karmada.membership.component_roles import SYSTEM, rights
 from karmada.webhook.configurations import by_url, configurations
 
 JSONObject = dict[str, Any]

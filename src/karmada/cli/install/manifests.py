@@ -9,7 +9,8 @@ JSONObject = dict[str, Any]
 IMAGE = "pykarmada:latest"
 PORT = 5443
 CONFIG, PKI, DATA = "/etc/karmada/config", "/etc/karmada/pki", "/var/lib/karmada"
-ADMIN_SECRET, CERTIFICATES = "karmada-kubeconfig", "karmada-cert"
+LABELS = {"app.kubernetes.io/managed-by": "karmadactl"}
+CONFIG_KEY, ETCD_CLIENT = "karmada.config", "karmada-etcd-client-cert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,10 @@ class Component:
     arguments: Sequence[str] = ()
     port: int = 0
     """A port that others call; 0: nobody does."""
+    serves: bool = False
+    """Whether it has a serving certificate."""
+    config: tuple[str, str] = ("", "")
+    """Secret and key of its kubeconfig, if not its own one for the control plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +46,17 @@ class Installation:
     server_arguments: Sequence[str] = ()
     server_priority_class: str = "system-node-critical"
     components: Sequence[Component] = ()
-    certificates: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    kubeconfig: bytes = field(default=b"", repr=False)
-    """How components reach the API server."""
+    secrets: Sequence[JSONObject] = field(default=(), repr=False)
+    """Certificates and kubeconfigs, those of each component apart."""
+    external_etcd: bool = False
+    """Whether the API server has a certificate for an etcd elsewhere."""
 
 
 def manifests(wanted: Installation) -> list[JSONObject]:
     """All objects of an installation."""
     found = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": wanted.namespace}},
-        secret(wanted.namespace, CERTIFICATES, wanted.certificates),
-        secret(wanted.namespace, ADMIN_SECRET, {"kubeconfig": wanted.kubeconfig}),
+        *wanted.secrets,
         service(wanted.namespace, "karmada-apiserver", PORT, wanted.node_port),
         server(wanted),
     ]
@@ -80,9 +85,12 @@ def service(namespace: str, name: str, port: int, node_port: int = 0) -> JSONObj
 def server(wanted: Installation) -> JSONObject:
     """The API server with its storage."""
     arguments = [f"--data-dir={DATA}", "--bind-address=0.0.0.0", f"--secure-port={PORT}"]
-    arguments += [f"--tls-cert-file={PKI}/apiserver.crt", f"--tls-private-key-file={PKI}/apiserver.key"]
-    arguments += [f"--client-ca-file={PKI}/ca.crt", *wanted.server_arguments]
-    pod = _pod(wanted, "karmada-apiserver", arguments, wanted.server_priority_class)
+    arguments += [f"--tls-cert-file={PKI}/server/tls.crt", f"--tls-private-key-file={PKI}/server/tls.key"]
+    arguments += [f"--client-ca-file={PKI}/ca/tls.crt", *wanted.server_arguments]
+    mounts = {f"{PKI}/server": serving_secret("karmada-apiserver"), f"{PKI}/ca": "karmada-ca"}
+    if wanted.external_etcd:
+        mounts[f"{PKI}/etcd-client"] = ETCD_CLIENT
+    pod = _pod(wanted, "karmada-apiserver", arguments, wanted.server_priority_class, mounts)
     pod["containers"][0]["ports"] = [{"containerPort": PORT}]
     pod["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": DATA})
     pod["containers"][0]["readinessProbe"] = {"httpGet": {"path": "/readyz", "port": PORT, "scheme": "HTTPS"}}
@@ -108,9 +116,13 @@ def server(wanted: Installation) -> JSONObject:
 
 
 def deployment(wanted: Installation, component: Component) -> JSONObject:
-    """A component."""
-    arguments = [f"--kubeconfig={CONFIG}/kubeconfig", *component.arguments]
-    pod = _pod(wanted, component.name, arguments, component.priority_class)
+    """A component: with a kubeconfig of its own, and a serving certificate of its own if it is called."""
+    config, key = component.config if component.config[0] else (f"{component.name}-config", CONFIG_KEY)
+    arguments = [f"--kubeconfig={CONFIG}/{key}", *component.arguments]
+    mounts = {CONFIG: config}
+    if component.serves:
+        mounts[f"{PKI}/server"] = serving_secret(component.name)
+    pod = _pod(wanted, component.name, arguments, component.priority_class, mounts)
     if component.port:
         pod["containers"][0]["ports"] = [{"containerPort": component.port}]
     spec = {"replicas": component.replicas, **_template(component.name, pod)}
@@ -118,11 +130,17 @@ def deployment(wanted: Installation, component: Component) -> JSONObject:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about, "spec": spec}
 
 
-def _pod(wanted: Installation, name: str, arguments: list[str], priority_class: str) -> JSONObject:
-    mounts = [
-        {"name": "config", "mountPath": CONFIG, "readOnly": True},
-        {"name": "pki", "mountPath": PKI, "readOnly": True},
-    ]
+def serving_secret(name: str) -> str:
+    """The Secret with the certificate and key that a component serves with."""
+    return f"{name}-cert"
+
+
+def _pod(
+    wanted: Installation, name: str, arguments: list[str], priority_class: str, secrets: Mapping[str, str]
+) -> JSONObject:
+    """A pod that mounts the Secrets at their paths, and no others."""
+    named = [(path.rsplit("/", 1)[1], path, secret) for path, secret in secrets.items()]
+    mounts = [{"name": volume, "mountPath": path, "readOnly": True} for volume, path, _ in named]
     container = {
         "name": name,
         "image": wanted.image,
@@ -134,10 +152,7 @@ def _pod(wanted: Installation, name: str, arguments: list[str], priority_class: 
     pod: JSONObject = {
         "automountServiceAccountToken": False,
         "containers": [container],
-        "volumes": [
-            {"name": "config", "secret": {"secretName": ADMIN_SECRET}},
-            {"name": "pki", "secret": {"secretName": CERTIFICATES}},
-        ],
+        "volumes": [{"name": volume, "secret": {"secretName": secret}} for volume, _, secret in named],
     }
     if priority_class:
         pod["priorityClassName"] = priority_class
@@ -152,5 +167,5 @@ def _template(name: str, pod: JSONObject) -> JSONObject:
 
 
 def _metadata(namespace: str, name: str) -> JSONObject:
-    labels = {"app": name, "app.kubernetes.io/managed-by": "karmadactl"}
+    labels = {"app": name, **LABELS}
     return {"name": name, "namespace": namespace, "labels": labels}

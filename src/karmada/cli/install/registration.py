@@ -9,6 +9,7 @@ from karmada.api.crd.definition import definitions
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer
 from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.component_roles import SYSTEM
 from karmada.membership.installation import install
 from karmada.webhook.configurations import by_url, configurations
 
@@ -24,7 +25,7 @@ async def register(hub: Client, namespace: str, domain: str, endpoint: str, auth
     """Write all of it; what is there already gets the content of this version."""
     for definition in definitions():
         await _ensure(hub, CRDS, definition)
-    for name in dict.fromkeys((namespace, names.CLUSTER_NAMESPACE)):
+    for name in dict.fromkeys((namespace, SYSTEM, names.CLUSTER_NAMESPACE)):
         await _ensure(hub, NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     await install(hub, endpoint, authority)
     await _ensure(hub, SERVICES, _alias(namespace, domain))

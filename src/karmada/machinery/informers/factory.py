@@ -7,6 +7,7 @@ other.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from random import Random
 from typing import Any, TypeVar, cast
 
@@ -37,11 +38,18 @@ class InformerFactory:
         random: Random | None = None,
         scopes: Mapping[GroupVersionResource, Scope] | None = None,
         room: Room | None = None,
+        lender: "InformerFactory | None" = None,
     ) -> None:
         """`scopes` limit what "everything" means for some collections: an identity may be allowed no more. `room`: how
-        much the caches may hold, of a server that is not trusted."""
+        much the caches may hold, of a server that is not trusted.
+
+        `lender` belongs to another component of this process: what it follows already is shared with this one, which
+        shows once that it may list and watch the same itself.
+        """
         self._scopes = scopes or {}
         self._room = room
+        self._lender = lender
+        self._lent: set[_Identity] = set()
         self._client = client
         self._supervisor = supervisor
         self._clock = clock
@@ -74,7 +82,7 @@ class InformerFactory:
         for identity, known in self._informers.items():
             if known is informer:
                 del self._informers[identity]
-                await self._supervisor.cancel(_name(identity))
+                await self._supervisor.cancel(self._task(identity))
                 return
 
     def _shared(
@@ -88,6 +96,11 @@ class InformerFactory:
         if scope == EVERYTHING:
             scope = self._scopes.get(type_, EVERYTHING)
         identity = (type_, kind, scope, project)
+        if self._lender is not None and (lent := self._lender._informers.get(identity)) is not None:
+            if identity not in self._lent:
+                self._lent.add(identity)
+                self._supervisor.start(f"proof of {self._task(identity)}", partial(self._prove, type_, scope))
+            return lent
         informer = self._informers.get(identity)
         if informer is None:
             informer = Informer(
@@ -101,8 +114,19 @@ class InformerFactory:
                 room=self._room,
             )
             self._informers[identity] = informer
-            self._supervisor.start(_name(identity), informer.run)
+            self._supervisor.start(self._task(identity), informer.run)
         return informer
+
+    def _task(self, identity: _Identity) -> str:
+        """The name of a task; a factory that borrows shares its supervisor with the lender."""
+        return _name(identity) if self._lender is None else f"{_name(identity)} for {self._client.field_manager}"
+
+    async def _prove(self, type_: GroupVersionResource, scope: Scope) -> None:
+        """List and watch what is shared, as this factory's own identity; raises what the server refuses."""
+        resource = self._client.encoded(type_)
+        seen = await resource.page(scope, limit=1)
+        async with resource.watch(scope, resource_version=seen.resource_version):
+            pass
 
 
 def _name(identity: _Identity) -> str:

@@ -20,7 +20,6 @@ from typing import Any
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.pki import server_names, write_file
 from karmada.cli.deploy.control_plane import control_plane
-from karmada.cli.deploy.rights import SYSTEM, user_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import AlreadyExists, ApiError
@@ -29,6 +28,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation, token
 from karmada.membership.agent_grant import EVERYTHING
+from karmada.membership.component_roles import SYSTEM, user_of
 from karmada.membership.join import describe, join
 from karmada.membership.register import Registration, agent_access
 from karmada.simulator.spec import MemberSpec, load

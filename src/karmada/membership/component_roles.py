@@ -1,0 +1,126 @@
+"""Who the components are in the control plane, and what each of them may do there: the one table of it.
+
+`karmadactl init`, the chart, `karmada up`, the test fixtures and the stage use it, so tests run with the rights of
+production. Every component has a user of its own (`system:karmada:<component>`) and rights for its own job. The
+controller manager reads and updates templates of every kind there may ever be, so it alone has rights that name no
+kinds: to read and to patch, never to create, delete or impersonate.
+
+A right that no test uses must be explained in `tests/security/unused_rights.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from karmada.membership import objects
+from karmada.membership.agent_roles import agent_objects
+
+JSONObject = dict[str, Any]
+COMPONENTS = (
+    "karmada-aggregated-apiserver",
+    "karmada-controller-manager",
+    "karmada-descheduler",
+    "karmada-scheduler",
+    "karmada-webhook",
+)
+FOLLOW = ("list", "watch")
+SYSTEM = "karmada-system"
+
+
+def user_of(component: str) -> str:
+    """The name in a component's certificate."""
+    return f"system:karmada:{component.removeprefix('karmada-')}"
+
+
+def rights() -> list[JSONObject]:
+    """The roles of all components and who has them."""
+    made: list[JSONObject] = []
+    for component, rules in _rules().items():
+        user = user_of(component)
+        subject = objects.user_subject(user)
+        made.append(objects.cluster_role(user, [dict(rule) for rule in rules], {}))
+        made.append(objects.cluster_role_binding(user, subject, {}))
+        if component in _ELECTED:
+            made.append(objects.role(user, SYSTEM, _lease_rules(component)))
+            made.append(objects.role_binding(user, SYSTEM, subject))
+    aggregated = objects.user_subject(user_of("karmada-aggregated-apiserver"))
+    reader = objects.role_binding("karmada-aggregated-apiserver-auth-reader", "kube-system", aggregated)
+    reader["roleRef"]["name"] = "extension-apiserver-authentication-reader"
+    return [*made, reader]
+
+
+def given_to_agents() -> list[JSONObject]:
+    """What agents get in their roles, for any cluster: who writes those roles must hold it too."""
+    roles = [wanted.tree for wanted in agent_objects("any", "any", request="any") if "rules" in wanted.tree]
+    rules = [
+        {key: rule[key] for key in ("apiGroups", "resources", "verbs")} for role in roles for rule in role["rules"]
+    ]
+    held = ("get", "list", "watch", "patch")
+    kept = [{**rule, "verbs": [verb for verb in rule["verbs"] if verb not in held]} for rule in rules]
+    return [rule for rule in kept if rule["verbs"]]
+
+
+def _rule(group: str, resources: Sequence[str], verbs: Sequence[str], only: Sequence[str] = ()) -> JSONObject:
+    rule: JSONObject = {"apiGroups": [group], "resources": list(resources), "verbs": sorted(verbs)}
+    return rule | {"resourceNames": list(only)} if only else rule
+
+
+def _lease_rules(component: str) -> list[JSONObject]:
+    leases = "coordination.k8s.io"
+    return [_rule(leases, ["leases"], ["create"]), _rule(leases, ["leases"], ["get", "update"], [component])]
+
+
+_EVENTS = _rule("", ["events"], ["create", "patch"])
+_REVIEWS = (
+    _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+    _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+)
+_BINDINGS = ("clusterresourcebindings", "resourcebindings")
+_ROLES = ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
+_ELECTED = frozenset({"karmada-controller-manager", "karmada-descheduler", "karmada-scheduler"})
+
+
+def _rules() -> dict[str, tuple[JSONObject, ...]]:
+    """The rules of each component everywhere. Writes are patches, so hardly anybody may update."""
+    return {
+        "karmada-aggregated-apiserver": (
+            _rule("", ["secrets"], ["get"]),
+            # It decides from the control plane's own roles who may do what with clusters.
+            _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
+        ),
+        "karmada-controller-manager": (
+            _rule("*", ["*"], ("get", *FOLLOW, "patch")),
+            _rule("work.karmada.io", _BINDINGS, ("create",)),
+            _rule("work.karmada.io", ["works"], ("create", "delete")),
+            _rule("cluster.karmada.io", ["clusters"], ("create", "delete")),
+            _rule("apps.karmada.io", ["workloadrebalancers"], ("delete",)),
+            _rule("", ["namespaces", "secrets"], ("create", "delete")),
+            _rule("", ["events"], ("create",)),
+            _rule("certificates.k8s.io", ["certificatesigningrequests"], ("delete",)),
+            _rule("certificates.k8s.io", ["certificatesigningrequests/approval"], ("update",)),
+            _rule("certificates.k8s.io", ["signers"], ("approve",), ["kubernetes.io/kube-apiserver-client"]),
+            _rule("rbac.authorization.k8s.io", _ROLES, ("create", "delete")),
+            *_REVIEWS,
+            *given_to_agents(),
+        ),
+        "karmada-descheduler": (
+            _rule("cluster.karmada.io", ["clusters"], FOLLOW),
+            _rule("config.karmada.io", ["replicaschedulingpolicies"], ("get", *FOLLOW)),
+            _rule("config.karmada.io", ["replicaschedulingpolicies/status"], ("patch",)),
+            _rule("work.karmada.io", ["resourcebindings"], ("get", *FOLLOW, "patch")),
+            _EVENTS,
+            *_REVIEWS,
+        ),
+        "karmada-scheduler": (
+            _rule("cluster.karmada.io", ["clusters"], FOLLOW),
+            _rule("work.karmada.io", _BINDINGS, ("get", *FOLLOW, "patch")),
+            _rule("work.karmada.io", [f"{plural}/status" for plural in _BINDINGS], ("patch",)),
+            _EVENTS,
+            *_REVIEWS,
+        ),
+        "karmada-webhook": (
+            _rule("config.karmada.io", ["resourceinterpretercustomizations"], ("list",)),
+            _rule("policy.karmada.io", ["federatedresourcequotas"], ("list",)),
+            _rule("policy.karmada.io", ["federatedresourcequotas/status"], ("update",)),
+            *_REVIEWS,
+        ),
+    }
