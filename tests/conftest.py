@@ -58,6 +58,14 @@ def components_have_their_rights() -> Iterator[None]:
     assert not refused, "components were refused: " + "; ".join(map(str, refused[:20]))
 
 
+@pytest.fixture
+def unrecorded() -> Iterator[None]:
+    """For tests that act as a component and do what it does not."""
+    RIGHTS.is_paused = True
+    yield
+    RIGHTS.is_paused = False
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Collect what was used in a worker of pytest-xdist."""

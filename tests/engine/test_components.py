@@ -3,6 +3,8 @@
 import signal
 from typing import Any
 
+from karmada.machinery.transport import GroupVersionResource
+
 from .world import (
     BINDINGS,
     DEPLOYMENTS,
@@ -15,6 +17,8 @@ from .world import (
     deployment,
     eventually,
 )
+
+RESCHEDULING = GroupVersionResource("config.karmada.io", "v1alpha1", "replicaschedulingpolicies")
 
 
 async def arrived(engine: Engine, name: str) -> bool:
@@ -114,3 +118,15 @@ async def test_components_outlive_their_api_server(engine: Engine) -> None:
         assert counting.seen == {("ADDED", "default/after"): 1}
     assert manager.process.returncode is None
     assert scheduler.process.returncode is None
+
+
+async def test_the_descheduler_obeys_policies_with_the_rights_it_is_installed_with(engine: Engine) -> None:
+    spec = {"reschedulePolicy": {"enabled": True, "interval": "1s", "threshold": {"cpuUtilization": 80}}}
+    await engine.hub.resource(RESCHEDULING).create({"metadata": {"name": "all"}, "spec": spec})
+    await engine.start("descheduler")
+
+    async def looked() -> bool:
+        found = await engine.hub.resource(RESCHEDULING).get("all")
+        return bool(found["status"]["lastEvaluationTime"])
+
+    await eventually(looked)

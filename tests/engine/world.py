@@ -30,6 +30,7 @@ from karmada.membership.component_roles import user_of
 from karmada.membership.join import join
 from karmada.membership.registration import Description
 from karmada.standalone.admission import KarmadaAdmission
+from karmada.standalone.control_plane import component_user
 from karmada.webhook.configurations import by_url, configurations
 from karmada.webhook.lookup import ClientLookup
 
@@ -121,8 +122,9 @@ class Engine:
             options.admission = [*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)]
             options.apis = [clusters.local]
         self.server = ApiServer(options)
-        self.hub = lookup.client = Client(self.server.direct(ADMIN))
-        clusters.connect(self.hub, self.server.store)
+        self.hub = Client(self.server.direct(ADMIN))
+        lookup.client = Client(self.server.direct(component_user("karmada-webhook")))
+        clusters.connect(Client(self.server.direct(component_user("karmada-aggregated-apiserver"))), self.server.store)
 
     async def restart_server(self) -> None:
         """Stop the control plane's API server and start another on what it stored, at the same address."""

@@ -49,7 +49,9 @@ async def management(world: Any) -> AsyncIterator[Client]:
     async with ApiServer() as server, Supervisor() as supervisor:
         client = Client(server.direct(ADMIN))
         await client.resource(CRDS).create(CRD)
-        detector = ClusterApiDetector(world.hub, client, InformerFactory(client, supervisor))
+        detector = ClusterApiDetector(
+            world.plane.component("karmada-controller-manager"), client, InformerFactory(client, supervisor)
+        )
         supervisor.start("detector", detector.controller.run)
         yield client
 

@@ -121,8 +121,7 @@ class ControlPlane:
 
     def component(self, name: str) -> Client:
         """A client with the identity of a component."""
-        user = UserInfo(user_of(name), ("system:authenticated",))
-        return Client(self.server.direct(user, name), field_manager=name)
+        return Client(self.server.direct(component_user(name), name), field_manager=name)
 
     async def __aenter__(self) -> "ControlPlane":
         await self._stack.enter_async_context(self.server)
@@ -212,6 +211,11 @@ class ControlPlane:
             namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await namespaces.ensure(name, "", partial(_present, namespace))
         await installation.install(self.client)
+
+
+def component_user(name: str) -> UserInfo:
+    """A component as its certificate shows it."""
+    return UserInfo(user_of(name), ("system:authenticated",))
 
 
 @cache

@@ -16,9 +16,8 @@ from karmada.machinery.client import Client
 from karmada.machinery.http.target import NOTHING, Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.membership import objects, token
-from karmada.membership.component_roles import user_of
 from karmada.membership.credentials import ensure
-from karmada.standalone.control_plane import ControlPlane
+from karmada.standalone.control_plane import ControlPlane, component_user
 
 AUTHENTICATED = "system:authenticated"
 
@@ -95,7 +94,7 @@ async def bootstrapper(plane: ControlPlane) -> Actor:
 
 def component(plane: ControlPlane, name: str) -> Actor:
     """A component of the control plane itself."""
-    return stranger(plane, user_of(name))
+    return Actor(plane, component_user(name))
 
 
 def _namespace(name: str) -> dict[str, object]:

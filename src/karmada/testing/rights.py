@@ -54,13 +54,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.used: set[Right] = set()
+        self.is_paused = False
         self._refused: list[Right] = []
         self._users = frozenset(map(user_of, COMPONENTS))
         self._names = {(right.resource, right.name) for right in granted() if right.name}
 
     def __call__(self, user: UserInfo, asked: Attributes, allowed: bool) -> None:
         """A decision was made."""
-        if user.name not in self._users:
+        if self.is_paused or user.name not in self._users:
             return
         resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource or asked.path
         if not allowed:

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from karmada.apiserver.server import ApiServer
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject, Transport
@@ -62,6 +63,8 @@ class Component:
 
     name: str
     run: Callable[[Surroundings], Awaitable[None]]
+    user: UserInfo = ADMIN
+    """Who it is to the hub; to other servers it is an administrator, as whoever has a member's Secret is."""
 
 
 class Step(NamedTuple):
@@ -215,7 +218,8 @@ class World:
 
     def _link(self, name: str, number: int, server: str) -> FaultyTransport:
         random = Random(f"{name} {number} {server} {self.seed}")
-        inner = self._servers[server].direct(agent=name)
+        user = self._components[name].user if server == HUB else ADMIN
+        inner = self._servers[server].direct(user, name)
         link = FaultyTransport(inner, lambda: self.faults, random, lambda: self._crash(name))
         before = self._links.get((name, server))
         if before is not None:

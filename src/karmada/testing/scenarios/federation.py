@@ -27,9 +27,11 @@ from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject, Transport
+from karmada.membership import installation
 from karmada.membership.connections import PushMembers
 from karmada.scheduler.service import Scheduler
 from karmada.standalone.admission import KarmadaAdmission
+from karmada.standalone.control_plane import component_user
 from karmada.testing.blueprint import PLAIN, Blueprint
 from karmada.testing.faults import Faults
 from karmada.testing.loop import VirtualClock
@@ -71,23 +73,25 @@ def hub(storage: Storage) -> ApiServer:
             random=clock.random(),
         )
     )
-    lookup.client = Client(server.direct())
+    lookup.client = Client(server.direct(component_user("karmada-webhook")))
     return server
 
 
 async def furnish(client: Client) -> None:
-    """Kinds and namespaces of the control plane."""
+    """Kinds, namespaces and roles of the control plane."""
     crds = Committer(client.resource(CRDS))
     for wanted in definitions():
         await crds.ensure(wanted["metadata"]["name"], "", partial(_or, wanted))
     for name in ("karmada-system", "karmada-cluster"):
         await client.resource(NAMESPACES).create({"metadata": {"name": name}})
+    await installation.install(client)
 
 
 def _or(wanted: JSONObject, seen: JSONObject | None) -> JSONObject:
     return seen or wanted
 
 
+MANAGER, SCHEDULER = component_user("karmada-controller-manager"), component_user("karmada-scheduler")
 SERVERS: Mapping[str, Blueprint] = {HUB: Blueprint(hub, furnish)} | dict.fromkeys(MEMBERS, PLAIN)
 
 
@@ -217,8 +221,8 @@ async def scenario(world: World) -> None:
     await install(world)
     world.check("a copy goes only when its template goes", copies_stay(world))
     user = User(world)
-    world.start(Component("controller-manager", run_manager))
-    world.start(Component("scheduler", run_scheduler))
+    world.start(Component("controller-manager", run_manager, MANAGER))
+    world.start(Component("scheduler", run_scheduler, SCHEDULER))
     await world.clock.sleep(60)
 
     async def use() -> None:

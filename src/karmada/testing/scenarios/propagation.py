@@ -19,9 +19,11 @@ from karmada.machinery.transport import EventType, GroupVersionResource, JSONObj
 from karmada.testing.scenarios.federation import (
     BINDINGS,
     DEPLOYMENTS,
+    MANAGER,
     MEMBERS,
     NAMES,
     POLICIES,
+    SCHEDULER,
     WEATHER,
     WORKS,
     deployment,
@@ -269,8 +271,8 @@ def scenario(manager: Manager = run_manager) -> Scenario:
         world.check(OWNED_STAYS, told.owned_stays)
         world.check(OWNED_STAYS, told.notes_stay)
         world.check(SPEC_IS_THE_USERS, told.spec_is_the_users)
-        world.start(Component("controller-manager", manager))
-        world.start(Component("scheduler", run_scheduler))
+        world.start(Component("controller-manager", manager, MANAGER))
+        world.start(Component("scheduler", run_scheduler, SCHEDULER))
         await world.clock.sleep(40)
 
         async def use() -> None:
