@@ -5,17 +5,41 @@ from collections.abc import Iterator
 from karmada.membership.component_roles import given_to_agents
 from karmada.testing.rights import Right, granted
 
+AGGREGATED = "system:karmada:aggregated-apiserver"
+DESCHEDULER = "system:karmada:descheduler"
 MANAGER = "system:karmada:controller-manager"
+SCHEDULER = "system:karmada:scheduler"
+WEBHOOK = "system:karmada:webhook"
+
 ANY_KIND = "any kind, known today or not, may be a template: it is found, labelled and gets its status"
-FOR_AGENTS = "held only to be given: who writes the roles of agents must hold what is in them"
+CONFLICT = "read again after a conflicting write, which happens when it happens"
+REPEATED = "an event that happens again is counted in the first one, if it happens again soon enough"
+FIRST_LIST = "informers list where an API server does not stream what is there already"
+DIAGNOSTICS = "asked when somebody opens /debug or /decisions of the program with a token"
+
 REASONS: dict[str, str] = {
-    f"{MANAGER} get *.*": ANY_KIND,
-    f"{MANAGER} list *.*": ANY_KIND,
-    f"{MANAGER} watch *.*": ANY_KIND,
-    f"{MANAGER} patch *.*": ANY_KIND,
-    "system:karmada:aggregated-apiserver get secrets": "`karmadactl join --cluster-namespace` puts them anywhere",
+    **{f"{MANAGER} {verb} *.*": ANY_KIND for verb in ("get", "list", "watch", "patch")},
+    f"{AGGREGATED} get secrets": "`karmadactl join --cluster-namespace` puts a cluster's Secrets into any namespace",
+    **{
+        f"{AGGREGATED} list {kind}.rbac.authorization.k8s.io": FIRST_LIST
+        for kind in ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
+    },
+    f"{DESCHEDULER} list replicaschedulingpolicies.config.karmada.io": FIRST_LIST,
+    f"{DESCHEDULER} get replicaschedulingpolicies.config.karmada.io": CONFLICT,
+    f"{DESCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
+    f"{SCHEDULER} get clusterresourcebindings.work.karmada.io": CONFLICT,
+    f"{SCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
+    f"{DESCHEDULER} patch events": REPEATED,
+    f"{SCHEDULER} patch events": REPEATED,
+    **{
+        f"{user} create {review}": DIAGNOSTICS
+        for user in (DESCHEDULER, MANAGER, SCHEDULER, WEBHOOK)
+        for review in ("subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io")
+    },
 }
 """By the right as `Right` spells it."""
+FOR_AGENTS = "held only to be given: who writes the roles of agents must hold what is in them"
+"""The reason of all that `given_to_agents` adds to the controller manager's role."""
 
 
 def explained() -> Iterator[Right]:

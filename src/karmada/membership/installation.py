@@ -45,10 +45,10 @@ async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> No
     for type_, tree in [*components, *_roles()]:
         await ensure(hub, type_, tree)
     if endpoint:
-        await _publish(hub, endpoint, authority)
+        await publish(hub, endpoint, authority)
 
 
-async def _publish(hub: Client, endpoint: str, authority: bytes) -> None:
+async def publish(hub: Client, endpoint: str, authority: bytes) -> None:
     """Write `kube-public/cluster-info`, which tells those who register where the control plane is."""
     cluster = {"server": endpoint, "certificate-authority-data": base64.b64encode(authority).decode()}
     config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}

@@ -174,7 +174,7 @@ class ControlPlane:
         """Serve HTTPS and say so in `cluster-info`, so that clusters can register; returns the address."""
         bound = await self.server.listen(host, port, hosts)
         address = endpoint or f"https://{host}:{bound}"
-        await installation.install(self.client, address, self.server.identity.authority.certificate_pem)
+        await installation.publish(self.client, address, self.server.identity.authority.certificate_pem)
         return address
 
     async def pull(self, member: Transport, options: AgentOptions, clock: Clock | None = None) -> None:
