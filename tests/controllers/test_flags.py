@@ -47,12 +47,13 @@ def test_karmada_up_takes_every_flag_of_the_controllers_and_refuses_those_of_a_c
 
 def test_a_flag_of_a_controller_that_does_not_run_has_no_effect_and_the_log_says_so():
     given = parser().parse(
-        ["--graceful-eviction-timeout=1s", "--controllers=*,-cluster", "--cluster-monitor-period=1s"]
+        ["--horizontal-pod-autoscaler-tolerance=0.2", "--controllers=*,-cluster", "--cluster-monitor-period=1s"]
     )
     said = without_effect(given, {"binding"})
-    assert "--graceful-eviction-timeout has no effect: gracefulEviction does not run" in said
+    name = "federatedHorizontalPodAutoscaler"
+    assert f"--horizontal-pod-autoscaler-tolerance has no effect: {name} does not run" in said
+    assert f"this version has no controller {name}" in said
     assert "--cluster-monitor-period has no effect: cluster does not run" in said
-    assert "this version has no controller gracefulEviction" in said
 
 
 def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_controller():

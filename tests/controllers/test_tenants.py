@@ -244,11 +244,13 @@ def test_a_work_outside_of_the_execution_spaces_is_nobodys():
         marks["annotations"] = {f"resourcebinding.karmada.io/{key}": value for key, value in noted.items()}
         applied = {"type": "Applied", "status": "True", "reason": "AppliedSuccessful", "message": ""}
         applied["lastTransitionTime"] = "2023-11-14T22:13:20Z"
+        name = names.work_name("ConfigMap", "settings", "team-b")
         for where in ("team-a", SPACE):
-            work = {"metadata": {"name": "w", "namespace": where, **marks}, "spec": {"workload": {"manifests": []}}}
+            metadata = {"name": name, "namespace": where, **marks}
+            work = {"metadata": metadata, "spec": {"workload": {"manifests": []}}}
             await plane.client.resource(WORKS).create(work)
             status = {"status": {"conditions": [applied]}}
-            await plane.client.resource(WORKS).patch("w", status, where, subresource="status")
+            await plane.client.resource(WORKS).patch(name, status, where, subresource="status")
         await start(plane, BindingStatusController)
         await plane.clock.sleep(20)
         binding = await plane.client.resource(BINDINGS).get("settings-configmap", "team-b")

@@ -13,6 +13,7 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.auth.rbac import MASTERS
 from karmada.machinery.errors import Forbidden
+from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.component_roles import COMPONENTS, rights, user_of
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions, component_user
@@ -76,7 +77,7 @@ async def test_what_has_no_namespace_travels_too() -> None:
 
 async def test_quotas_are_booked_by_admission() -> None:
     gates = FeatureGates({"FederatedQuotaEnforcement": True})
-    async with Federation(members=2, options=ControlPlaneOptions(status=PROBING, gates=gates)) as federation:
+    async with Federation(members=2, options=ControlPlaneOptions(options=Options(PROBING), gates=gates)) as federation:
         await federation.apply(QUOTA, POLICY, deployment(2))
 
         async def booked() -> bool:

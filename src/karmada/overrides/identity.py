@@ -40,7 +40,8 @@ class Identity(NamedTuple):
         it is the same object. One that lost management entries is the same object: see `restore`."""
         now = Identity.of(resource)
         for field, value in now.fields.items():
-            if value != self.fields[field]:
+            # Labels that were none may become some: only the reverse loses what was there.
+            if value != self.fields[field] and self.fields[field] is not False:
                 return field
         for name, entries in now.managed.items():
             for key, value in entries.items():
