@@ -5,7 +5,6 @@ import pytest
 pytestmark = pytest.mark.tools
 
 PENDING = {
-    "001-18": "failover",
     "001-20": "ServiceExport",
     "001-21": "ServiceImport",
     "001-22": "propagation of a ServiceExport",

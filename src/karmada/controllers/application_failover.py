@@ -1,10 +1,11 @@
 """Application failover: evicts a workload from clusters in which it has been unhealthy for longer than tolerated.
 
 When a copy was first seen unhealthy is kept in the binding's status, so that a restart of this controller neither
-forgets a toleration nor starts it anew. Under a policy with `applicationMigrationPolicy` a cluster that is not ready
-counts like an unhealthy copy.
+forgets a toleration nor starts it anew. While it runs, tolerations are timed by a clock that never jumps. Under a policy
+with `applicationMigrationPolicy` a cluster that is not ready counts like an unhealthy copy.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from karmada.api import conditions, evictions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import Binding, BindingKey, Bindings
+from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of
 from karmada.controllers.context import Context
 from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction, requeue
 from karmada.interpreter.model import Operation, kind_of
@@ -33,6 +34,8 @@ class ApplicationFailoverController:
         self._clock = context.clock
         self._interpreter = context.interpreter
         self._bindings = Bindings(context)
+        self._since: dict[BindingKey, dict[str, float]] = {}
+        """When copies were first seen unhealthy, on the monotonic clock."""
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         for informer in self._bindings.informers:
             informer.add_index(BY_CLUSTER, clusters_of)
@@ -55,8 +58,10 @@ class ApplicationFailoverController:
         """Evict one binding from clusters in which it has been unhealthy for too long."""
         binding = self._bindings.get(key)
         if binding is None or binding.metadata.deletion_timestamp is not None:
+            self._since.pop(key, None)
             return DONE
         if not self._is_watched(binding):
+            self._since.pop(key, None)
             if binding.status.unhealthy_since:
                 await self._bindings.commit(binding, lambda current: _remembering(current, {}))
             return DONE
@@ -69,8 +74,10 @@ class ApplicationFailoverController:
             for cluster in binding.status.unhealthy_since:
                 record_eviction(recorder, binding, cluster, succeeded=False)
             return Retry(error)
-        since = {cluster: rfc3339_micro(first) for cluster, first in verdict.unhealthy_since.items()}
-        if since != binding.status.unhealthy_since:
+        self._since[key] = dict(verdict.unhealthy_since)
+        if self._since[key].keys() != binding.status.unhealthy_since.keys():
+            ahead = self._clock.now() - self._clock.monotonic()
+            since = {cluster: rfc3339_micro(first + ahead) for cluster, first in self._since[key].items()}
             await self._bindings.commit(binding, lambda current: _remembering(current, since))
         return requeue(verdict.requeue_after)
 
@@ -82,10 +89,16 @@ class ApplicationFailoverController:
     def _judge(self, binding: Binding) -> Verdict:
         is_namespaced = isinstance(binding, ResourceBinding)
         producer = evictions.PRODUCER_BINDING_FAILOVER if is_namespaced else evictions.PRODUCER_CLUSTER_BINDING_FAILOVER
-        since = {cluster: parse_rfc3339(first) for cluster, first in binding.status.unhealthy_since.items()}
-        return judge(
-            binding.spec, binding.status, since, self._clock.now(), producer, self._gates, self._unavailable(binding)
-        )
+        now, since = self._clock.monotonic(), self._since.get(key_of(binding))
+        if since is None:
+            ages = ((name, self._clock.now() - parse_rfc3339(first)) for name, first in self._recorded(binding))
+            since = {cluster: now - max(0.0, age) for cluster, age in ages}
+        return judge(binding.spec, binding.status, since, now, producer, self._gates, self._unavailable(binding))
+
+    @staticmethod
+    def _recorded(binding: Binding) -> Iterable[tuple[str, str]]:
+        """What an earlier run of this controller left in the status."""
+        return binding.status.unhealthy_since.items()
 
     def _is_watched(self, binding: Binding) -> bool:
         """Whether the health of a binding's workload decides where it runs."""
