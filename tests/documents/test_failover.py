@@ -24,11 +24,8 @@ def policy():
     """The document's policy for the members there are, with less patience."""
     [path] = (HERE / "data").glob("001-18-*.yaml")
     text = path.read_text()
-    for old, new in {
-        "cluster-a": "member1",
-        "cluster-b": "member2",
-        "tolerationSeconds: 300": "tolerationSeconds: 1",
-    }.items():
+    filled = {"cluster-a": "member1", "cluster-b": "member2", "tolerationSeconds: 300": "tolerationSeconds: 1"}
+    for old, new in filled.items():
         assert old in text
         text = text.replace(old, new)
     return text

@@ -1,8 +1,8 @@
 """Application failover: evicts a workload from clusters in which it has been unhealthy for longer than tolerated.
 
 When a copy was first seen unhealthy is kept in the binding's status, so that a restart of this controller neither
-forgets a toleration nor starts it anew. While it runs, tolerations are timed by a clock that never jumps. Under a policy
-with `applicationMigrationPolicy` a cluster that is not ready counts like an unhealthy copy.
+forgets a toleration nor starts it anew. While it runs, tolerations are timed by a clock that never jumps. Under a
+policy with `applicationMigrationPolicy` a cluster that is not ready counts like an unhealthy copy.
 """
 
 from collections.abc import Iterable
