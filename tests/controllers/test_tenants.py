@@ -259,23 +259,48 @@ def test_a_work_outside_of_the_execution_spaces_is_nobodys():
     on_a_plane(scenario)
 
 
+async def deployed(plane, namespace):
+    """A Deployment that says it has seven replicas."""
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": pod}
+    deployments = plane.client.resource(DEPLOYMENTS)
+    await deployments.create({"metadata": {"name": "web", "namespace": namespace}, "spec": spec})
+    await deployments.patch("web", {"status": {"replicas": 7}}, namespace, subresource="status")
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": namespace, "name": "web"}
+
+
+async def scheduled(plane, name):
+    status = {"status": {"lastScheduledTime": "2023-11-14T22:13:20Z"}}
+    await plane.client.resource(BINDINGS).patch(name, status, "team-a", subresource="status")
+    await plane.clock.sleep(60)
+
+
 def test_the_status_of_anothers_resource_is_not_written():
     async def scenario(plane):
         await plane.cluster("m1")
         await space(plane, "team-a", "team-b")
-        pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}
-        spec = {"selector": {"matchLabels": {"app": "web"}}, "template": pod}
-        deployments = plane.client.resource(DEPLOYMENTS)
-        await deployments.create({"metadata": {"name": "web", "namespace": "team-b"}, "spec": spec})
-        await deployments.patch("web", {"status": {"replicas": 7}}, "team-b", subresource="status")
+        resource = await deployed(plane, "team-b")
         await start(plane, BindingStatusController)
-        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "team-b", "name": "web"}
         await bind(plane, "team-a", "web-deployment", resource)
-        scheduled = {"status": {"lastScheduledTime": "2023-11-14T22:13:20Z"}}
-        bindings = plane.client.resource(BINDINGS)
-        await bindings.patch("web-deployment", scheduled, "team-a", subresource="status")
-        await plane.clock.sleep(60)
-        assert (await deployments.get("web", "team-b"))["status"]["replicas"] == 7
+        await scheduled(plane, "web-deployment")
+        assert (await plane.client.resource(DEPLOYMENTS).get("web", "team-b"))["status"]["replicas"] == 7
+
+    on_a_plane(scenario)
+
+
+def test_a_second_binding_of_a_resource_does_not_report_for_it():
+    async def scenario(plane):
+        await plane.cluster("m1")
+        await space(plane, "team-a")
+        resource = await deployed(plane, "team-a")
+        await start(plane, BindingStatusController)
+        for name in ("web-deployment", "forged"):
+            await bind(plane, "team-a", name, resource)
+        await scheduled(plane, "forged")
+        deployments = plane.client.resource(DEPLOYMENTS)
+        assert (await deployments.get("web", "team-a"))["status"]["replicas"] == 7
+        await scheduled(plane, "web-deployment")
+        assert "replicas" not in (await deployments.get("web", "team-a"))["status"]
 
     on_a_plane(scenario)
 

@@ -137,7 +137,19 @@ class BindingStatusController:
                 ObjectReference.to(binding), events.NORMAL, events.AGGREGATE_STATUS.succeeded, text
             )
 
+    def _is_second(self, binding: Binding) -> bool:
+        """Whether the resource has another binding, of the name that the control plane gives: that one reports, or the
+        two would undo each other's reports for ever."""
+        resource = binding.spec.resource
+        own = BindingKey(binding.metadata.namespace, names.binding_name(resource.kind, resource.name))
+        if own == key_of(binding):
+            return False
+        first = self._bindings.get(own)
+        return first is not None and _which(first) == _which(binding)
+
     async def _write_template(self, binding: Binding, items: tuple[AggregatedStatusItem, ...]) -> None:
+        if self._is_second(binding):
+            return
         try:
             item = await self._templates.of(binding)
         except ForeignResource:
@@ -172,6 +184,12 @@ class BindingStatusController:
                 events.AGGREGATE_STATUS.succeeded,
                 "Update Resource with AggregatedStatus successfully.",
             )
+
+
+def _which(binding: Binding) -> tuple[str, str, str]:
+    """The resource of a binding, whatever the version of its API."""
+    resource = binding.spec.resource
+    return resource.api_version.rpartition("/")[0], resource.kind, resource.name
 
 
 def _reported(change: Change[Work]) -> list[BindingKey]:

@@ -18,6 +18,7 @@ from karmada.machinery.transport import JSONObject
 from karmada.membership import impersonation
 from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES
 from karmada.works.build import Draft, WorkTerminating
+from karmada.works.owner import WorkOfAnother
 
 COMPONENT = "unified-auth-controller"
 
@@ -60,7 +61,7 @@ class UnifiedAuthController:
                 await self._write(cluster, manifest)
                 for manifest in (impersonation.role(rules), impersonation.binding(reference.namespace))
             ]
-        except (ApiError, WorkTerminating) as error:
+        except (ApiError, WorkTerminating, WorkOfAnother) as error:
             text = f"Sync impersonation config failed: {error}"
             self._recorder.event(about, events.WARNING, events.SYNC_IMPERSONATION_CONFIG.failed, text)
             return Retry(error)
