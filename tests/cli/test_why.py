@@ -107,6 +107,22 @@ def test_a_member_that_refuses_is_the_broken_link(federation: World, shop: str) 
     assert "conflictResolution: Overwrite" in found["remedy"]
 
 
+def test_a_work_of_that_name_which_is_anothers_is_the_broken_link(federation: World) -> None:
+    first, second = "team-mwplxrcva", "team-vyptkkxqn"  # their hashes are equal in 32 bits
+    selector = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "settings"}]
+    for namespace in (first, second):
+        create(federation, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, "")
+        create(federation, named(POLICY, "settings", resourceSelectors=selector), namespace)
+        create(federation, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}, namespace)
+
+        def told(namespace: str = namespace) -> Any:
+            found = json.loads(federation.run("why", "cm/settings", "-n", namespace, "-o", "json").out)
+            return found if found["broken"] == (None if namespace == first else "work member1") else None
+
+        found = federation.eventually(told)
+    assert f"belongs to ResourceBinding {first}/settings-configmap" in str(found)
+
+
 def test_an_image_that_cannot_be_pulled_is_found_in_the_member(federation: World, shop: str) -> None:
     template = named(DEPLOYMENT, "sick")
     container = {"name": "main", "image": "registry.invalid/missing:bad"}

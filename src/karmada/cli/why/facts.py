@@ -26,6 +26,7 @@ from karmada.cli.session import Session
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.resource import Scope
+from karmada.works.owner import BindingName, recorded
 
 JSONObject = dict[str, Any]
 Binding = ResourceBinding | ClusterResourceBinding
@@ -84,7 +85,9 @@ async def read(session: Session, flags: Values, kind: ApiResource, namespace: st
 
     async def work(cluster: str) -> None:
         with contextlib.suppress(NotFound):
-            facts.works[cluster] = await hub.client.of(Work).get(work_name, names.execution_space(cluster))
+            found = await hub.client.of(Work).get(work_name, names.execution_space(cluster))
+            if all(_is(owner, facts.binding) for owner in recorded(found.metadata)):
+                facts.works[cluster] = found
 
     async def member(cluster: str) -> None:
         access = session.member(flags, cluster)
@@ -95,6 +98,10 @@ async def read(session: Session, flags: Values, kind: ApiResource, namespace: st
 
     await asyncio.gather(*(ask(cluster) for cluster in chosen for ask in (work, member)))
     return facts
+
+
+def _is(owner: BindingName, binding: Binding | None) -> bool:
+    return binding is not None and owner == BindingName(binding.metadata.namespace, binding.metadata.name)
 
 
 async def _object(access: Access, kind: ApiResource, namespace: str, name: str) -> JSONObject | None:
