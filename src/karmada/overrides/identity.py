@@ -11,7 +11,10 @@ JSONObject = dict[str, Any]
 
 HEAD = ("apiVersion", "kind")
 METADATA = ("name", "namespace", "uid")
-MANAGED_MAPS = (("labels", management.LABELS), ("annotations", management.ANNOTATIONS))
+MAPS = {"labels": frozenset(management.LABELS), "annotations": frozenset(management.ANNOTATIONS)}
+"""Where Karmada's own entries are, and which they are."""
+_FIELDS = (*HEAD, *(f"metadata.{field}" for field in (*METADATA, *MAPS)))
+_UID = _FIELDS.index("metadata.uid")
 
 
 class IdentityChanged(Exception):
@@ -21,49 +24,48 @@ class IdentityChanged(Exception):
 class Identity(NamedTuple):
     """Which object a resource is, and the management labels and annotations it carries."""
 
-    fields: dict[str, Any]
-    managed: dict[str, dict[str, Any]]
+    fields: tuple[Any, ...]
+    labels: JSONObject
+    annotations: JSONObject
 
     @classmethod
     def of(cls, resource: Any) -> "Identity":
         """The identity of a resource, whatever its shape."""
-        resource = resource if isinstance(resource, dict) else {}
-        metadata = resource.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
-        fields = {field: resource.get(field) for field in HEAD}
-        fields |= {f"metadata.{field}": metadata.get(field) or "" for field in METADATA}
-        fields |= {f"metadata.{name}": isinstance(metadata.get(name) or {}, dict) for name, _ in MANAGED_MAPS}
-        return cls(fields, {name: _present(metadata.get(name), keys) for name, keys in MANAGED_MAPS})
+        metadata = _metadata(resource)
+        return cls(_fields(resource, metadata), _managed("labels", metadata), _managed("annotations", metadata))
 
     def changed_in(self, resource: Any) -> str:
         """The first field that is another in `resource`, or management entry that is new or another there; empty when
         it is the same object. One that lost management entries is the same object: see `restore`."""
         now = Identity.of(resource)
-        for field, value in now.fields.items():
+        for name, before, after in zip(_FIELDS, self.fields, now.fields, strict=True):
             # Labels that were none may become some: only the reverse loses what was there.
-            if value != self.fields[field] and self.fields[field] is not False:
-                return field
-        for name, entries in now.managed.items():
-            for key, value in entries.items():
-                if self.managed[name].get(key) != value:
+            if before != after and before is not False:
+                return name
+        for name, had, has in (("labels", self.labels, now.labels), ("annotations", self.annotations, now.annotations)):
+            for key, value in has.items():
+                if had.get(key) != value:
                     return f"metadata.{name}[{key}]"
         return ""
 
     def require(self, resource: Any, who: str) -> None:
         """Raise `IdentityChanged` when `who` made another object of a copy. A copy on its way to a member has no uid;
         it may be given the member's."""
-        now = Identity.of(resource)
-        for field, value in self.fields.items():
-            if now.fields[field] != value and (value or field != "metadata.uid"):
-                raise IdentityChanged(f"{who} changed {field}, which tells which object a copy is: not allowed")
+        now = _fields(resource, _metadata(resource))
+        if now == self.fields:
+            return
+        for index, (before, after) in enumerate(zip(self.fields, now, strict=True)):
+            if before != after and (before or index != _UID):
+                raise IdentityChanged(
+                    f"{who} changed {_FIELDS[index]}, which tells which object a copy is: not allowed"
+                )
 
     def restore(self, resource: JSONObject) -> None:
         """Give a copy exactly the management labels and annotations its template has."""
         metadata = resource["metadata"]
-        for name, keys in MANAGED_MAPS:
-            had, has = self.managed[name], metadata.get(name)
-            if _present(has, keys) != had:
-                kept = {key: value for key, value in (has or {}).items() if key not in keys}
+        for name, had in (("labels", self.labels), ("annotations", self.annotations)):
+            if _managed(name, metadata) != had:
+                kept = {key: value for key, value in (metadata.get(name) or {}).items() if key not in MAPS[name]}
                 metadata[name] = {**kept, **had}
 
 
@@ -83,10 +85,30 @@ def touched_by(pointer: str) -> bool:
 
 def is_managed(name: str, key: str) -> bool:
     """Whether a label or annotation (`name` says which) is Karmada's to write."""
-    return any(name == map_ and key in keys for map_, keys in MANAGED_MAPS)
+    return key in MAPS.get(name, ())
 
 
-def _present(entries: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(entries, dict):
+def _metadata(resource: Any) -> JSONObject:
+    metadata = resource.get("metadata") if isinstance(resource, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _fields(resource: Any, metadata: JSONObject) -> tuple[Any, ...]:
+    """What `_FIELDS` names; of labels and annotations only whether they are maps at all."""
+    head = resource if isinstance(resource, dict) else {}
+    return (
+        head.get("apiVersion"),
+        head.get("kind"),
+        metadata.get("name") or "",
+        metadata.get("namespace") or "",
+        metadata.get("uid") or "",
+        isinstance(metadata.get("labels") or {}, dict),
+        isinstance(metadata.get("annotations") or {}, dict),
+    )
+
+
+def _managed(name: str, metadata: JSONObject) -> JSONObject:
+    entries = metadata.get(name)
+    if not entries or not isinstance(entries, dict):
         return {}
-    return {key: entries[key] for key in keys if key in entries}
+    return {key: entries[key] for key in MAPS[name] & entries.keys()}

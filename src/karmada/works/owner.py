@@ -5,7 +5,7 @@ Work never goes from one binding to another. Only a binding that has the recorde
 the recorded one is gone then.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,7 @@ class WorkOfAnother(Exception):
     """The Work of that name belongs to another resource or binding, and stays its."""
 
 
-class BindingName(msgspec.Struct, frozen=True):
+class BindingName(NamedTuple):
     """Names a binding; the namespace is empty for a ClusterResourceBinding."""
 
     namespace: str
