@@ -9,6 +9,7 @@ from tests.membership.world import eventually
 from karmada.machinery.errors import Forbidden, Invalid
 from karmada.machinery.transport import Request, Verb
 from karmada.membership import objects
+from karmada.membership.cluster_rules import problems
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
@@ -128,3 +129,28 @@ async def test_a_protected_cluster_cannot_be_deleted(world: Any) -> None:
     await world.hub.resource(objects.CLUSTERS).create(protected)
     with pytest.raises(Forbidden, match="This resource is protected"):
         await world.hub.resource(objects.CLUSTERS).delete("m1")
+
+
+def test_everything_odd_about_a_spec_is_told_and_null_counts_as_nothing() -> None:
+    spec = {
+        "syncMode": "Push",
+        "proxyURL": ":",
+        "provider": "no good",
+        "taints": [None, {"key": "k", "effect": "NoSchedule", "value": "v"}, {"key": "k", "effect": "NoSchedule"}],
+    }
+    told = {str(error).partition(" (e.g.")[0] for error in problems(spec)}
+    assert (
+        'spec.proxyURL: Invalid value: ":": apiEndpoint must be a valid URL: parse ":": missing protocol scheme' in told
+    )
+    assert "spec.taints[0].effect: Required value" in told
+    assert (
+        'spec.taints[2]: Duplicate value: {"key":"k","effect":"NoSchedule"}: '
+        "taints must be unique by key and effect pair"
+    ) in told
+
+
+def test_a_spec_with_both_forms_of_zones_is_quoted_without_its_secrets() -> None:
+    spec = {"syncMode": "Push", "zone": "a", "zones": ["b"], "proxyHeader": {"k": "hunter2"}, "taints": []}
+    (told,) = map(str, problems(spec))
+    assert '"ProxyHeader":{"k":"xxxxx"}' in told
+    assert '"zones":["b"],"Taints":[],"ResourceModels":null' in told
