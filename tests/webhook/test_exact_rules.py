@@ -79,6 +79,14 @@ def test_an_amount_that_nobody_can_read_is_refused_before_anything_is_made_of_it
     assert denied.value.code == 400
 
 
+def test_a_target_that_nobody_can_read_is_refused_before_an_autoscaler_is_completed() -> None:
+    target = {"type": "AverageValue", "averageValue": "plenty"}
+    metric = {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": target}}
+    spec = {"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 1, "metrics": [metric]}
+    with pytest.raises(Denied, match="quantities must match"):
+        mutated("federatedhpas", made(AUTOSCALING, "FederatedHPA", spec))
+
+
 def test_a_multicluster_service_gets_its_id_on_updates_too() -> None:
     service = made(NETWORKING, "MultiClusterService", {"types": ["CrossCluster"]}, resourceVersion="7")
     changed = mutated("multiclusterservices", service, old=service)

@@ -218,9 +218,11 @@ def _go_models(models: Iterable[Mapping[str, Any]]) -> list[JSONObject]:
     return [
         {
             "Grade": model.get("grade") or 0,
-            "Ranges": [
+            "Ranges": None
+            if model.get("ranges") is None
+            else [
                 {"Name": b.get("name") or "", "Min": str(_quantity(b, "min")), "Max": str(_quantity(b, "max"))}
-                for b in model.get("ranges") or ()
+                for b in model["ranges"]
             ],
         }
         for model in models

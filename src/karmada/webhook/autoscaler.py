@@ -34,7 +34,7 @@ _TARGETS = ("Utilization", "Value", "AverageValue")
 
 def mutate_autoscaler(review: Review) -> None:
     """Complete a FederatedHPA."""
-    decoded(review.object, FederatedHPA)
+    _require_amounts(decoded(review.object, FederatedHPA).spec)
     spec = review.object["spec"] = review.object.get("spec") or {}
     if spec.get("minReplicas") is None:
         spec["minReplicas"] = 1
@@ -67,11 +67,9 @@ def _complete(rules: JSONObject | None, window: int | None, policies: tuple[JSON
 async def validate_autoscaler(review: Review) -> None:
     """Judge a FederatedHPA."""
     autoscaler = decoded(review.object, FederatedHPA)
+    _require_amounts(autoscaler.spec)
     errors = name_errors(autoscaler.metadata, dns_subdomain)
-    try:
-        errors += _spec_errors(autoscaler.spec)
-    except QuantityError as error:
-        raise Denied(str(error), code=400, reason="") from error
+    errors += _spec_errors(autoscaler.spec)
     status = autoscaler.status
     replicas = (
         ("currentReplicas", status.current_replicas if status else 0),
@@ -81,6 +79,17 @@ async def validate_autoscaler(review: Review) -> None:
         invalid(f"status.{name}", count, "must be greater than or equal to 0") for name, count in replicas if count < 0
     ]
     refuse_if_any(errors)
+
+
+def _require_amounts(spec: FederatedHPASpec) -> None:
+    """Refuse an autoscaler with an amount that nobody can read."""
+    try:
+        for metric in spec.metrics:
+            for source in (metric.object, metric.pods, metric.resource, metric.container_resource):
+                for amount in (source.target.value, source.target.average_value) if source is not None else ():
+                    Quantity.parse("0" if amount is None else amount)
+    except QuantityError as error:
+        raise Denied(str(error), code=400, reason="") from error
 
 
 def _spec_errors(spec: FederatedHPASpec) -> list[FieldError]:

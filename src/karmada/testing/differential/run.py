@@ -83,9 +83,8 @@ class Comparison:
         def differs(trees: Sequence[Any]) -> list[bool]:
             wrapped = [_with_input(request, tree) | {"id": str(index)} for index, tree in enumerate(trees)]
             answered = {one["id"]: one for one in self.oracle.ask(wrapped).records}
-            return [
-                str(index) in answered and self._differs(topic, answered[str(index)]) for index in range(len(trees))
-            ]
+            found = (answered.get(str(index)) for index in range(len(trees)))
+            return [one is not None and self._differs(topic, one, _place(told)) for one in found]
 
         smallest = _with_input(request, minimise(_input(request), differs))
         again = self.oracle.ask([smallest]).records
@@ -93,17 +92,23 @@ class Comparison:
         reason = difference(known, known.read(again[0])) if known else None
         return Difference(request["id"], reason or told, smallest)
 
-    def _differs(self, topic: str, record: Record) -> bool:
+    def _differs(self, topic: str, record: Record, place: str) -> bool:
         try:
-            return self._judge(topic, record, Outcome(topic, 0)) is not None
-        except (KeyError, TypeError, AttributeError):
-            # What is left is no request of this topic any more, and a predicate or reader stumbles over it.
+            told = self._judge(topic, record, Outcome(topic, 0))
+            return told is not None and _place(told) == place
+        except Exception:
+            # What is left is no request of this topic any more: a reader, comparator or predicate stumbles over it.
             return False
 
     def _topic(self, name: str, record: Record) -> Topic | None:
         if "op" not in record:
             return next((topic for topic in self.topics if topic.name == _FLAT), None) if name == _FLAT else None
         return next((topic for topic in self.topics if record["op"] in topic.operations), None)
+
+
+def _place(told: str) -> str:
+    """Where a difference is, or what was raised: a smaller input must differ in the same place."""
+    return told.partition(": ")[0]
 
 
 def _input(request: Record) -> Any:

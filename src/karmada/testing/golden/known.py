@@ -4,6 +4,7 @@ A predicate looks at the input, and at what the reference said only to see that 
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +38,19 @@ def _carries_misshapen(case: Case) -> bool:
     return any(is_misshapen(manifest) for manifest in _manifests(case.input.get("object")))
 
 
+def _has_adjacent_tokens(case: Case) -> bool:
+    """A Work with a service account that lists two generated tokens in a row."""
+    if case.input["handler"] != "mutate/work":
+        return False
+    for manifest in _manifests(case.input.get("object")):
+        if isinstance(manifest, dict) and manifest.get("kind") == "ServiceAccount":
+            prefix = f"{(manifest.get('metadata') or {}).get('name')}-token-"
+            named = [str((secret or {}).get("name")).startswith(prefix) for secret in manifest.get("secrets") or ()]
+            if any(one and other for one, other in pairwise(named)):
+                return True
+    return False
+
+
 def _overrides_misshapen(case: Case) -> bool:
     """A resource that is not of its kind, which the reference notices only when it overrides images."""
     if case.operation != "override.Apply" or not is_misshapen(case.input["object"]):
@@ -67,5 +81,6 @@ WEBHOOK = (
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
     Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
     Excuse("a manifest without the shape of its kind is refused by the member, not here", _carries_misshapen),
+    Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens),
 )
 OVERRIDE = (Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),)

@@ -22,6 +22,13 @@ def require_amounts(cluster: Cluster) -> None:
         Quantity.parse(bounds.max)
 
 
+def _spec_of(tree: dict[str, Any]) -> Any:
+    try:
+        return from_tree(tree, Cluster, complete=True).spec
+    except DecodeError:
+        return None
+
+
 def admit_cluster(given: dict[str, Any]) -> dict[str, Any]:
     """What would be stored, or why it is refused."""
     cluster, old = copy.deepcopy(given["object"]), given.get("oldObject")
@@ -30,6 +37,7 @@ def admit_cluster(given: dict[str, Any]) -> dict[str, Any]:
     except (DecodeError, QuantityError) as error:
         return {"allowed": False, "message": str(error)}
     gates = FeatureGates().with_overrides(given.get("featureGates") or {})
+    changed = old is None or _spec_of(cluster) != _spec_of(old)
     spec = cluster["spec"] = cluster.get("spec") or {}
     complete(spec, new=old is None, modeling=gates.enabled("CustomizedClusterResourceModeling"))
     errors = validate(cluster, None) if old is None else update_errors(cluster, old) + validate(cluster, None)
@@ -39,7 +47,7 @@ def admit_cluster(given: dict[str, Any]) -> dict[str, Any]:
     metadata = cluster["metadata"]
     if old is None:
         metadata["generation"] = 1
-    elif spec != old.get("spec"):
+    elif changed:
         metadata["generation"] = (old["metadata"].get("generation") or 0) + 1
     status = (old or {}).get("status") or {}
     return {"allowed": True, "object": {"metadata": metadata, "spec": spec, "status": status}}
