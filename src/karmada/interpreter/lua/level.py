@@ -85,7 +85,7 @@ class LuaLevel:
     async def dependencies(self, resource: JSONObject) -> Sequence[DependentObjectReference]:
         scripts = self._scripts(resource, Operation.DEPENDENCIES)
         answers = [await self._run(script, Operation.DEPENDENCIES, _dependencies, [resource], 0) for script in scripts]
-        return answers[0] if len(answers) == 1 else merged(answers)
+        return merged(answers)
 
     async def _ask(
         self, operation: Operation, read: Callable[[Any], T], resource: JSONObject, *others: Any, references: int = 0
@@ -120,10 +120,17 @@ def _needs(answer: Any) -> ReplicaNeeds:
 
 
 def _components(answer: Any) -> tuple[Component, ...]:
-    for part in answer if isinstance(answer, list) else ():
-        if isinstance(part, dict):
-            _spelled(part.get("replicaRequirements"))
+    if isinstance(answer, list):
+        answer = [_component(part) if isinstance(part, dict) else part for part in answer]
     return _convert(answer or [], tuple[Component, ...])
+
+
+def _component(part: JSONObject) -> JSONObject:
+    _spelled(part.get("replicaRequirements"))
+    replicas = part.get("replicas", 0)
+    if isinstance(replicas, int | float) and not -(2**31) <= replicas < 2**31:
+        raise ScriptError(ErrorClass.CONVERT, f"the script's answer does not fit: {replicas} replicas")
+    return {"name": "", "replicas": 0, **part}
 
 
 def _dependencies(answer: Any) -> Sequence[DependentObjectReference]:

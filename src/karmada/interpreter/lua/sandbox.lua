@@ -8,6 +8,7 @@ local fetch, kube_call = ...
 local error, pcall, type, pairs, next, select, tostring, tonumber = error, pcall, type, pairs, next, select, tostring, tonumber
 local setmetatable, setfenv, load, unpack = setmetatable, setfenv, load, unpack
 local floor, format, find, gmatch, gsub = math.floor, string.format, string.find, string.gmatch, string.gsub
+local os_date = os.date
 
 if jit then jit.off() end
 
@@ -58,6 +59,7 @@ local function to_string(value)
   if type(value) == "number" and value == floor(value) and value > -2 ^ 63 and value < 2 ^ 63 then
     return format("%d", value)
   end
+  if value ~= value then return "NaN" end
   return tostring(value)
 end
 
@@ -68,16 +70,42 @@ local function to_number(value, base)
   return tonumber(value, base)
 end
 
--- Text where a number is wanted counts as zero if it is none.
+-- A value that is no number where one is wanted, in the reference's words; text counts as zero.
+local function not_a_number(verb, value)
+  if type(value) == "boolean" then return "%!" .. verb .. "(lua.LBool=" .. tostring(value) .. ")" end
+  return value == nil and "&{}" or tostring(value)
+end
+
+-- Never fails on what it is given: what is missing or has another type is named in the text.
 local function format_text(pattern, ...)
-  local values, index = { ... }, 0
-  for verb in gmatch((gsub(pattern, "%%%%", "")), "%%[-+ #0]*%d*%.?%d*(%a)") do
+  local values, count, index, used = { ... }, select("#", ...), 0, {}
+  local text = gsub(pattern, "(%%[-+ #0]*%d*%.?%d*)(.)", function(flags, verb)
+    if verb == "%" then return nil end
     index = index + 1
-    if find(verb, "[cdiouxXeEfgG]") and type(values[index]) == "string" and not tonumber(values[index]) then
-      values[index] = 0
+    local value = values[index]
+    if index > count then
+      used[#used + 1] = "%!" .. verb .. "(MISSING)"
+      return "%s"
+    elseif not find(verb, "[cdiouxXeEfgG]") then
+      used[#used + 1] = to_string(value)
+      return nil
+    elseif type(value) == "number" or type(value) == "string" then
+      used[#used + 1] = tonumber(value) or 0
+      return nil
     end
+    used[#used + 1] = not_a_number(verb, value)
+    return "%s"
+  end)
+  return format(text, unpack(used))
+end
+
+-- Without arguments the time as text; else the first has to be a pattern.
+local function date(...)
+  local pattern = ...
+  if select("#", ...) > 0 and type(pattern) ~= "string" and type(pattern) ~= "number" then
+    error("bad argument #1 to date (string expected, got " .. type(pattern) .. ")", 2)
   end
-  return format(pattern, unpack(values, 1, select("#", ...)))
+  return os_date(...)
 end
 
 local function lazy_next(object, key)
@@ -90,7 +118,7 @@ end
 
 -- The metatable of strings keeps the real library, so what is refused must be refused there too.
 string.rep, string.gsub, string.dump = refuse_member("string.rep"), refuse_member("string.gsub"), refuse_member("string.dump")
-string.format = format_text
+string.format, string.gfind = format_text, gmatch
 
 -- What looks at tables without asking their metatables.
 local function filled(work)
@@ -101,12 +129,13 @@ local libraries = {
   string = string,
   table = {
     concat = filled(table.concat), insert = filled(table.insert), maxn = filled(table.maxn),
-    remove = filled(table.remove), sort = filled(table.sort),
+    remove = filled(table.remove), sort = filled(table.sort), getn = function(list) return #fill(list) end,
   },
   math = math,
-  os = { time = os.time, date = os.date },
+  os = { time = os.time, date = date },
 }
 math.huge = 1.7976931348623157e308
+math.mod = function(one, other) return one % other end
 
 local basics = {
   assert = assert, error = error, ipairs = ipairs, next = lazy_next, pairs = lazy_pairs, pcall = pcall, select = select,
@@ -136,8 +165,10 @@ local function environment()
   local globals = copy(basics, copy(refused, {}))
   for name, library in next, libraries do globals[name] = copy(library, {}) end
   globals._G = globals
+  local loaded = { _G = globals, math = globals.math, os = globals.os, string = globals.string, table = globals.table }
   globals.require = function(name)
     if name == "kube" then return copy(kube, {}) end
+    if loaded[name] then return loaded[name] end
     error("module " .. to_string(name) .. " not found", 2)
   end
   return globals

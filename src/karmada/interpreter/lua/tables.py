@@ -51,9 +51,8 @@ class Tables:
                 return self._new_table()
             case list():
                 table = self._new_table()
-                for index, entry in enumerate(value, 1):
-                    if entry is not None:
-                        table[index] = self.to_lua(entry)
+                for index, entry in enumerate((entry for entry in value if entry is not None), 1):
+                    table[index] = self.to_lua(entry)
                 return table
             case int() if not isinstance(value, bool) and not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
                 return float(value)
