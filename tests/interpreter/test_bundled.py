@@ -82,7 +82,10 @@ async def test_no_shape_of_a_resource_breaks_more_than_the_call(broken: Any) -> 
 
 
 async def test_of_a_volcano_task_has_to_fit_what_its_gang_cannot_start_without() -> None:
-    tasks = [{"name": "a", "replicas": 3, "minAvailable": 2, "template": POD}, {"name": "b", "replicas": 3}]
+    tasks = [
+        {"name": "a", "replicas": 3, "minAvailable": 2, "template": POD},
+        {"name": "b", "replicas": 3, "template": POD},
+    ]
     job = {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -93,10 +96,111 @@ async def test_of_a_volcano_task_has_to_fit_what_its_gang_cannot_start_without()
     assert {part.name: part.replicas for part in parts} == {"a": 2, "b": 1}
 
 
-async def test_amounts_of_a_flink_job_are_spelt_the_usual_way() -> None:
-    manager = {"resource": {"cpu": 0.05, "memory": "100m"}}
+def flink(memory: str) -> dict[str, Any]:
+    manager = {"resource": {"cpu": 0.05, "memory": memory}}
     spec = {"flinkConfiguration": {}, "job": {"parallelism": 1}, "jobManager": manager, "taskManager": manager}
-    job = {"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "metadata": {"name": "f"}, "spec": spec}
-    for part in await bundled().components(job):
+    return {
+        "apiVersion": "flink.apache.org/v1beta1",
+        "kind": "FlinkDeployment",
+        "metadata": {"name": "f"},
+        "spec": spec,
+    }
+
+
+@pytest.mark.parametrize(
+    ("memory", "spelt"), [("2048m", "2147483648"), ("1g", "1073741824"), ("512mb", "536870912"), ("1Gi", "1073741824")]
+)
+async def test_memory_of_a_flink_job_is_read_in_its_units(memory: str, spelt: str) -> None:
+    for part in await bundled().components(flink(memory)):
         assert part.replica_requirements is not None
-        assert part.replica_requirements.resource_request == {"cpu": "50m", "memory": "100m"}
+        assert part.replica_requirements.resource_request == {"cpu": "50m", "memory": spelt}
+
+
+async def test_amounts_that_cannot_be_read_fail() -> None:
+    with pytest.raises(InterpretError):
+        await bundled().components(flink("much"))
+
+
+async def aggregated(kind: str, *statuses: dict[str, Any] | None, **template: Any) -> Any:
+    """The merged status of a kind, named as `group/version/Kind`."""
+    api_version, _, name = kind.rpartition("/")
+    items = [
+        AggregatedStatusItem(cluster_name=f"m{index}", status=raw(status)) for index, status in enumerate(statuses, 1)
+    ]
+    resource = {"apiVersion": api_version, "kind": name, "metadata": {}, **template}
+    return (await bundled().aggregate(resource, items)).get("status")
+
+
+def ended(type_: str) -> dict[str, Any]:
+    return {"conditions": [{"type": type_, "status": "True"}]}
+
+
+async def test_a_training_job_that_succeeded_everywhere_has_succeeded() -> None:
+    times = [
+        {"startTime": f"2024-01-0{day}T00:00:00Z", "completionTime": f"2024-02-0{day}T00:00:00Z"} for day in (1, 2)
+    ]
+    members = [{**ended("Succeeded"), **time, "replicaStatuses": {"Worker": {"succeeded": 1}}} for time in times]
+    status = await aggregated("kubeflow.org/v1/TFJob", *members)
+    assert status["startTime"] == "2024-01-01T00:00:00Z"
+    assert status["completionTime"] == "2024-02-02T00:00:00Z"
+    assert status["replicaStatuses"] == {"Worker": {"succeeded": 2}}
+    assert [condition["type"] for condition in status["conditions"]] == ["Succeeded"]
+
+
+@pytest.mark.parametrize("kind", ["kubeflow.org/v1/TFJob", "kubeflow.org/v1/PyTorchJob"])
+async def test_a_training_job_that_failed_in_one_cluster_has_failed(kind: str) -> None:
+    status = await aggregated(kind, ended("Succeeded"), ended("Failed"))
+    assert [condition["type"] for condition in status["conditions"]] == ["Failed"]
+    assert status["conditions"][0]["message"].endswith("in member clusters: m2")
+
+
+async def test_a_broadcast_job_that_still_runs_does_not_take_over_an_end() -> None:
+    status = await aggregated("apps.kruise.io/v1alpha1/BroadcastJob", ended("Complete"), {"active": 1})
+    assert status["conditions"] == []
+    assert status["active"] == 1
+    status = await aggregated("apps.kruise.io/v1alpha1/BroadcastJob", ended("Failed"), {"active": 1})
+    assert status["conditions"][0]["message"] == "Job executed failed in member clusters: m1"
+
+
+async def test_the_worst_state_of_several_spark_applications_counts() -> None:
+    states = [{"applicationState": {"state": state}} for state in ("COMPLETED", "INVALIDATING", "RUNNING")]
+    status = await aggregated("sparkoperator.k8s.io/v1beta2/SparkApplication", *states)
+    assert status["applicationState"] == {"state": "INVALIDATING"}
+    assert "terminationTime" not in status
+
+
+async def test_a_volcano_job_reports_its_longest_duration_and_newest_conditions() -> None:
+    newer, older = ({"status": "Running", "lastTransitionTime": f"2024-0{month}-01T00:00:00Z"} for month in (2, 1))
+    status = await aggregated(
+        "batch.volcano.sh/v1alpha1/Job",
+        {"runningDuration": "1m40s", "conditions": [newer], "taskStatusCount": {"a": {"phase": {"Running": 1}}}},
+        {"runningDuration": "900ms", "conditions": [older], "taskStatusCount": {"a": {"phase": {"Running": 2}}}},
+    )
+    assert status["runningDuration"] == "1m40s"
+    assert status["conditions"] == [newer]
+    assert status["taskStatusCount"] == {"a": {"phase": {"Running": 3}}}
+
+
+async def test_a_ray_service_runs_once_every_cluster_that_reports_says_so() -> None:
+    kind = "ray.io/v1/RayService"
+    assert (await aggregated(kind, {"serviceStatus": "Running"}, None))["serviceStatus"] == "Running"
+    assert (await aggregated(kind, {"serviceStatus": "Running"}, {"numServeEndpoints": 1}))["serviceStatus"] == ""
+
+
+async def test_a_pod_that_refers_to_nothing_has_no_dependencies() -> None:
+    assert list(await bundled().dependencies(CLONE_SET)) == []
+
+
+async def test_pods_inside_the_workloads_of_a_united_deployment_are_seen() -> None:
+    template = {"statefulSetTemplate": {"spec": {"template": POD}}}
+    resource = {**CLONE_SET, "kind": "UnitedDeployment", "spec": {"replicas": 2, "template": template}}
+    needs = await bundled().replicas(resource)
+    assert needs.requirements is not None
+    assert needs.requirements.resource_request["cpu"] == "1"
+
+
+async def test_a_pod_template_that_kubernetes_could_not_read_fails_the_rule() -> None:
+    container = {"env": [{"valueFrom": {"secretKeyRef": {"name": "a", "key": 7}}}]}
+    resource = {**CLONE_SET, "spec": {"replicas": 1, "template": {"spec": {"containers": [container]}}}}
+    with pytest.raises(InterpretError, match="key"):
+        await bundled().dependencies(resource)

@@ -104,3 +104,31 @@ def test_numbers_that_do_not_fit_become_what_the_reference_makes_of_them() -> No
     answers = [ENGINE.call("n", Call(["F"], [n], 0, Result.REPLICAS))[0] for n in (2.9, -2.9, 2**31, 1e300)]
     assert answers == [2, -2, -(2**31), -(2**31)]
     assert math.isfinite(answers[0])
+
+
+DIALECT = {
+    "table.getn counts a list": ("table.getn({1, 2, 3})", 3),
+    "math.mod takes the sign of the divisor": ("math.mod(-1, 3)", 2),
+    "libraries can be required": ("require('math').floor(1.5)", 1),
+    "format names what is no number": ("string.format('%d', true)", "%!d(lua.LBool=true)"),
+    "format names what is missing": ("string.format('%d')", "%!d(MISSING)"),
+    "format takes text for zero": ("string.format('%d', 'x')", "0"),
+    "format keeps percent signs": ("string.format('%d%%', 5)", "5%"),
+    "what is not a number has its name": ("tostring(0/0)", "NaN"),
+}
+
+
+@pytest.mark.parametrize(("expression", "found"), DIALECT.values(), ids=DIALECT.keys())
+def test_the_dialect_of_the_reference(expression: str, found: Any) -> None:
+    assert same(f"function Same(obj) return {{ found = {expression} }} end", {})["found"] == found
+
+
+def test_a_date_without_pattern_has_to_be_asked_for_without_arguments() -> None:
+    with pytest.raises(CallFailed) as failure:
+        same("function Same(obj) return { found = os.date(nil, 0) } end", {})
+    assert failure.value.error_class is ErrorClass.RUNTIME
+
+
+def test_nulls_in_lists_leave_no_holes() -> None:
+    script = "function Same(obj) table.insert(obj.list, 5) return { list = obj.list } end"
+    assert same(script, {"list": [None, 1, None, 2]}) == {"list": [1, 2, 5]}
