@@ -8,7 +8,7 @@ amount, `t` and `u` times, `o` a number or text, `y` bytes, `a` anything, else a
 import types
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Annotated, Any
 
@@ -99,7 +99,10 @@ def _type(code: str) -> Any:
 def _amount(type_: type, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError(value)
-    return Quantity.parse(value)
+    return _parsed(value)
+
+
+_parsed = lru_cache(4096)(Quantity.parse)
 
 
 class _Check:
