@@ -71,7 +71,7 @@ def _prune_service_account(manifest: JSONObject) -> None:
     secrets = manifest.get("secrets")
     if isinstance(secrets, list):
         generated = f"{_map(manifest, 'metadata').get('name', '')}-token-"
-        manifest["secrets"] = [s for s in secrets if not str(s.get("name", "")).startswith(generated)]
+        manifest["secrets"] = [s for s in secrets if not str(_map(s).get("name", "")).startswith(generated)]
 
 
 def _prune_service(manifest: JSONObject) -> None:

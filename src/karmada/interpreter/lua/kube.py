@@ -62,9 +62,12 @@ def helpers(*, with_priority: bool) -> dict[str, Callable[[Sequence[Any]], Any]]
 
 
 def preload() -> None:
-    """Import what the helpers need; scripts without helpers do without."""
+    """Import what the helpers need and build the types they check; scripts without helpers do without."""
     import karmada.interpreter.pods.references
     import karmada.interpreter.pods.requirements  # noqa: F401
+    from karmada.interpreter.pods.template import pod_template
+
+    pod_template({})
 
 
 def lua_type(value: Any) -> str:

@@ -91,7 +91,9 @@ def _status(item: AggregatedStatusItem) -> Any:
 
 
 def _present(template: JSONObject) -> JSONObject:
-    status = template.get("status") or {}
+    status = template.get("status", {})
+    if status == []:
+        return {}
     if not isinstance(status, dict):
         raise InterpretError("the status of the template is not an object")
     return status
