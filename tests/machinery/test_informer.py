@@ -6,7 +6,7 @@ import pytest
 
 from karmada.machinery.client import Client
 from karmada.machinery.codec import TREE
-from karmada.machinery.errors import BadAnswer, Gone, ServerError, Timeout, Unavailable
+from karmada.machinery.errors import BadAnswer, BadRequest, Gone, ServerError, Timeout, Unavailable
 from karmada.machinery.informers.cache import STEP, Key, Room
 from karmada.machinery.informers.cache import number as as_number
 from karmada.machinery.informers.factory import InformerFactory
@@ -456,6 +456,33 @@ def test_what_came_before_a_bad_event_is_delivered(server):
 @pytest.mark.parametrize("revision", ["9" * 5000, "٣" * 50], ids=["long", "other digits"])
 def test_revisions_that_are_no_numbers_of_kubernetes_are_none(revision):
     assert as_number(revision) == 0
+
+
+class EndlessPages:
+    """A server whose lists never end, and that has no streaming ones."""
+
+    def __init__(self):
+        self.pages = 0
+
+    async def send(self, request):
+        self.pages += 1
+        await asyncio.sleep(0)
+        return b'{"items":[],"metadata":{"resourceVersion":"5","continue":"more"}}'
+
+    def watch(self, request):
+        raise BadRequest("no streaming lists")
+
+
+def test_a_load_whose_pages_never_end_fails():
+    async def main():
+        endless = EndlessPages()
+        informer, _, task = start(endless)
+        await asyncio.sleep(0.1)
+        assert isinstance(informer.reflector.failure, BadAnswer)
+        assert endless.pages < 1000
+        task.cancel()
+
+    run_virtual(main)
 
 
 def test_a_large_load_leaves_turns_for_others(server):

@@ -8,6 +8,7 @@ what no API server may send is not ready: it is cut off, and its condition and a
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
@@ -32,10 +33,12 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.limits import ENABLEMENTS, printable
 from karmada.machinery.options import flag
+from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.membership.thresholds import ReadinessThreshold
 
+log = logging.getLogger(__name__)
 COMPONENT = "cluster-status-controller"
 DEFINITIONS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 COLLECTION_FAILED = "StatusCollectionFailed"
@@ -88,6 +91,7 @@ class ClusterStatusController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Cluster))
         self._recorder = context.recorder(COMPONENT)
+        self._log = ThrottledLog(log, context.clock.monotonic)
         self._threshold = ReadinessThreshold(options.success_threshold, options.failure_threshold)
         self._definitions: dict[str, Informer[JSONObject]] = {}
         self._enablements: dict[str, tuple[tuple[ApiResource, ...], tuple[APIEnablement, ...]]] = {}
@@ -137,10 +141,10 @@ class ClusterStatusController:
         """How a member is, and what it says of itself if it is well."""
         if complaint := member.complaint():
             return self._misbehaving(cluster, complaint), None
-        health = await self._probe(member)
-        if health.status != "True":
-            return health, None
         try:
+            health = await self._probe(member)
+            if health.status != "True":
+                return health, None
             return health, await self._collect(member, cluster)
         except BadAnswer as error:
             member.blame(error)
@@ -150,6 +154,7 @@ class ClusterStatusController:
         text = f"cluster is cut off because it misbehaves: {complaint}"
         reason = conditions.REASON_CLUSTER_MISBEHAVING
         self._recorder.event(ObjectReference.to(cluster), events.WARNING, reason, text)
+        self._log.warning(cluster.metadata.name, "%s: %s", cluster.metadata.name, text)
         return Health("False", reason, text)
 
     def _follow_definitions(self, member: Member) -> None:
@@ -173,6 +178,8 @@ class ClusterStatusController:
         except (Timeout, Unavailable, TimeoutError) as error:
             why = printable(str(error)) or f"no answer within {self._options.probe_timeout:g} s"
             return Health("False", conditions.REASON_CLUSTER_NOT_REACHABLE, f"cluster is not reachable: {why}")
+        except BadAnswer:
+            raise
         except ApiError as error:
             text = f"cluster is reachable but health endpoint responded without ok: {printable(str(error))}"
             return Health("False", conditions.REASON_CLUSTER_NOT_READY, text)

@@ -44,6 +44,8 @@ CACHE: Final = 256 * MIB
 ITEM_OVERHEAD: Final = 512
 """What an object costs beside its bytes."""
 
+PAGES: Final = 200
+"""From so many pages of a list on, they must have two objects on average."""
 DISCOVERY: Final = 4 * MIB
 """One discovery document; one of 1,000 CRDs has 0.5 MiB."""
 RESOURCES: Final = 10_000

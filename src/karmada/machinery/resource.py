@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from karmada.machinery import limits
 from karmada.machinery.codec import TREE, Codec, Identity, reading
-from karmada.machinery.errors import AnswerTooLarge, Gone
+from karmada.machinery.errors import AnswerTooLarge, BadAnswer, Gone
 from karmada.machinery.transport import (
     EventType,
     GroupVersionResource,
@@ -99,6 +101,12 @@ def split_list(body: bytes) -> Listing[bytes]:
     return Listing(items, answer.metadata.resource_version, answer.metadata.continue_)
 
 
+def check_progress(pages: int, items: int) -> None:
+    """Refuse a list that never ends because its pages hold next to nothing."""
+    if pages > limits.PAGES and items < 2 * pages:
+        raise BadAnswer(f"the server's list has {pages} pages with {items} objects")
+
+
 class _ScaleSpec(msgspec.Struct, frozen=True, gc=False):
     replicas: int | None = None
 
@@ -154,7 +162,8 @@ class Resource(Generic[T]):
         """Read all objects, page by page; in one piece if the server forgets the revision on the way."""
         items: list[T] = []
         start = ""
-        while True:
+        for pages in count():
+            check_progress(pages, len(items))
             try:
                 page = await self.page(scope, limit=page_size, start=start)
             except Gone:
@@ -165,6 +174,7 @@ class Resource(Generic[T]):
             if not page.next:
                 return Listing(items, page.resource_version)
             start = page.next
+        raise AssertionError("counting does not end")
 
     @asynccontextmanager
     async def watch(

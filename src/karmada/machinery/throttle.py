@@ -49,6 +49,15 @@ class ThrottledLog:
 
     def warning(self, cause: Hashable, message: str, *values: Any, trace: Exception | None = None) -> None:
         """Log a warning, or with `trace` an error with its traceback."""
+        self._write(logging.ERROR if trace is not None else logging.WARNING, cause, message, values, trace)
+
+    def info(self, cause: Hashable, message: str, *values: Any) -> None:
+        """Log what is no trouble of ours."""
+        self._write(logging.INFO, cause, message, values, None)
+
+    def _write(
+        self, level: int, cause: Hashable, message: str, values: tuple[Any, ...], trace: Exception | None
+    ) -> None:
         now = self._now()
         before = self._told.pop(cause, None)
         if before is not None and now - before.at < self._period:
@@ -60,4 +69,4 @@ class ThrottledLog:
         if before is not None and before.left_out:
             message += " (%d more like this in the %.0f s before)"
             values = (*values, before.left_out, now - before.at)
-        self._log.log(logging.ERROR if trace is not None else logging.WARNING, message, *values, exc_info=trace)
+        self._log.log(level, message, *values, exc_info=trace)

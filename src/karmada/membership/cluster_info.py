@@ -51,7 +51,7 @@ async def _signed(server: str, token: Token, patience: float, clock: Clock) -> d
         while True:
             try:
                 found = await hub.resource(objects.CONFIG_MAPS).get("cluster-info", "kube-public")
-                return _verified(found.get("data") or {}, token)
+                return _verified(_texts(found.get("data")), token)
             except (ApiError, _NotSigned) as error:
                 if clock.monotonic() >= until:
                     text = "there is no cluster-info ConfigMap" if isinstance(error, NotFound) else str(error)
@@ -63,6 +63,11 @@ async def _signed(server: str, token: Token, patience: float, clock: Clock) -> d
 
 class _NotSigned(Exception):
     """No signature for the token yet: it may be on its way."""
+
+
+def _texts(data: Any) -> dict[str, str]:
+    """The data of a ConfigMap that nothing vouches for yet."""
+    return {key: text for key, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
 
 
 def _verified(data: dict[str, str], token: Token) -> dict[str, Any]:

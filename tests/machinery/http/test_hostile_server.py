@@ -172,3 +172,13 @@ async def test_the_words_of_a_refusal_are_short_and_fit_for_a_terminal(scripted,
     assert message.isprintable()
     assert refused.value.causes == [{}]
     await client.close()
+
+
+async def test_a_list_whose_pages_never_end_is_a_bad_answer(scripted, reply):
+    endless = {"kind": "PodList", "apiVersion": "v1", "items": [], "metadata": {"continue": "more"}}
+    scripted.script = lambda exchange, number: reply(endless)
+    client = Client(HttpTransport(Target(f"http://127.0.0.1:{scripted.port}")))
+    async with asyncio.timeout(20):
+        with pytest.raises(BadAnswer, match="pages"):
+            await client.resource(PODS).list()
+    await client.close()

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from random import Random
 from typing import Generic, TypeVar
 
@@ -22,7 +23,7 @@ from karmada.machinery.codec import reading
 from karmada.machinery.errors import ApiError, BadRequest, Gone, Invalid, Timeout, Unavailable
 from karmada.machinery.informers.cache import Cache, Change, Item, Key, cost, number
 from karmada.machinery.limits import SLICE
-from karmada.machinery.resource import PAGE_SIZE, Resource, Scope
+from karmada.machinery.resource import PAGE_SIZE, Resource, Scope, check_progress
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import EventType, WatchEvent
 
@@ -112,13 +113,14 @@ class Reflector(Generic[T]):
 
     def _failed(self, error: Exception) -> None:
         if type(error) is not type(self.failure):
-            log.info("cannot follow %s: %s", self._resource.type.resource, error)
+            self._log.info((type(error), False), "cannot follow %s: %s", self._resource.type.resource, error)
         self.failure = error
 
     async def _load_pages(self) -> None:
         items: list[Item[T]] = []
         start, limit, size = "", PAGE_SIZE, 0
-        while True:
+        for pages in count():
+            check_progress(pages, len(items))
             try:
                 page = await self._resource.page(self._scope, limit=limit, start=start)
             except Gone:
