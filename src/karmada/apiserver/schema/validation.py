@@ -20,6 +20,8 @@ from karmada.apiserver.schema.openapi import from_openapi, no_references
 from karmada.apiserver.schema.regexes import searcher
 
 Path = str
+MAX_FINDINGS = 1000
+"""After that many nobody wants to know more of an object or list."""
 
 
 class Finding(NamedTuple):
@@ -324,10 +326,14 @@ def _object(schema: Schema) -> Check:
             if check is not _anything:
                 more = check(child, before.get(key, MISSING))
                 if more:
-                    found = [*(found or ()), *(f._replace(path=join(key, f.path)) for f in more)]
+                    found = [] if found is None else found
+                    found += [f._replace(path=join(key, f.path)) for f in more]
+                    if len(found) > MAX_FINDINGS:
+                        return found
         for key in required:
             if key not in value:
-                found = [*(found or ()), Finding(key, "FieldValueRequired", "", "Required value")]
+                found = [] if found is None else found
+                found.append(Finding(key, "FieldValueRequired", "", "Required value"))
         return found
 
     return run
@@ -363,6 +369,8 @@ def _list(schema: Schema) -> Check:
                 if known in seen:
                     found.append(Finding(f"[{index}]", "FieldValueDuplicate", _quoted(orjson.loads(known)), ""))
                 seen.add(known)
+            if len(found) > MAX_FINDINGS:
+                break
         return found
 
     return run
