@@ -68,6 +68,10 @@ soak: $(DEV) ## Thousands of seeds of faults: an hour and more
 	$(BIN)/python -m karmada.testing.soak --scenario propagation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario killing --seeds 20
 
+fuzz: $(DEV) ## Hours of hostile inputs for every decoder, then whole requests
+	$(BIN)/python -m tests.fuzz --target decoders --count 100000
+	$(BIN)/python -m tests.fuzz --target requests --count 1000000
+
 test-engine: $(DEV) ## The same on a real kube-apiserver and etcd, which Go builds
 	@command -v go > /dev/null || { echo "test-engine: skipped, Go is needed to build kube-apiserver and etcd"; exit 0; }; \
 	$(BIN)/python -m karmada.testing.stage.programs && \

@@ -56,7 +56,7 @@ def _aliases(n: int) -> bytes:
     return f"{_HEAD}data:\n  a: &a [{'x,' * n}]\n  b: [{'*a,' * 95}]\n".encode()
 
 
-_HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
+_HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: aliases}\n"
 
 
 def _owners(n: int) -> bytes:
@@ -97,6 +97,10 @@ def _keys(n: int, value: str = "1") -> str:
     return ",".join(f'"u{i}":{value}' for i in range(n))
 
 
+def _twice(n: int) -> str:
+    return ",".join(f'"u{i // 2}":"x"' for i in range(n))
+
+
 ATTACKS = [
     Attack("yaml-aliases", 60_000, lambda n: _create(_aliases(n), "application/yaml")),
     Attack("yaml-plain", 40_000, lambda n: _create(f"{_HEAD}{_lines(n)}".encode(), "application/yaml")),
@@ -109,7 +113,7 @@ ATTACKS = [
     Attack(
         "unknown-in-list", 20_000, lambda n: _create(pod("u", ({"name": "a", "x": 1} for _ in range(n))), plural="pods")
     ),
-    Attack("duplicate-fields", 50_000, lambda n: _create(config_map("u", f'"data":{{{_keys(n, "true") * 2}}}'))),
+    Attack("duplicate-fields", 50_000, lambda n: _create(config_map("u", f'"data":{{{_twice(n)}}}'))),
     Attack("nested-json", 100_000, lambda n: _create(config_map("u", f'"data":{"[" * n}'))),
     Attack("patch-copies", 4_000, lambda n: _operations(n, op="copy", **{"from": "/data/k0", "path": "/data/c#"})),
     Attack("patch-adds", 4_000, lambda n: _operations(n, op="add", path="/data/c#", value="x")),

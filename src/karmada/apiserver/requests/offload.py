@@ -15,7 +15,7 @@ from karmada.apiserver.requests.model import Call
 
 LARGE = 32 * 1024
 """Bytes of a body, or of objects that are read, which take longer than a few milliseconds."""
-_COMPILED = 16
+_EXPENSIVE = 16
 _COMPILING = ("apiextensions.k8s.io", "admissionregistration.k8s.io")
 """Groups whose objects hold regular expressions and CEL."""
 P = ParamSpec("P")
@@ -24,10 +24,13 @@ _thread: list[Any] = []
 
 
 def size_of(call: Call) -> int:
-    """The bytes that a call from outside brought; expressions that are compiled count for more."""
-    if call.http is None or not isinstance(call.body, bytes):
+    """The bytes that a call from outside brought; YAML and expressions that are compiled count for more."""
+    body = call.body
+    if call.http is None or not isinstance(body, bytes):
         return 0
-    return len(call.body) * (_COMPILED if call.served.type.group in _COMPILING else 1)
+    if call.served.type.group in _COMPILING or ("yaml" in call.content_type and body[:1] != b"{"):
+        return _EXPENSIVE * len(body)
+    return len(body)
 
 
 async def run(size: int, work: Callable[P, Result], *args: P.args, **options: P.kwargs) -> Result:

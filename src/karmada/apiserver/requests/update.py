@@ -169,12 +169,12 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     if not change.admitted:
         await context.admission.validate(request)
-    if not change.options.dry_run and ownership.unchanged(new, old):
+    if not change.options.dry_run and await offload.run(size, ownership.unchanged, new, old):
         return item.body
     stored = await decoding.for_storage(context, served, new)
     if change.options.dry_run:
-        return orjson.dumps(stored.obj)
-    value = stored.served.encode(stored.obj)
+        return await offload.run(size, orjson.dumps, stored.obj)
+    value = await offload.run(size, stored.served.encode, stored.obj)
     if _is_finished(new):
         last = await decoding.for_storage(context, served, old)
         await context.store.delete(served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision)
