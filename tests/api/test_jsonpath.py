@@ -152,3 +152,12 @@ def test_every_member_is_found_under_its_escaped_name(data: Any) -> None:
             escaped = key.replace(".", "\\.")
             assert jsonpath.parse_path(f".{escaped}").find(data) == [value]
         assert jsonpath.parse_path(".*").find(data) == list(data.values())
+
+
+def test_descents_into_each_other_end_somewhere() -> None:
+    data: Any = 1
+    for _ in range(120):
+        data = {"a": data}
+    assert len(jsonpath.parse_path("..a..a").find(data)) == 7140
+    with pytest.raises(JSONPathError, match="selects more than"):
+        jsonpath.parse_path("..a..a..a..a").find(data)

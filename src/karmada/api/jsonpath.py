@@ -34,6 +34,8 @@ from karmada.api.jsonpath_parser import (
 __all__ = ["JSONPath", "JSONPathError", "parse", "parse_path", "parse_relaxed"]
 
 Values = list[Any]
+MAX_RESULTS = 200_000
+"""How many values a second descent may select: what is inside of each other is found again and again."""
 
 
 class JSONPath:
@@ -126,8 +128,13 @@ class _Evaluation:
         return results
 
     def path(self, nodes: tuple[Node, ...], values: Values) -> Values:
+        descended = False
         for node in nodes:
-            values = self.step(node, values)
+            if isinstance(node, Recursive):
+                values = self.descendants(values, descended)
+                descended = True
+            else:
+                values = self.step(node, values)
         return values
 
     def step(self, node: Node, values: Values) -> Values:
@@ -141,11 +148,20 @@ class _Evaluation:
             case Wildcard():
                 return [child for value in values for child in _children(value)]
             case Recursive():
-                return [item for value in values for item in _descendants(value)]
+                return self.descendants(values, again=False)
             case Union(paths):
                 return [item for path in paths for item in self.path(path, values)]
             case Literal(value):
                 return [value for _ in values]
+
+    def descendants(self, values: Values, again: bool) -> Values:
+        """The first time as many as there are; again, as the values may be inside each other, up to a bound."""
+        found: Values = []
+        for value in values:
+            found += _descendants(value)
+            if again and len(found) > MAX_RESULTS:
+                raise self.error(f"the path selects more than {MAX_RESULTS} values")
+        return found
 
     def field(self, name: str, values: Values) -> Values:
         found = [value[name] for value in values if isinstance(value, dict) and name in value]
@@ -225,7 +241,12 @@ def _children(value: Any) -> Values:
 
 def _descendants(value: Any) -> Values:
     """The value and all below it that have something below them; text counts, numbers do not."""
-    children = _children(value)
-    if not children:
-        return [value] if isinstance(value, str) and value else []
-    return [value] + [item for child in children for item in _descendants(child)]
+    found: Values = []
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        children = _children(part)
+        if children or (isinstance(part, str) and part):
+            found.append(part)
+            waiting.extend(reversed(children))
+    return found
