@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from karmada.apiserver.managedfields import apply, track_update
 from karmada.apiserver.managedfields.entries import MAX_UPDATE_MANAGERS
-from karmada.apiserver.managedfields.fieldset import Fields, difference, intersection, ordered, parse, paths, union
+from karmada.apiserver.managedfields.fieldset import (
+    Fields,
+    difference,
+    intersection,
+    ordered,
+    parse,
+    paths,
+    union,
+    union_all,
+)
 from karmada.apiserver.managedfields.owned import owned_by
 from karmada.apiserver.schema.model import Schema
 
@@ -149,3 +158,12 @@ def test_the_oldest_updates_are_merged_once_there_are_too_many() -> None:
     assert managers[0] == "ancient-changes"
     oldest = {".spec", ".spec.labels", ".spec.labels.l00", ".spec.labels.l01", ".spec.labels.l02"}
     assert members(owner(live, "ancient-changes")) == oldest
+
+
+@given(st.lists(trees, max_size=5))
+def test_the_union_of_all_is_the_union_one_by_one(sets: list[Fields]) -> None:
+    one_by_one: Fields = {}
+    for fields in sets:
+        one_by_one = union(one_by_one, fields)
+    assert members(union_all(sets)) == members(one_by_one)
+    assert orjson.dumps(union_all(sets)) == orjson.dumps(ordered(union_all(sets)))

@@ -1,0 +1,17 @@
+"""Caches by text keep short texts only."""
+
+from karmada.api.text_cache import LONGEST, remembered
+
+
+def test_long_texts_are_not_kept() -> None:
+    asked: list[int] = []
+
+    @remembered(8)
+    def length(text: str) -> int:
+        asked.append(len(text))
+        return len(text)
+
+    for _ in range(2):
+        assert length("a" * LONGEST) == LONGEST
+        assert length("a" * (LONGEST + 1)) == LONGEST + 1
+    assert asked == [LONGEST, LONGEST + 1, LONGEST + 1]
