@@ -82,7 +82,7 @@ def newcomer(federation: World, tmp_path: Path) -> Iterator[Newcomer]:
 
 
 def test_a_cluster_registers_works_and_leaves(federation: World, newcomer: Newcomer) -> None:
-    line = federation.run("token", "create", "--print-register-command").out
+    line = federation.run("token", "create", "--print-register-command", "--allow", "apiEndpoint").out
     found = re.fullmatch(r"karmadactl register (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+)\n", line)
     assert found, line
     endpoint, token, pin = found.groups()
