@@ -6,7 +6,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound
 from karmada.membership import agent_writes, objects
 from karmada.membership.agent_grant import REMEDY, limit
-from karmada.membership.agent_identity import registration_of
+from karmada.membership.agent_identity import is_agent, registration_of
 from karmada.membership.agent_roles import recorded_grant, recorded_registration
 from karmada.membership.refusal import Refused
 
@@ -22,7 +22,7 @@ class AgentGuard:
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Only agents, and only what they may write at all."""
-        return agent_writes.is_agent(request.user.name) and request.object is not None
+        return is_agent(request.user.name) and request.object is not None
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Have a new Cluster say only what its agent may choose, with the labels that its token gives it."""

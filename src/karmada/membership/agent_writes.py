@@ -11,14 +11,12 @@ from typing import Any
 
 from karmada.api import names
 from karmada.membership import objects
-from karmada.membership.agent_identity import is_agent
 from karmada.membership.agent_roles import is_own_request
 
 CLUSTERS, SECRETS, LEASES = ("cluster.karmada.io", "clusters"), ("", "secrets"), ("coordination.k8s.io", "leases")
 REQUESTS, EVENTS = ("certificates.k8s.io", "certificatesigningrequests"), ("", "events")
 JUDGED = (CLUSTERS, SECRETS, LEASES, REQUESTS, EVENTS)
 """(group, plural) of what agents may write and others own as well."""
-__all__ = ["JUDGED", "is_agent", "problem"]
 
 
 def problem(user: str, kind: tuple[str, str], name: str, tree: dict[str, Any]) -> str:

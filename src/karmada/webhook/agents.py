@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from karmada.api import names
 from karmada.membership import agent_writes
+from karmada.membership.agent_identity import is_agent
 from karmada.webhook.model import JSONObject
 
 PATH = "/validate-agent"
@@ -17,7 +18,7 @@ async def judge_agent(request: JSONObject) -> JSONObject:
     """Answer the request of an AdmissionReview."""
     user = (request.get("userInfo") or {}).get("username") or ""
     written = request.get("object")
-    if not agent_writes.is_agent(user) or not written:
+    if not is_agent(user) or not written:
         return {"allowed": True, "status": {"code": 200}}
     resource = request.get("resource") or {}
     kind = (resource.get("group") or "", resource.get("resource") or "")
