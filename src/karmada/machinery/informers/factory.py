@@ -96,12 +96,12 @@ class InformerFactory:
         if scope == EVERYTHING:
             scope = self._scopes.get(type_, EVERYTHING)
         identity = (type_, kind, scope, project)
-        if self._lender is not None and (lent := self._lender._informers.get(identity)) is not None:
+        informer = self._informers.get(identity)
+        if informer is None and self._lender is not None and identity in self._lender._informers:
             if identity not in self._lent:
                 self._lent.add(identity)
                 self._supervisor.start(f"proof of {self._task(identity)}", partial(self._prove, type_, scope))
-            return lent
-        informer = self._informers.get(identity)
+            return self._lender._informers[identity]
         if informer is None:
             informer = Informer(
                 self._client.transport,
