@@ -1,12 +1,12 @@
 """Caches by text keep short texts only."""
 
-from karmada.api.text_cache import LONGEST, remembered
+from karmada.api.caching import LONGEST, text_cache
 
 
 def test_long_texts_are_not_kept() -> None:
     asked: list[int] = []
 
-    @remembered(8)
+    @text_cache(8)
     def length(text: str) -> int:
         asked.append(len(text))
         return len(text)
