@@ -22,7 +22,7 @@ _READ_SIZE = 64 << 10
 _OPEN_SECONDS = 60.0
 
 
-_BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
+_BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, IndexError)
 """The connection broke, or what came is no HTTP within the limits."""
 
 
@@ -193,7 +193,13 @@ async def _body_chunks(connection: _Connection, headers: Mapping[str, str]) -> A
     try:
         if headers.get("transfer-encoding", "").lower() == "chunked":
             while size := int((await reader.readline()).split(b";")[0] or b"0", 16):
-                yield await reader.readexactly(size)
+                # In parts: a chunk may be announced larger than anybody wants to keep.
+                while size > 0:
+                    data = await reader.read(min(size, _READ_SIZE))
+                    if not data:
+                        return
+                    size -= len(data)
+                    yield data
                 await reader.readline()
             return
         left = int(headers["content-length"]) if "content-length" in headers else None
@@ -277,7 +283,7 @@ def _connection_problem(target: Target, error: Exception) -> str:
         return f"dial tcp {host}:{port}: connect: connection refused"
     if isinstance(error, asyncio.IncompleteReadError | ConnectionResetError):
         return "EOF"
-    if isinstance(error, asyncio.LimitOverrunError | ValueError):
+    if isinstance(error, asyncio.LimitOverrunError | ValueError | IndexError):
         return "malformed HTTP response"
     return (
         f"dial tcp: lookup {host}: no such host"

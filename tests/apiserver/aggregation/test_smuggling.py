@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -147,3 +148,27 @@ async def test_the_server_writes_no_request_that_holds_two(path: str, headers: d
     for call in (caller.request("POST", target, headers, b"", 1.0), caller.open("GET", target, headers, b"")):
         with pytest.raises(CallFailed, match=r"encoded|header"):
             await call
+
+
+@pytest.mark.parametrize(
+    "answer", [b"\r\n\r\n", b"HTTP/1.1\r\n\r\n", b"HTTP/1.1 two\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: " + b"a" * 100_000]
+)
+async def test_an_answer_that_is_no_http_is_a_failed_call(answer: bytes) -> None:
+    ended = asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        ended.release()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    target = Target("127.0.0.1", listener.sockets[0].getsockname()[1], "/", tls=False)
+    caller = HttpCaller()
+    for call in (caller.request("GET", target, {}, b"", 5.0), caller.open("GET", target, {}, b"")):
+        with pytest.raises(CallFailed, match="malformed HTTP response"):
+            await call
+        await asyncio.wait_for(ended.acquire(), 10)
+    listener.close()

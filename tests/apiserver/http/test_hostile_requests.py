@@ -236,6 +236,16 @@ async def test_a_place_that_is_given_back_can_be_taken_again():
         assert b"Connection: close" not in await crowd.ask(await crowd.connect(), "alice")
 
 
+async def test_an_answer_that_cannot_be_written_is_a_500_and_the_connection_goes_on(serve: Serve):
+    async def handler(request: HttpRequest) -> HttpAnswer:
+        return HttpResponse(200, b"ok", headers={"A": "b\r\nSet-Cookie: c"} if request.path == "/bad" else {})
+
+    client = await (await serve(handler))()
+    client.send(b"GET /bad HTTP/1.1\r\nHost: h\r\n\r\n" + GET + b"\r\n")
+    assert (await client.answer())[0] == 500
+    assert (await client.answer())[0] == 200
+
+
 async def test_a_head_that_comes_drop_by_drop_is_cut_off(serve: Serve):
     connect = await serve(timeouts=Timeouts(head=0.2))
     client = await connect()
