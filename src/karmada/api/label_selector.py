@@ -150,7 +150,10 @@ class Selector:
     by_key: "_ByKey | None" = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if sum(1 + len(requirement.values) for requirement in self.requirements) > _FEW:
+        size = len(self.requirements)
+        for requirement in self.requirements:
+            size += len(requirement.values)
+        if size > _FEW:
             object.__setattr__(self, "by_key", _ByKey(self.requirements))
 
     def matches(self, labels: Mapping[str, str]) -> bool:

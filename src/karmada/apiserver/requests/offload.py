@@ -9,7 +9,7 @@ loop's own time.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from karmada.apiserver.requests.model import Call
 
@@ -18,7 +18,7 @@ LARGE = 32 * 1024
 _EXPENSIVE = 16
 _COMPILING = ("apiextensions.k8s.io", "admissionregistration.k8s.io")
 """Groups whose objects hold regular expressions and CEL."""
-P = ParamSpec("P")
+Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 _thread: list[Any] = []
 
@@ -33,10 +33,10 @@ def size_of(call: Call) -> int:
     return len(body)
 
 
-async def run(size: int, work: Callable[P, Result], *args: P.args, **options: P.kwargs) -> Result:
+async def run(size: int, work: Callable[[Unpack[Arguments]], Result], *args: *Arguments) -> Result:
     """The result of work on something of this size; the loop goes on meanwhile if it is large."""
     if size < LARGE:
-        return work(*args, **options)
+        return work(*args)
     if not _thread:
         _thread.append(ThreadPoolExecutor(1, "large-requests"))
-    return await asyncio.get_running_loop().run_in_executor(_thread[0], lambda: work(*args, **options))
+    return await asyncio.get_running_loop().run_in_executor(_thread[0], work, *args)
