@@ -15,7 +15,7 @@ from tests.fuzz.decoders.objects import fitting
 from tests.fuzz.decoders.patches import TARGETS as PATCHES
 from tests.fuzz.decoders.wire import TARGETS as WIRE
 from tests.fuzz.server import TOKEN, Server, request, serving, status
-from tests.fuzz.shapes import clean, mutated, tree, weighted, word
+from tests.fuzz.shapes import clean, mutated, text, tree, weighted, word
 
 from karmada.api import yaml
 from karmada.apiserver.served_resource import Served
@@ -167,7 +167,7 @@ def make(r: Random, resources: list[Served]) -> list[bytes]:
     head.append(f"Content-Type: {media}")
     head.append(f"Accept: {r.choice(_ACCEPT)}")
     if r.random() < 0.05:
-        value = clean(r).replace("\r", "").replace("\n", "").replace("\0", "")
+        value = text(r).replace("\r", "").replace("\n", "").replace("\0", "")
         head.append(f"{r.choice(('Impersonate-User', 'Impersonate-Group', 'User-Agent', 'X-Remote-User'))}: {value}")
     return [mutated(r, ("\r\n".join(head) + "\r\n\r\n").encode("utf-8", "surrogatepass"), r.random() < 0.03) + body]
 

@@ -61,3 +61,14 @@ async def test_others_are_served_while_a_large_body_is_read() -> None:
             assert status(await server.send(request("GET", "/healthz"))) == 200
             answered += 1
     assert answered > 10
+
+
+@pytest.mark.parametrize("header", ["Impersonate-User", "Impersonate-Group"])
+async def test_a_header_that_is_no_utf8_is_refused_with_a_status(header: str) -> None:
+    data = request("GET", "/api/v1/pods", token="").replace(
+        b"Authorization: Bearer ", f"{header}: ".encode() + b"x\xff"
+    )
+    async with serving() as server:
+        answer = await server.send(data)
+    assert 400 <= status(answer) < 500
+    assert b'"kind":"Status"' in answer

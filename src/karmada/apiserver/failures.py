@@ -40,14 +40,21 @@ class Failure(Exception):
             "apiVersion": "v1",
             "metadata": self.metadata,
             "status": "Failure",
-            "message": self.message,
+            "message": _encodable(self.message),
         }
         if self.reason:
             body["reason"] = self.reason
         if self.details is not None:
             body["details"] = self.details
+            if "name" in self.details:
+                body["details"] = {**self.details, "name": _encodable(self.details["name"])}
         body["code"] = self.code
         return body
+
+
+def _encodable(text: str) -> str:
+    """Text that may come from a header, whose bytes need not be UTF-8."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _resource(plural: str, group: str) -> str:
