@@ -42,7 +42,7 @@ class Report:
             self.slowest = (seconds, seed)
         if self.count == WARM:
             self._memory = _memory()
-        if self.count % 100_000 == 0:
+        if self.count % 10_000 == 0:
             self.print()
 
     def failed(self, seed: int, given: Any, why: str) -> None:
