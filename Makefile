@@ -14,7 +14,7 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
-	test-engine crds docs lock clean
+	test-engine crds docs lock sbom clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -58,7 +58,7 @@ golden: $(DEV) ## Compare with recorded behaviour: GOLDEN=<root, topic folder or
 	@$(BIN)/python -m karmada.testing.golden $(GOLDEN)
 
 .PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
-	test-engine crds docs lock clean
+	test-engine crds docs lock sbom clean
 	@$(BIN)/python -m karmada.testing.traces $(TRACES)
 
 soak: $(DEV) ## Thousands of seeds of faults: an hour and more
@@ -77,6 +77,9 @@ test-engine: $(DEV) ## The same on a real kube-apiserver and etcd, which Go buil
 	$(BIN)/python -m karmada.testing.stage.programs && \
 	KARMADA_ENGINE=1 $(BIN)/python -m pytest -n 0 tests/engine/stage \
 		-o asyncio_default_fixture_loop_scope=session -o asyncio_default_test_loop_scope=session
+
+sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licences
+	$(BIN)/python tools/sbom.py > sbom.json
 
 docs: $(DEV) ## Write the command reference from the commands themselves
 	$(BIN)/python -m karmada.cli.docs
