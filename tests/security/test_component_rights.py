@@ -21,6 +21,8 @@ from karmada.testing.federation import PROBING, Federation
 from karmada.testing.rights import Recorder, Right, granted, unused
 
 CLUSTER_BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "clusterresourcebindings")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+REBALANCERS = GroupVersionResource("apps.karmada.io", "v1alpha1", "workloadrebalancers")
 QUOTAS = GroupVersionResource("policy.karmada.io", "v1alpha1", "federatedresourcequotas")
 SECRETS = GroupVersionResource("", "v1", "secrets")
 ROLE: dict[str, Any] = {
@@ -85,6 +87,22 @@ async def test_quotas_are_booked_by_admission() -> None:
             return bool(quota["status"]["overallUsed"]["cpu"] == "2")
 
         assert await federation.eventually(booked)
+
+
+async def test_a_finished_rebalancer_is_deleted_after_its_time() -> None:
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
+    async with Federation(members=1) as federation:
+        await federation.apply(POLICY, deployment(1))
+        await federation.eventually(lambda: federation.placement("Deployment", "web"))
+        rebalancer = {"metadata": {"name": "once"}, "spec": {"workloads": [workload], "ttlSecondsAfterFinished": 0}}
+        await federation.hub.resource(REBALANCERS).create(rebalancer)
+
+        async def deleted() -> bool:
+            return not (await federation.hub.resource(REBALANCERS).list()).items
+
+        assert await federation.eventually(deleted)
+        binding = await federation.hub.resource(BINDINGS).get("web-deployment", "default")
+        assert binding["spec"]["rescheduleTriggeredAt"]
 
 
 def test_no_component_is_an_administrator() -> None:
