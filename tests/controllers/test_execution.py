@@ -9,7 +9,7 @@ from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, OneMember, on_
 
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.execution import ExecutionController
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.transport import Verb
 
@@ -18,9 +18,9 @@ OTHERS = {"labels": {"karmada.io/managed": "true", "work.karmada.io/permanent-id
 
 
 def start(plane, members):
-    works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
-    plane.start(ExecutionController(plane.context, members, works, reflection).controller)
-    status = WorkStatusController(plane.context, members, works, reflection).controller
+    works, reporter = plane.context.informers.of(Work), StatusReporter(plane.context)
+    plane.start(ExecutionController(plane.context, members, works, reporter).controller)
+    status = WorkStatusController(plane.context, members, works, reporter).controller
     plane.start(status)
     return status
 

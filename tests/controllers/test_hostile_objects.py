@@ -8,7 +8,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers import pacing
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.execution import ExecutionController
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery import limits
 from karmada.machinery.informers.cache import Key
@@ -25,7 +25,7 @@ QUICK = StatusOptions(success_threshold=0.0, failure_threshold=0.0)
 
 
 def start(plane, members):
-    works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
+    works, reflection = plane.context.informers.of(Work), StatusReporter(plane.context)
     execution = ExecutionController(plane.context, members, works, reflection).controller
     status = WorkStatusController(plane.context, members, works, reflection).controller
     plane.start(execution)

@@ -10,7 +10,7 @@ from karmada.apiserver.server import ADMIN
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.execution import ExecutionController
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.errors import Gone, Unavailable
 from karmada.machinery.supervisor import Supervisor
@@ -22,9 +22,9 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 
 
 def start(plane, members):
-    works, reflection = plane.context.informers.of(Work), Reflection(plane.context)
-    plane.start(ExecutionController(plane.context, members, works, reflection).controller)
-    plane.start(WorkStatusController(plane.context, members, works, reflection).controller)
+    works, reporter = plane.context.informers.of(Work), StatusReporter(plane.context)
+    plane.start(ExecutionController(plane.context, members, works, reporter).controller)
+    plane.start(WorkStatusController(plane.context, members, works, reporter).controller)
 
 
 class Restorable:

@@ -22,7 +22,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.metrics import PipelineMetrics
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client, type_of
@@ -58,7 +58,7 @@ class OwnCluster:
 
 
 class Agent:
-    """See the module."""
+    """The controllers of one pull cluster, with a client that reaches its own objects of the hub only."""
 
     def __init__(
         self,
@@ -89,11 +89,11 @@ class Agent:
         supervisor.start("lease", keeper.run)
         if options.enabled("clusterStatus"):
             supervisor.start("clusterStatus", ClusterStatusController(context, members, options.status).controller.run)
-        reflection = Reflection(context) if options.enabled("workStatus") else None
+        reporter = StatusReporter(context) if options.enabled("workStatus") else None
         if options.enabled("execution"):
-            supervisor.start("execution", ExecutionController(context, members, works, reflection).controller.run)
-        if reflection is not None:
-            supervisor.start("workStatus", WorkStatusController(context, members, works, reflection).controller.run)
+            supervisor.start("execution", ExecutionController(context, members, works, reporter).controller.run)
+        if reporter is not None:
+            supervisor.start("workStatus", WorkStatusController(context, members, works, reporter).controller.run)
         if isinstance(self._hub, HubTransport):
             if options.enabled("certRotation"):
                 member = self._connection.client

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class CertificateRotation:
-    """See the module."""
+    """Renews the agent's certificate before it expires and rewrites its kubeconfig."""
 
     def __init__(self, hub: HubTransport, member: Client, cluster: str, options: RotationOptions, clock: Clock) -> None:
         self._hub = hub

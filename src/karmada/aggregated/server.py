@@ -66,7 +66,7 @@ class Trust:
 
 
 class ClusterServer:
-    """See the module."""
+    """The aggregated API server of cluster.karmada.io, beside an API server that authenticates its callers."""
 
     def __init__(
         self,

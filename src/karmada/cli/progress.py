@@ -26,7 +26,7 @@ async def until(check: Callable[[], Awaitable[bool]]) -> None:
 
 
 class Waiting:
-    """See the module."""
+    """A spinner with the elapsed time on a terminal; nothing elsewhere."""
 
     def __init__(self, session: Session, text: str) -> None:
         self._stream = session.err

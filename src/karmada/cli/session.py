@@ -28,7 +28,7 @@ HUB = "Karmada"
 
 
 class Session:
-    """See the module."""
+    """The streams and environment of one command, and the API servers it talks to."""
 
     def __init__(
         self,

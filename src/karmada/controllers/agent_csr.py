@@ -54,7 +54,7 @@ APPROVED = "Auto approving karmada agent certificate after SubjectAccessReview."
 
 
 class AgentRequestController:
-    """See the module."""
+    """Approves or denies the certificate signing requests of agents."""
 
     def __init__(self, context: Context) -> None:
         self._client = context.client

@@ -57,7 +57,7 @@ PURGE_WAIT = 5.0
 
 
 class BindingController:
-    """See the module."""
+    """Reconciles a binding into one Work per target cluster, and removes Works that are no longer wanted."""
 
     def __init__(self, context: Context, templates: Templates) -> None:
         self._context = context

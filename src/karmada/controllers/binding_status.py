@@ -46,7 +46,7 @@ _FAILURE = "Failed to apply all works, see status.aggregatedStatus for details"
 
 
 class BindingStatusController:
-    """See the module."""
+    """Aggregates the statuses of a binding's Works into the binding and its template."""
 
     def __init__(self, context: Context, templates: Templates) -> None:
         self._context = context

@@ -39,7 +39,7 @@ def targets(item: Item[Any]) -> list[str]:
 
 
 class ClusterController:
-    """See the module."""
+    """Reconciles the execution space, readiness taints and departure of clusters."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

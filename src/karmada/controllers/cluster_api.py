@@ -32,7 +32,10 @@ async def _over_http(target: Target) -> Transport:
 
 
 class ClusterApiDetector:
-    """See the module; `management` is where Cluster API runs, `informers` are its own."""
+    """Joins clusters that Cluster API has provisioned, and unjoins them when it deletes them.
+
+    `management` is where Cluster API runs, `informers` are its own.
+    """
 
     def __init__(
         self,

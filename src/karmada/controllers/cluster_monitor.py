@@ -48,7 +48,7 @@ class Sign:
 
 
 class ClusterMonitor:
-    """See the module."""
+    """Sets Ready to Unknown on pull clusters whose agent has stopped reporting."""
 
     def __init__(self, context: Context, options: MonitorOptions) -> None:
         self._clock = context.clock

@@ -82,7 +82,7 @@ class Health:
 
 
 class ClusterStatusController:
-    """See the module."""
+    """Probes members and writes their status."""
 
     def __init__(self, context: Context, members: Members, options: StatusOptions) -> None:
         self._context = context

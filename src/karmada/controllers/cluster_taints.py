@@ -23,7 +23,7 @@ COMPONENT = "cluster-taint-policy-controller"
 
 
 class ClusterTaintPolicyController:
-    """See the module."""
+    """Adds and removes the taints that ClusterTaintPolicies ask for."""
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock

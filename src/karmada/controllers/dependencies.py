@@ -56,7 +56,7 @@ def depended_by(item: Item[ResourceBinding]) -> Iterable[str]:
 
 
 class DependenciesDistributor:
-    """See the module."""
+    """Distributes what a resource depends on (ConfigMaps, Secrets, ...) to the clusters of the resource."""
 
     def __init__(self, context: Context, templates: Templates) -> None:
         self._context = context

@@ -17,11 +17,11 @@ from karmada.controllers.bindings import with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
-from karmada.controllers.member_deletion import Removal
-from karmada.controllers.member_watches import Following
+from karmada.controllers.member_deletion import MemberDeletion
+from karmada.controllers.member_watches import MemberWatches
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
 from karmada.controllers.pacing import Pace
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
 from karmada.interpreter.model import InterpretError, Operation, kind_of
@@ -58,12 +58,12 @@ class WorkGone(Exception):
 
 
 class ExecutionController:
-    """See the module."""
+    """Applies the manifests of a Work to its member, corrects drift, and deletes them with the Work."""
 
     def __init__(
-        self, context: Context, members: Members, works: Informer[Work], reflection: Reflection | None = None
+        self, context: Context, members: Members, works: Informer[Work], reporter: StatusReporter | None = None
     ) -> None:
-        """`reflection`: report with the outcome how the objects fare, as seen in the member's answers."""
+        """`reporter`: reports the objects' status with the outcome, as seen in the member's answers."""
         self._context = context
         self._members = members
         self._works = works
@@ -71,11 +71,11 @@ class ExecutionController:
         self._commit = Committer(context.client.of(Work))
         self._encoded = context.client.encoded(type_of(Work))
         self._recorder = context.recorder(COMPONENT)
-        self._reports = WorkReports(context, self._recorder, self._commit, reflection)
+        self._reports = WorkReports(context, self._recorder, self._commit, reporter)
         self._versions = AppliedVersions()
         self._pace = Pace(context.clock)
-        self._removal = Removal(context.metrics, self._versions)
-        self._following = Following(self._clusters, self._member_changed, self._member_loaded)
+        self._removal = MemberDeletion(context.metrics, self._versions)
+        self._following = MemberWatches(self._clusters, self._member_changed, self._member_loaded)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,

@@ -18,8 +18,8 @@ from karmada.membership.members import Member
 from karmada.works.member import is_owned, of_another_work, released
 
 
-class Removal:
-    """See the module."""
+class MemberDeletion:
+    """Deletes the objects of Works from a member, or releases them without any mark of Karmada."""
 
     def __init__(self, metrics: PipelineMetrics, versions: AppliedVersions) -> None:
         self._metrics = metrics

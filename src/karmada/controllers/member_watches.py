@@ -16,8 +16,8 @@ Loaded = Callable[[str, GroupVersionResource, Informer[JSONObject]], None]
 """Takes a cluster's name, a kind and the informer that has loaded its objects there, for the first time or again."""
 
 
-class Following:
-    """See the module. What was followed in a cluster is let go when the cluster is gone."""
+class MemberWatches:
+    """Watches objects of members and hands every change to one function; forgets a cluster that is gone."""
 
     def __init__(self, clusters: Informer[Cluster], handle: Handle, loaded: Loaded | None = None) -> None:
         self._handle = handle

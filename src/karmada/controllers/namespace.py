@@ -31,7 +31,7 @@ NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 
 class NamespaceController:
-    """See the module."""
+    """Propagates namespaces of the control plane to every member, through one Work per cluster."""
 
     def __init__(self, context: Context) -> None:
         self._scope = context.scope

@@ -21,7 +21,7 @@ REMEMBERED = 4096
 
 
 class Pace:
-    """See the module."""
+    """Limits how often members cause writes to the control plane: per Work, and per member over all of its Works."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -37,7 +37,7 @@ class QuotaOptions:
 
 
 class QuotaEnforcementController:
-    """See the module."""
+    """Keeps `overallUsed` of every FederatedResourceQuota at what the bindings of its namespace use."""
 
     def __init__(self, context: Context, period: float = PERIOD) -> None:
         """`period`: seconds between two counts of a quota of which nothing is heard; 0 for none."""

@@ -29,7 +29,7 @@ from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
 from karmada.controllers.remedy import RemedyController
 from karmada.controllers.selection import Selection
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
 from karmada.controllers.templates import Templates
 from karmada.controllers.unified_auth import UnifiedAuthController
@@ -57,9 +57,9 @@ class Shared:
         return Templates(self.context)
 
     @cached_property
-    def status_reporter(self) -> Reflection | None:
+    def status_reporter(self) -> StatusReporter | None:
         """Writes the status of members' objects into Works; None when nobody is to."""
-        return Reflection(self.context) if self.selection.enabled("workStatus") else None
+        return StatusReporter(self.context) if self.selection.enabled("workStatus") else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ _SHAPES = (TypeError, ValueError, KeyError, AttributeError, IndexError, Recursio
 COMPONENT = "work-status-controller"
 
 
-class Reflection:
-    """See the module."""
+class StatusReporter:
+    """Reports status and health of a member's objects, as the interpreter reads them, in their Works."""
 
     def __init__(self, context: Context) -> None:
         self._interpreter = context.interpreter

@@ -24,7 +24,7 @@ COMPONENT = "unified-auth-controller"
 
 
 class UnifiedAuthController:
-    """See the module."""
+    """Writes to every member the impersonation rules for those who may use its proxy."""
 
     def __init__(self, context: Context) -> None:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)

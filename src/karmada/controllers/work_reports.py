@@ -9,7 +9,7 @@ from karmada.api import conditions, events
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
-from karmada.controllers.status_reporter import Reflection
+from karmada.controllers.status_reporter import StatusReporter
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.codec import identity, untrusted_tree
 from karmada.machinery.committer import Absent, Committer
@@ -35,15 +35,15 @@ class _Seen(NamedTuple):
 
 
 class WorkReports:
-    """See the module. Without `reflection` nothing is said about how the objects fare."""
+    """Writes conditions and events of Works whose objects were applied; with `reporter` also their status."""
 
     def __init__(
-        self, context: Context, recorder: EventRecorder, commit: Committer[Work], reflection: Reflection | None
+        self, context: Context, recorder: EventRecorder, commit: Committer[Work], reporter: StatusReporter | None
     ) -> None:
         self._clock = context.clock
         self._recorder = recorder
         self._commit = commit
-        self._reflection = reflection
+        self._reporter = reporter
 
     async def suspended(self, work: Work) -> None:
         """Nothing is brought anywhere for now."""
@@ -99,20 +99,20 @@ class WorkReports:
         dispatching = str(wanted[0][1])
         before = any(c.type == conditions.DISPATCHING and c.status == dispatching for c in work.status.conditions)
         outcome = await self._commit.commit(work, decide)
-        if self._reflection is not None and seen is not None and told and not isinstance(outcome, Absent):
-            self._reflection.report(work, seen.versions)
+        if self._reporter is not None and seen is not None and told and not isinstance(outcome, Absent):
+            self._reporter.report(work, seen.versions)
         return not before
 
     async def _seen(self, work: Work, applied: list[Applied]) -> _Seen | None:
         """What the member's answers say about all objects of a Work; the work status controller reports the rest."""
-        if self._reflection is None:
+        if self._reporter is None:
             return None
         versions = [identity(one.body).resource_version for one in applied]
-        if self._reflection.is_reported(work, versions):
+        if self._reporter.is_reported(work, versions):
             return None
         try:
             statuses = [
-                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(one.body))
+                await self._reporter.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(one.body))
                 for ordinal, one in enumerate(applied)
             ]
         except (InterpretError, BadAnswer):

@@ -7,9 +7,9 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
-from karmada.controllers.member_watches import Following
+from karmada.controllers.member_watches import MemberWatches
 from karmada.controllers.pacing import Pace
-from karmada.controllers.status_reporter import COMPONENT, Reflection
+from karmada.controllers.status_reporter import COMPONENT, StatusReporter
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.codec import untrusted_tree
 from karmada.machinery.committer import Absent, Committer
@@ -43,16 +43,16 @@ _head = msgspec.json.Decoder(_Head)
 
 
 class WorkStatusController:
-    """See the module."""
+    """Observes the objects of Works in members and reports their status."""
 
-    def __init__(self, context: Context, members: Members, works: Informer[Work], reflection: Reflection) -> None:
+    def __init__(self, context: Context, members: Members, works: Informer[Work], reporter: StatusReporter) -> None:
         self._members = members
         self._works = works
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._commit = Committer(context.client.of(Work))
-        self._reflection = reflection
+        self._reporter = reporter
         self._pace = Pace(context.clock)
-        self._following = Following(self._clusters, self._member_changed)
+        self._following = MemberWatches(self._clusters, self._member_changed)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -89,7 +89,7 @@ class WorkStatusController:
             for informer, manifest in zip(informers, manifests, strict=True)
         ]
         versions = [item.resource_version if item is not None else "" for item in observed]
-        if self._reflection.is_reported(work, versions):
+        if self._reporter.is_reported(work, versions):
             return DONE
         try:
             known = await self._statuses(work, observed)
@@ -108,14 +108,14 @@ class WorkStatusController:
 
         self._pace.take(key, sum(len(memoryview(status.status)) for status in known))
         if not isinstance(await self._commit.commit(work, decide), Absent):
-            self._reflection.report(work, versions)
+            self._reporter.report(work, versions)
         return DONE
 
     async def _statuses(self, work: Work, observed: list[Item[JSONObject] | None]) -> tuple[ManifestStatus, ...]:
         """How the objects fare that are there (bringing others back is not this controller's business)."""
         return tuple(
             [
-                await self._reflection.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(item.body))
+                await self._reporter.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(item.body))
                 for ordinal, item in enumerate(observed)
                 if item is not None
             ]
@@ -132,7 +132,7 @@ class WorkStatusController:
         """A Work became applied: from now on its objects are reported. The member tells of them at about the same time,
         and what it answered is reported already: one look at both is enough."""
         if change.new is None:
-            self._reflection.forget(change.key)
+            self._reporter.forget(change.key)
             return []
         if not is_applied(change.new.value) or (change.old is not None and is_applied(change.old.value)):
             return []
@@ -149,7 +149,7 @@ class WorkStatusController:
                 self._pace.forget(names.execution_space(change.key.name))
             if self._works.has_synced and is_back(change):
                 for item in self._works.all_items(names.execution_space(change.key.name)):
-                    self._reflection.forget(item.key)
+                    self._reporter.forget(item.key)
                     self.controller.queue.add(item.key, Priority.INITIAL)
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
@@ -159,7 +159,7 @@ class WorkStatusController:
             if work is None or work.namespace != space:
                 continue
             if change.new is None or is_back_in_time(change):
-                self._reflection.forget(work)
+                self._reporter.forget(work)
             if change.initial:
                 self.controller.queue.add(work, Priority.INITIAL)
             elif change.new is not None and self._is_reported(work):

@@ -52,7 +52,7 @@ class DeschedulerOptions:
 
 
 class Descheduler:
-    """See the module."""
+    """The descheduling loop, and the loop of ReplicaSchedulingPolicies."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ MASKS = 256
 
 
 class NodeColumns:
-    """See the module."""
+    """Free amounts of nodes as columns of numbers, and the nodes that claims admit as masks."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes

@@ -50,7 +50,7 @@ class Member:
 
 
 class Answers:
-    """See the module."""
+    """Answers the scheduler's questions from what is known of one member."""
 
     def __init__(
         self,

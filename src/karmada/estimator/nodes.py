@@ -47,7 +47,7 @@ class Offer(NamedTuple):
 
 
 class Nodes:
-    """See the module."""
+    """The nodes of a member with what is free on them; pods are counted as they come and go."""
 
     def __init__(self) -> None:
         self._offers: dict[str, Offer] = {}

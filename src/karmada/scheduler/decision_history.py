@@ -19,7 +19,7 @@ class Noted(NamedTuple):
 
 
 class DecisionHistory:
-    """See the module."""
+    """The last decisions about each binding; the longest untouched binding is forgotten first."""
 
     def __init__(self, per_binding: int = PER_BINDING, bindings: int = BINDINGS) -> None:
         self._per_binding = per_binding

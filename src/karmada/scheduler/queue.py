@@ -25,7 +25,7 @@ FLUSH = 30.0
 
 
 class SchedulingQueue(Generic[K]):
-    """See the module. Everything happens on one event loop."""
+    """The scheduling queue: bindings by priority, with backoff and unschedulable parts, on one event loop."""
 
     def __init__(self, clock: Clock = REAL) -> None:
         self._clock = clock

@@ -37,7 +37,7 @@ from karmada.scheduler.metrics import SchedulerMetrics
 from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.spec_checks import complaint, has_negative
-from karmada.scheduler.status_events import Teller
+from karmada.scheduler.status_events import OutcomeReporter
 from karmada.scheduler.writing import Said, Writer, with_clusters
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class Scheduler:
         self._by_priority = gates.enabled("PriorityBasedScheduling")
         self._writer = Writer(client, gates.enabled("KeepLastCopy"))
         self.queue: SchedulingQueue[BindingKey] = SchedulingQueue(clock)
-        self._teller = Teller(self._writer, recorder, clock, lambda: self.snapshot.clusters)
+        self._teller = OutcomeReporter(self._writer, recorder, clock, lambda: self.snapshot.clusters)
         self._affinities = AffinityIndex()
         self._peers = PeerIndex() if gates.enabled("WorkloadAffinity") else None
         self._assumed = AssumedWorkloads() if gates.enabled("SchedulingOvercommitProtection") else None

@@ -17,8 +17,11 @@ from karmada.scheduler.spec_checks import complaint
 from karmada.scheduler.writing import SUCCESS, Said, Verdict, Writer, verdict_of, with_condition
 
 
-class Teller:
-    """See the module. `clusters` gives the clusters that are known at the moment."""
+class OutcomeReporter:
+    """Writes the outcome of a scheduling attempt to the binding's status and to events.
+
+    `clusters` gives the clusters that are known at the moment.
+    """
 
     def __init__(
         self, writer: Writer, recorder: EventRecorder, clock: Clock, clusters: Callable[[], Container[str]]

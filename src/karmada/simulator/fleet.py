@@ -28,7 +28,7 @@ _ALIKE = ("apiregistration.k8s.io", "rbac.authorization.k8s.io", "scheduling.k8s
 
 
 class Fleet(Mapping[str, Member]):
-    """See the module."""
+    """Several simulated members in one process, as a fleet file describes them."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ NOT_LISTENING = "the member does not listen: call listen() first"
 
 
 class Listener:
-    """See the module. The port stays the same over all of it."""
+    """The HTTPS endpoint of a member, which can be closed and reopened on the same port."""
 
     def __init__(self, server: ApiServer, gate: Gate) -> None:
         self._server = server

@@ -58,7 +58,7 @@ WORKERS = 8
 
 
 class Member:
-    """See the module. `folder` keeps keys and certificates between runs, `storage` the objects."""
+    """One simulated cluster. `folder` keeps keys and certificates between runs, `storage` the objects."""
 
     def __init__(
         self,

@@ -84,7 +84,7 @@ class ControlPlaneOptions:
 
 
 class ControlPlane:
-    """See the module."""
+    """The control plane in one process, every component as its own user."""
 
     def __init__(self, options: ControlPlaneOptions, open_member: OpenTransport | None = None) -> None:
         """`open_member` reaches members otherwise than by their Secrets: tests have them in their own process."""

@@ -52,7 +52,7 @@ class FederationOptions:
 
 @dataclass(slots=True)
 class Federation:
-    """See the module."""
+    """A running federation seen from its supervising process: two children, their members joined, one kubeconfig."""
 
     options: FederationOptions
     progress: Progress

@@ -86,7 +86,7 @@ class FederationMember:
 
 
 class Federation:
-    """See the module."""
+    """A control plane and simulated members in the test's own process, without sockets."""
 
     def __init__(
         self,

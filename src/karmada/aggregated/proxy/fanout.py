@@ -47,7 +47,7 @@ class _Heard(NamedTuple):
 
 
 class FanOut:
-    """See the module."""
+    """Sends one request to all clusters, a bounded number at a time, and merges the answers."""
 
     def __init__(self, forward: Forward, at_once: int = AT_ONCE, cluster_bytes: int = CLUSTER_BYTES) -> None:
         self._forward = forward

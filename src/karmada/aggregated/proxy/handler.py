@@ -24,7 +24,7 @@ _SLASHES = re.compile("/{2,}")
 
 
 class ClusterProxy:
-    """See the module."""
+    """Serves `clusters/proxy`: dials the cluster, forwards the request as its caller, streams the response."""
 
     def __init__(self, upstreams: Upstreams, budget: ProxyBudget | None = None) -> None:
         self._upstreams = upstreams

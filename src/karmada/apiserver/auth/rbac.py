@@ -43,7 +43,7 @@ class _Binding(NamedTuple):
 
 
 class RbacAuthorizer:
-    """See the module's contract. `generation` grows with every change."""
+    """The RBAC authoriser: answers from indexes of roles and bindings. `generation` grows with every change."""
 
     def __init__(self) -> None:
         self._roles: dict[RoleKey, tuple[Rule, ...]] = {}

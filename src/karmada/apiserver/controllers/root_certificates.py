@@ -16,7 +16,7 @@ _CONFIG_MAPS: Kind = ("", "configmaps")
 
 
 class RootCertificates:
-    """See the module."""
+    """Keeps the ConfigMap with the server's CA in every namespace."""
 
     def __init__(self, context: Context, authority: Callable[[], bytes]) -> None:
         self._store = context.store

@@ -25,7 +25,7 @@ def never_waits(user: UserInfo) -> bool:
 
 
 class FairQueue:
-    """See the module's contract. Who took a seat gives it back."""
+    """Seats for concurrent requests, given to waiting users in turn. Whoever took a seat gives it back."""
 
     def __init__(
         self,

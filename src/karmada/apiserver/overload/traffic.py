@@ -50,7 +50,10 @@ class Visit:
 
 
 class Traffic:
-    """See the module's contract. `known` tells which resources metrics may name."""
+    """Runs every request with a seat or a place in the watch budget, and records metrics and the audit entry.
+
+    `known` tells which resources metrics may name.
+    """
 
     def __init__(
         self,

@@ -107,7 +107,7 @@ class Listener(Protocol):
 
 
 class Storage(Protocol):
-    """See the module's contract."""
+    """An ordered, durable key-value history with one revision counter."""
 
     async def open(self, listener: Listener) -> Snapshot:
         """Open (create, recover, migrate) and return everything; the listener hears what comes after."""

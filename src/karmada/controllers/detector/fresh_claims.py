@@ -13,7 +13,7 @@ from karmada.controllers.detector.policy_index import TemplateKey
 
 
 class FreshClaims:
-    """See the module."""
+    """Claims that were written and that the caches do not show yet."""
 
     def __init__(self) -> None:
         self._under_way: dict[TemplateKey, set[str]] = {}

@@ -65,7 +65,7 @@ def claimed_by_policy(item: Item[ResourceBinding] | Item[ClusterResourceBinding]
 
 
 class PolicyReconciler:
-    """See the module."""
+    """Reconciles a policy: releases what it no longer selects, enqueues what it may select, cleans up after it."""
 
     def __init__(
         self,

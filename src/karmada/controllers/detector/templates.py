@@ -38,7 +38,7 @@ class Cause(Enum):
 
 
 class TemplateReconciler:
-    """See the module."""
+    """Reconciles a template: elects its policy, claims it, writes its binding."""
 
     def __init__(
         self, context: Context, templates: Templates, writer: BindingWriter, waiting: Waiting, fresh: FreshClaims

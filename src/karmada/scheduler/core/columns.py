@@ -35,7 +35,7 @@ class _Table:
 
 
 class Columns:
-    """See the module."""
+    """The capacity of all clusters as columns of numbers."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._version = -1

@@ -28,7 +28,7 @@ class Ranking(Members, Protocol):
 
 
 class Ranked(Listed):
-    """See the module."""
+    """Candidates that were evaluated one by one, best first."""
 
     def grouped(self, by: str, label: str = "") -> Groups:
         """See `Ranking`."""

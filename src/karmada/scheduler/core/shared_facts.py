@@ -36,7 +36,7 @@ def asked_by(request: Request, framework: Framework) -> Asked | None:
 
 
 class Basis:
-    """See the module."""
+    """Fitting clusters, their capacity and their order for all requests of one signature, brought up to date on use."""
 
     def __init__(self, snapshot: Snapshot, framework: Framework, request: Request, asked: Asked) -> None:
         self._version = -1

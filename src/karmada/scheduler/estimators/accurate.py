@@ -27,7 +27,7 @@ from karmada.scheduler.estimators.wire import WireError
 
 
 class GrpcEstimator:
-    """See the module."""
+    """Asks the estimators of all members at once, under one deadline."""
 
     def __init__(self, connections: Connections, skip_pull_mode: bool = False) -> None:
         self._connections = connections

@@ -54,7 +54,7 @@ class EstimatorAddress:
 
 
 class Connections:
-    """See the module."""
+    """gRPC connections to estimators: one per member, made when first needed, kept and reused."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ REASON = "cluster(s) did not have the API resource"
 
 
 class APIEnablement:
-    """See the module."""
+    """Filters out clusters that do not serve the kind of the resource."""
 
     name = "APIEnablement"
     spares_targets = True

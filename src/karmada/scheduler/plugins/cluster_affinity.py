@@ -12,7 +12,7 @@ REASON = "cluster(s) did not match the placement cluster affinity constraint"
 
 
 class ClusterAffinity:
-    """See the module. As a score it is neutral."""
+    """Filters out clusters that the affinity does not select. As a score it is neutral."""
 
     name = "ClusterAffinity"
     spares_targets = False

@@ -9,7 +9,7 @@ REASON = "cluster(s) is in the process of eviction"
 
 
 class ClusterEviction:
-    """See the module."""
+    """Filters out clusters from which the resource is being evicted."""
 
     name = "ClusterEviction"
     spares_targets = False

@@ -7,7 +7,7 @@ FULL_SCORE = 100
 
 
 class ClusterLocality:
-    """See the module."""
+    """Prefers clusters that run the resource already."""
 
     name = "ClusterLocality"
 

@@ -8,7 +8,7 @@ from karmada.scheduler.core.request import Request
 
 
 class SpreadConstraint:
-    """See the module."""
+    """Filters out clusters without the property that resources are spread by."""
 
     name = "SpreadConstraint"
     spares_targets = False

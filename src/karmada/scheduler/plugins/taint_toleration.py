@@ -10,7 +10,7 @@ _EFFECTS = (taints.NO_SCHEDULE, taints.NO_EXECUTE)
 
 
 class TaintToleration:
-    """See the module."""
+    """Filters out clusters with NoSchedule or NoExecute taints that the placement does not tolerate."""
 
     name = "TaintToleration"
     spares_targets = True

@@ -9,7 +9,7 @@ REASON = "ResourceBinding with the same affinity group does not target this clus
 
 
 class WorkloadAffinity:
-    """See the module."""
+    """Filters out clusters without the other workloads of the affinity group."""
 
     name = "WorkloadAffinity"
     spares_targets = True

@@ -9,7 +9,7 @@ REASON = "cluster already has workload with the same anti-affinity group"
 
 
 class WorkloadAntiAffinity:
-    """See the module."""
+    """Filters out clusters with other workloads of the anti-affinity group."""
 
     name = "WorkloadAntiAffinity"
     spares_targets = True

@@ -17,7 +17,7 @@ INDEX = "attributes class"
 
 
 class AttributesClassController:
-    """See the module."""
+    """Finishes the deletion of volume attributes classes that nothing refers to."""
 
     def __init__(self, context: Workloads) -> None:
         self._classes = context.trees(ATTRIBUTES_CLASSES)

@@ -29,7 +29,7 @@ class Unmeasurable(Exception):
 
 
 class AutoscalerController:
-    """See the module."""
+    """Reconciles HorizontalPodAutoscalers."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

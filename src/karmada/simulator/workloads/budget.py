@@ -18,7 +18,7 @@ PATIENCE = 120.0
 
 
 class BudgetController:
-    """See the module."""
+    """Reconciles PodDisruptionBudgets."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

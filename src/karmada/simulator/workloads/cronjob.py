@@ -23,7 +23,7 @@ MOST_MISSED = 100
 
 
 class CronJobController:
-    """See the module."""
+    """Creates the Jobs of CronJobs."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

@@ -25,7 +25,7 @@ _TOLERATED = (
 
 
 class DaemonSetController:
-    """See the module."""
+    """Reconciles DaemonSets: one pod on every eligible node."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

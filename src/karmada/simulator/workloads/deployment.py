@@ -42,7 +42,7 @@ _NOT_COPIED = (
 
 
 class DeploymentController:
-    """See the module."""
+    """Reconciles Deployments: one ReplicaSet per pod template, rolled out within its limits."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

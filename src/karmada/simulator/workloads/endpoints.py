@@ -24,7 +24,7 @@ LARGEST = 100
 
 
 class EndpointController:
-    """See the module."""
+    """Keeps the EndpointSlices of Services at the pods behind them."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

@@ -47,7 +47,7 @@ Which = tuple[GroupVersionResource, Key]
 
 
 class Collector:
-    """See the module."""
+    """Garbage collector for API servers without one: deletes or orphans what workloads own."""
 
     def __init__(self, context: Workloads) -> None:
         self._client = context.client

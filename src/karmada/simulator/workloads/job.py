@@ -22,7 +22,7 @@ BACKOFF = (10.0, 600.0)
 
 
 class JobController:
-    """See the module."""
+    """Reconciles Jobs: pods run to completion, retried with backoff, until enough succeeded or too many failed."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

@@ -31,7 +31,7 @@ OVERDUE = {
 
 
 class Kubelet:
-    """See the module."""
+    """Stands in for the kubelets of all nodes of a cluster."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

@@ -12,7 +12,7 @@ FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 
 
 class LoadBalancerController:
-    """See the module. An address belongs to one Service for as long as it wants one."""
+    """Assigns addresses to Services of type LoadBalancer; one belongs to a Service for as long as it wants one."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

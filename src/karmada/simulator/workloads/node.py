@@ -39,7 +39,7 @@ _HEALTHY = (
 
 
 class NodeController:
-    """See the module."""
+    """Node lifecycle: leases, readiness and taints."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

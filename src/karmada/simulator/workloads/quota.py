@@ -27,7 +27,7 @@ _ZERO = Quantity.parse("0")
 
 
 class QuotaController:
-    """See the module."""
+    """Keeps the status of ResourceQuotas."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

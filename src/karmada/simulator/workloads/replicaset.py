@@ -22,7 +22,7 @@ COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 class ReplicaSetController:
-    """See the module."""
+    """Reconciles ReplicaSets, deleting the least useful pods first."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

@@ -19,7 +19,7 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 class StatefulSetController:
-    """See the module."""
+    """Reconciles StatefulSets: numbered pods with volumes of their own, created, replaced and deleted in order."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

@@ -20,7 +20,7 @@ PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 
 class VolumeController:
-    """See the module."""
+    """Binds claims to volumes as their class allows, and deletes volumes that nobody claims any more."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context

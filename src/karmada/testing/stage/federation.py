@@ -73,7 +73,7 @@ class StageOptions:
 
 
 class Stage:
-    """See the module."""
+    """A stock control plane, our components as processes, stock members with workload controllers."""
 
     def __init__(self, options: StageOptions) -> None:
         self.options = options

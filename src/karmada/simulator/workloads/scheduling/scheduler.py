@@ -39,7 +39,7 @@ class Nomination(NamedTuple):
 
 
 class PodScheduler:
-    """See the module."""
+    """Assigns pods to nodes one after another, with an event that says why when it cannot."""
 
     def __init__(self, context: Workloads) -> None:
         self._context = context
