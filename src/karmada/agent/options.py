@@ -1,4 +1,4 @@
-"""What an agent is told."""
+"""Options of an agent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class LeaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """What an agent is told."""
+    """Options of an agent."""
 
     cluster: str
     api_endpoint: str = ""

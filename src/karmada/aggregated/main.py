@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until told to stop; the exit code."""
+    """Serve until stopped; the exit code."""
     flags = parser().parse(argv)
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
     kubeconfig = flags.kubeconfig or flags.authentication_kubeconfig or flags.authorization_kubeconfig

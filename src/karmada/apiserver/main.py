@@ -1,4 +1,4 @@
-"""The component `karmada-apiserver`: from flags to a serving process, until it is told to stop."""
+"""The component `karmada-apiserver`: from flags to a serving process, until it is stopped."""
 
 import argparse
 import asyncio

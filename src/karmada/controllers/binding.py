@@ -108,7 +108,7 @@ class BindingController:
         await self._delete(binding, unwanted)
         if self._must_wait(binding, works):
             return RequeueAfter(PURGE_WAIT)
-        return await self._sync(binding, works, news=bool(unwanted))
+        return await self._sync(binding, works, changed=bool(unwanted))
 
     async def _remove(self, binding: Binding, works: list[Work]) -> Result:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
@@ -145,7 +145,7 @@ class BindingController:
         }
         return any(work.metadata.namespace in purged for work in works)
 
-    async def _sync(self, binding: Binding, works: list[Work], news: bool) -> Result:
+    async def _sync(self, binding: Binding, works: list[Work], changed: bool) -> Result:
         about_binding = ObjectReference.to(binding)
         recorder = self._recorders[isinstance(binding, ResourceBinding)]
         try:
@@ -186,7 +186,7 @@ class BindingController:
             text = _joined(errors)
             _tell(recorder, (about_binding, about), events.WARNING, events.SYNC_WORK.failed, text)
             return Retry(text)
-        if news or any(outcomes) or not outcomes:
+        if changed or any(outcomes) or not outcomes:
             text = f"Sync work of {key_of(binding)} successful."
             _tell(recorder, (about_binding, about), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE

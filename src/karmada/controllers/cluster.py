@@ -97,7 +97,7 @@ class ClusterController:
         if isinstance(outcome, Unchanged | Absent):
             return
         taints = outcome.value.spec.taints
-        text = f"Taint cluster succeed: cluster now {told(taints)}."
+        text = f"Taint cluster succeed: cluster now {spelled(taints)}."
         self._tell(cluster, events.TAINT_CLUSTER.succeeded, text)
 
     async def _leave(self, cluster: Cluster) -> Result:
@@ -141,7 +141,7 @@ class ClusterController:
         self._recorder.event(ObjectReference.to(cluster), events.NORMAL, reason, text)
 
 
-def told(taints: tuple[Taint, ...]) -> str:
+def spelled(taints: tuple[Taint, ...]) -> str:
     """Taints as events tell them."""
     if not taints:
         return "does not have taints"

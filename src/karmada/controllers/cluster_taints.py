@@ -8,7 +8,7 @@ import msgspec
 from karmada.api import events
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import ClusterTaintPolicy
-from karmada.controllers.cluster import told
+from karmada.controllers.cluster import spelled
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Committer, Written
@@ -62,7 +62,7 @@ class ClusterTaintPolicyController:
             self._recorder.event(ObjectReference.to(cluster), events.WARNING, events.TAINT_CLUSTER.failed, text)
             raise
         if isinstance(outcome, Written):
-            text = f"Update Cluster({name}) with taints(cluster now {told(outcome.value.spec.taints)}) succeed"
+            text = f"Update Cluster({name}) with taints(cluster now {spelled(outcome.value.spec.taints)}) succeed"
             self._recorder.event(ObjectReference.to(cluster), events.NORMAL, events.TAINT_CLUSTER.succeeded, text)
         return DONE
 

@@ -1,4 +1,4 @@
-"""How the objects of a Work fare: status and health as the interpreter reads them from the member's objects.
+"""Status and health of the objects of a Work, as the interpreter reads them from the member's objects.
 
 The execution controller reports with its own write what it has just seen in the member; the work status controller
 reports what changes there later. Both note which states they have reported, so that nothing is read and written twice.

@@ -1,4 +1,4 @@
-"""What a Work says of how bringing its objects into the member went: conditions, events, and how the objects fare."""
+"""Writes to a Work how applying its objects went: conditions, events, and the status of the objects."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

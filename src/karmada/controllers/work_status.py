@@ -1,4 +1,4 @@
-"""Work status controller: reads back from the member how the objects of a Work fare."""
+"""Work status controller: observes the objects of a Work in their member and reports their status."""
 
 import msgspec
 
@@ -112,7 +112,7 @@ class WorkStatusController:
         return DONE
 
     async def _statuses(self, work: Work, observed: list[Item[JSONObject] | None]) -> tuple[ManifestStatus, ...]:
-        """How the objects fare that are there (bringing others back is not this controller's business)."""
+        """The status of the objects that exist (recreating others is not this controller's business)."""
         return tuple(
             [
                 await self._reporter.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(item.body))

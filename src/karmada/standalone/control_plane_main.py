@@ -1,4 +1,4 @@
-"""The control plane's process: from flags to a serving control plane, until it is told to stop."""
+"""The control plane's process: from flags to a serving control plane, until it is stopped."""
 
 import asyncio
 import contextlib

@@ -23,7 +23,7 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve admission and conversion until told to stop; the exit code."""
+    """Serve admission and conversion until stopped; the exit code."""
     flags = parser().parse(argv)
     host, port = flags.bind_address or "0.0.0.0", int(flags.secure_port or 8443)
     # What is shared by all components calls these the address of health; here they are the webhooks' own.

@@ -47,7 +47,7 @@ class ResourceIdentifier(Struct, frozen=True, kw_only=True):
 
 
 class ManifestStatus(Struct, frozen=True, kw_only=True):
-    """How one object of the parcel fares."""
+    """The observed status of one object of the Work."""
 
     identifier: ResourceIdentifier
     """Which object."""
@@ -58,12 +58,12 @@ class ManifestStatus(Struct, frozen=True, kw_only=True):
 
 
 class WorkStatus(Struct, frozen=True, kw_only=True):
-    """How delivery went and how the objects fare."""
+    """Whether the objects were applied, and their observed status."""
 
     conditions: tuple[Condition, ...] = ()
     """Applied and Dispatching."""
     manifest_statuses: tuple[ManifestStatus, ...] = ()
-    """How each object fares."""
+    """The observed status of each object."""
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class Work(Struct, frozen=True, kw_only=True):
     spec: WorkSpec
     """What is delivered."""
     status: WorkStatus = WorkStatus()
-    """How delivery went and how the objects fare."""
+    """Whether the objects were applied, and their observed status."""
 
 
 class ObjectReference(Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class ResourceBindingSpec(Struct, frozen=True, kw_only=True):
 
 
 class AggregatedStatusItem(Struct, frozen=True, kw_only=True):
-    """How the resource fares in one cluster."""
+    """The observed status of the resource in one cluster."""
 
     cluster_name: str
     """The cluster."""
@@ -134,7 +134,7 @@ class ResourceBindingStatus(Struct, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     """Scheduled and FullyApplied."""
     aggregated_status: tuple[AggregatedStatusItem, ...] = ()
-    """How the resource fares per cluster."""
+    """The observed status of the resource per cluster."""
 
 
 class ResourceBinding(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""ResourceBinding and ClusterResourceBinding: one resource, the clusters chosen for it, and how it fares there."""
+"""ResourceBinding and ClusterResourceBinding: one resource, the clusters chosen for it, and its status there."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
@@ -245,7 +245,7 @@ class ResourceBindingSpec(Struct, frozen=True, kw_only=True):
 
 
 class AggregatedStatusItem(Struct, frozen=True, kw_only=True):
-    """How the resource fares in one cluster."""
+    """The observed status of the resource in one cluster."""
 
     cluster_name: str
     """The cluster."""
@@ -271,7 +271,7 @@ class ResourceBindingStatus(Struct, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...] = ()
     """Scheduled and FullyApplied."""
     aggregated_status: tuple[AggregatedStatusItem, ...] = ()
-    """How the resource fares per cluster."""
+    """The observed status of the resource per cluster."""
     unhealthy_since: dict[str, Time] = field(default_factory=dict)
     """When the copy in a cluster was first seen unhealthy; kept while application failover waits for it."""
 

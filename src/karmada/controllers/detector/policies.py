@@ -191,16 +191,16 @@ class PolicyReconciler:
             await self._take_over(key, template, claim_of(policy), holder)
 
     async def _take_over(self, key: TemplateKey, template: JSONObject, claim: Claim, holder: Claim) -> None:
-        about, taker = ObjectReference.to(template), told(claim).capitalize()
+        about, taker = ObjectReference.to(template), spelled(claim).capitalize()
         try:
             await self._writer.claim(key, template, claim)
         except ApiError as error:
             self._context.metrics.preemptions[ERROR] += 1
-            text = f"{taker} failed to preempt {told(holder)}: {error}"
+            text = f"{taker} failed to preempt {spelled(holder)}: {error}"
             self._recorder.event(about, events.WARNING, events.PREEMPT_POLICY.failed, text)
             raise
         self._context.metrics.preemptions[SUCCESS] += 1
-        text = f"{taker} preempted {told(holder)} successfully"
+        text = f"{taker} preempted {spelled(holder)} successfully"
         self._recorder.event(about, events.NORMAL, events.PREEMPT_POLICY.succeeded, text)
 
     def _find(self, claim: Claim) -> Policy:
@@ -249,7 +249,7 @@ class PolicyReconciler:
         await self._writer.release(key, template, claim)
 
 
-def told(claim: Claim) -> str:
+def spelled(claim: Claim) -> str:
     """A policy as events name it."""
     if claim.is_cluster_wide:
         return f"cluster propagation policy({claim.name})"
