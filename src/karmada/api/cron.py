@@ -41,8 +41,11 @@ class Every:
     seconds: int
 
     def next_run(self, after: datetime) -> datetime | None:
-        """The first run after a moment, in UTC."""
-        return after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self.seconds)
+        """The first run after a moment, in UTC; None when it is beyond all dates."""
+        try:
+            return after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self.seconds)
+        except OverflowError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
