@@ -103,8 +103,8 @@ def _twice(n: int) -> str:
 
 ATTACKS = [
     Attack("yaml-aliases", 60_000, lambda n: _create(_aliases(n), "application/yaml")),
-    Attack("yaml-plain", 120_000, lambda n: _create(f"{_HEAD}{_lines(n)}".encode(), "application/yaml")),
-    Attack("yaml-flow", 500_000, lambda n: _create(f"{_HEAD}data: [{'a,' * n}]".encode(), "application/yaml")),
+    Attack("yaml-plain", 80_000, lambda n: _create(f"{_HEAD}{_lines(n)}".encode(), "application/yaml")),
+    Attack("yaml-flow", 250_000, lambda n: _create(f"{_HEAD}data: [{'a,' * n}]".encode(), "application/yaml")),
     Attack("yaml-nested-flow", 40_000, lambda n: _create(f"{_HEAD}data: {'[' * n}".encode(), "application/yaml")),
     Attack("yaml-nested-block", 40_000, lambda n: _create(f"{'- ' * n}a".encode(), "application/yaml")),
     Attack("yaml-merges", 20_000, lambda n: _create(f"{_HEAD}data: {{{_merges(n)}}}".encode(), "application/yaml")),

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz.attacks import ATTACKS, Attack, setup
 from tests.fuzz.server import Server, request, serving, status
 
-CPU = 4.0
+CPU = 8.0
 """Seconds of the processor: several times what the slowest one takes, a fraction of what any of them took before."""
 STALL = 0.6
 """Seconds without a turn of the loop: the rule is 0.2, which `make fuzz` holds; tests share their processor."""
