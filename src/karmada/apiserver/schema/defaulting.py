@@ -6,15 +6,15 @@ changed in place; every object gets its own copy of a default.
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
-from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
 
 Fill = Callable[[Any], None]
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def filler(schema: Schema) -> Fill | None:
     """The function that fills in the defaults of a whole schema; None where there are none."""
     return _filler(schema)

@@ -1,13 +1,13 @@
 """Where objects are embedded in others, and which of them cannot be read as objects at all."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from karmada.api.field_errors import FieldError, invalid
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.decoding import decode
-from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.model import COMPILED, Schema
 from karmada.apiserver.schema.scalars import Mismatch, described
 
 
@@ -59,7 +59,7 @@ def children(schema: Schema, value: Any, path: str) -> Iterator[tuple[Schema, st
                 yield child, key, item, f"{path}[{key}]" if key not in known else f"{path}.{key}" if path else key
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def _has_embedded(schema: Schema) -> bool:
     """Whether objects may be embedded in values of a schema, or are such values."""
     if schema.name:

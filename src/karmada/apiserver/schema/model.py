@@ -13,6 +13,8 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
+COMPILED: Final = 8_192
+"""Nodes whose compiled functions are kept: every change of a CRD brings new ones, and the old must go some day."""
 
 ListType = Literal["atomic", "set", "map"]
 MapType = Literal["granular", "atomic"]

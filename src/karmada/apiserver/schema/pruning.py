@@ -6,12 +6,12 @@ compiled when an object first reaches them: schemas are large, objects small.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
 from karmada.apiserver.schema.embedded import decode_metadata
-from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.model import COMPILED, Schema
 from karmada.apiserver.schema.paths import MAX_UNKNOWN, below, shown
 from karmada.apiserver.schema.scalars import Mismatch, described
 
@@ -19,7 +19,7 @@ Prune = Callable[[Any], list[str] | None]
 Fits = Callable[[Any], bool]
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def pruner(schema: Schema) -> Prune:
     """The pruner of a schema."""
     if schema.name:
@@ -121,7 +121,7 @@ def _list(child: Schema) -> Prune:
     return run
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def fits(schema: Schema) -> Fits:
     """Whether pruning surely leaves a value as it is: nothing in it is unknown, and nothing is decoded by its kind."""
     if schema.name or schema.embedded:

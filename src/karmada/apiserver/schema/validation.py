@@ -6,7 +6,7 @@ not change are not complained about again: a schema may become stricter without 
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import orjson
 from karmada.api.field_errors import FieldError, quoted
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.formats import format_check
-from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
 from karmada.apiserver.schema.regexes import searcher
 
@@ -72,7 +72,7 @@ def join(parent: Path, child: Path) -> Path:
     return parent + child if not child or child[0] == "[" else f"{parent}.{child}"
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def checker(schema: Schema) -> Check:
     """The compiled validation of a schema."""
     if schema.name:
