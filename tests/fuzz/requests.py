@@ -25,6 +25,7 @@ _SUBRESOURCES = ("status", "scale", "log", "exec", "eviction", "binding", "token
 _PAGES = (
     *("/", "/api", "/apis", "/version", "/healthz", "/readyz?verbose", "/openapi/v2", "/openapi/v3", "/api/v1"),
     *("/apis/apps/v1", "/openapi/v3/api/v1", "/apis/x/y", "/livez/ping", "/logs", "/.well-known/openid-configuration"),
+    "/metrics",
 )
 _PATCH_TYPES = {
     "application/json-patch+json": PATCHES[0],

@@ -116,8 +116,9 @@ async def serving() -> AsyncIterator[Server]:
     """A server of its own, in memory, with one administrator."""
     options = ApiServerOptions(static_tokens=f'{TOKEN},fuzzer,1,"system:masters"')
     async with ApiServer(options) as api:
-        handler = HttpDispatcher(api.dispatcher, api.identity.user_of, api.api_services, api.traffic)
-        http = HttpServer(handler)
+        who = api.identity
+        handler = HttpDispatcher(api.dispatcher, who.requester_of, api.api_services, api.traffic, who.acting_as)
+        http = HttpServer(handler, admit=handler.admit)
         await http.listen("127.0.0.1", 0)
         try:
             yield Server(api, http, handler)
