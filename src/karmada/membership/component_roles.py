@@ -86,6 +86,8 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("", ["secrets"], ["get"]),
             # It decides from the control plane's own roles who may do what with clusters.
             _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
+            # The record of an agent's registration says which fields of its Cluster the agent may choose.
+            _rule("rbac.authorization.k8s.io", ["clusterrolebindings"], ["get"]),
         ),
         "karmada-controller-manager": (
             _rule("*", ["*"], ("get", *FOLLOW, "patch")),
@@ -94,7 +96,7 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("cluster.karmada.io", ["clusters"], ("create", "delete")),
             _rule("apps.karmada.io", ["workloadrebalancers"], ("delete",)),
             _rule("", ["namespaces"], ("create", "delete")),
-            _rule("", ["secrets"], ("create",)),
+            _rule("", ["secrets"], ("create", "delete")),
             _rule("", ["events"], ("create",)),
             _rule("certificates.k8s.io", ["certificatesigningrequests"], ("delete",)),
             _rule("certificates.k8s.io", ["certificatesigningrequests/approval"], ("update",)),
