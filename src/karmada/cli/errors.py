@@ -71,34 +71,13 @@ def api_error(error: Exception) -> str:
 
 def plain(error: Exception) -> str:
     """A failure as part of a line, with what to do where it is about the way to the server."""
+    from karmada.explain.connection import connection
     from karmada.machinery.errors import Timeout, Unauthorized, Unavailable
 
     if isinstance(error, Unauthorized):
         remedy = "check the credentials of the kubeconfig, they may have expired"
         return f"You must be logged in to the server ({error.message}): {remedy}"
     return connection(error) if isinstance(error, Unavailable | Timeout) and not error.status else str(error)
-
-
-def connection(error: Exception) -> str:
-    """Why a server could not be talked to, and what to do."""
-    import socket
-    import ssl
-
-    from karmada.machinery.errors import Timeout
-
-    text = str(error)
-    cause = error.__cause__ or error.__context__
-    if isinstance(error, Timeout):
-        return f"{text}: the server is there but hangs; see how it fares, or try again"
-    if isinstance(cause, socket.gaierror):
-        return f"{text}: check the host name in the kubeconfig"
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        if "expired" in cause.verify_message:
-            return f"{text}: the server's certificate has expired; renew it"
-        return f"{text}: check the certificate authority in the kubeconfig"
-    if isinstance(cause, ConnectionRefusedError):
-        return f"{text}: did you specify the right host or port, and is the control plane running?"
-    return text
 
 
 def _causes(error: Exception) -> str:

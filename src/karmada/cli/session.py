@@ -15,6 +15,7 @@ from karmada.cli.flags import Values
 
 if TYPE_CHECKING:
     from karmada.cli.access import Access
+    from karmada.explain.members import Members
     from karmada.machinery.http.target import Target
 
 NO_CONFIGURATION = """Missing or incomplete configuration info.  Please point to an existing, complete config file:
@@ -82,6 +83,12 @@ class Session:
         if found is None:
             found = self._open[key] = hub.through_proxy(name)
         return found
+
+    def members(self, flags: Values) -> "Members":
+        """All members, for explanations."""
+        from karmada.explain.members import Members
+
+        return Members(lambda name: self.member(flags, name).client, self._patience)
 
     def outside(self, name: str, kubeconfig: str, context: str) -> "Access":
         """A cluster by a kubeconfig of its own."""

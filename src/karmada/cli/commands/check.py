@@ -13,11 +13,14 @@ _MARKS = {"ok": ("✓", 32), "warning": ("!", 33), "broken": ("✗", 31)}
 
 async def run(session: Session, flags: Values) -> int:
     """Look at everything; the exit status is 1 where something is broken."""
-    from karmada.cli.check.look import everything
+    from karmada.explain.check.look import everything
 
     if flags.output not in ("", "json"):
         raise CommandError("--output is json")
-    found = await everything(session.hub(flags), lambda name: session.member(flags, name), flags.namespace)
+    hub = session.hub(flags)
+    used = {"your certificate": hub.target.identity.certificate, "the control plane's authority": hub.target.authority}
+    certificates = {what: material.read() for what, material in used.items() if material}
+    found = await everything(hub.client, session.members(flags), certificates, flags.namespace)
     broken = any(finding.state == "broken" for finding in found)
     if flags.output == "json":
         import orjson

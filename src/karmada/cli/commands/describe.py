@@ -14,6 +14,7 @@ from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.reading import Look, in_time, namespace_of, objects, scoped
 from karmada.cli.session import Session
+from karmada.explain.events import events_of
 from karmada.machinery.errors import NotFound
 
 JSONObject = dict[str, Any]
@@ -69,7 +70,7 @@ async def text_of(access: Access, item: JSONObject, show_events: bool = True) ->
     form = form_of(item)
     shown = form.events and show_events
     about, found = await asyncio.gather(
-        related.fetch(access, form.needs(item)), events.events_of(access, item) if shown else _no_events()
+        related.fetch(access, form.needs(item)), events_of(access.client, item) if shown else _no_events()
     )
     form.describe(page, item, about)
     if shown:

@@ -15,19 +15,20 @@ async def run(session: Session, flags: Values) -> int:
     hub = session.hub(flags)
     if flags.cluster:
         check_known(flags.cluster, await cluster_names(hub))
-    from karmada.cli.why.chain import chain
-    from karmada.cli.why.facts import read
-    from karmada.cli.why.links import first_broken
-    from karmada.cli.why.show import as_data, as_text
+    from karmada.cli.output.chain import as_text, lay_out
+    from karmada.explain.why.chain import chain
+    from karmada.explain.why.facts import read
+    from karmada.explain.why.links import as_data, first_broken
 
     namespace = namespace_of(hub, flags, wanted.kind)
-    facts = await read(session, flags, wanted.kind, namespace, wanted.name)
+    facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
     links = chain(facts, flags.cluster)
+    lay_out(links)
     where = f" in namespace {namespace}" if namespace else ""
     title = f"{wanted.kind.kind} {wanted.name}{where}"
     match flags.output:
         case "":
-            session.out.write(as_text(session, title, links))
+            session.out.write(as_text(title, links, session.colours))
         case "json":
             import orjson
 

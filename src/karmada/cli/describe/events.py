@@ -1,34 +1,12 @@
-"""The events about an object, oldest first."""
+"""The events about an object at the end of its description."""
 
 import time
 from typing import Any
 
-from karmada.cli.access import Access
 from karmada.cli.describe.page import Page
-from karmada.machinery.errors import ApiError
-from karmada.machinery.resource import Scope
+from karmada.explain.events import last_seen
 
 JSONObject = dict[str, Any]
-
-
-async def events_of(access: Access, item: JSONObject) -> list[JSONObject]:
-    """All events about an object; none where they cannot be read."""
-    about = item["metadata"]
-    fields = f"involvedObject.name={about['name']},involvedObject.kind={item.get('kind', '')}"
-    if about.get("uid"):
-        fields += f",involvedObject.uid={about['uid']}"
-    scope = Scope(about.get("namespace") or "", fields=fields)
-    try:
-        found = (await access.resource("", "v1", "events").list(scope)).items
-    except ApiError:
-        return []
-    return sorted(found, key=last_seen)
-
-
-def last_seen(event: JSONObject) -> str:
-    """When an event happened last."""
-    series = event.get("series") or {}
-    return str(series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 def describe(page: Page, found: list[JSONObject]) -> None:

@@ -5,9 +5,8 @@ from typing import Any
 
 from karmada.api import conditions
 from karmada.api.decision import Attempt, Decision, Placed, Rejection
-from karmada.cli.output.tabs import aligned
-from karmada.cli.why.facts import Binding, Facts
-from karmada.cli.why.links import Link, broken
+from karmada.explain.why.facts import Binding, Facts
+from karmada.explain.why.links import Link, broken
 from karmada.scheduler.core.decide import NoPlacement, decide
 from karmada.scheduler.core.snapshot import Snapshot
 
@@ -27,9 +26,8 @@ def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
     """Where it goes, and why; with a focus, whether that cluster is among them."""
     decision = decided(facts, binding)
     shares = {target.name: target.replicas for target in binding.spec.clusters}
-    details = (
-        _table(decision.decisive, shares, [cluster.metadata.name for cluster in facts.clusters]) if decision else []
-    )
+    known = [cluster.metadata.name for cluster in facts.clusters]
+    table = _table(decision.decisive, shares, known) if decision else []
     data = _data(decision, shares)
     suspension = binding.spec.suspension
     if suspension is not None and suspension.scheduling:
@@ -40,13 +38,13 @@ def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
         )
     condition = next((found for found in binding.status.conditions if found.type == conditions.SCHEDULED), None)
     if not shares or (condition is not None and condition.status != "True"):
-        return _refused(facts, decision, condition.message if condition else "", details, data)
+        return _refused(facts, decision, condition.message if condition else "", table, data)
     if focus and focus not in shares:
-        return _left_out(focus, decision, details, data)
+        return _left_out(focus, decision, table, data)
     said = ", ".join(f"{name}: {count}" if count else name for name, count in sorted(shares.items()))
     if sum(shares.values()) and binding.spec.replicas:
         said = f"{sum(shares.values())} replicas in {len(shares)} clusters ({said})"
-    return Link("scheduling", said, details=details, data=data)
+    return Link("scheduling", said, table=table, data=data)
 
 
 def decided(facts: Facts, binding: Binding) -> Decision | None:
@@ -57,7 +55,9 @@ def decided(facts: Facts, binding: Binding) -> Decision | None:
         return None
 
 
-def _refused(facts: Facts, decision: Decision | None, message: str, details: list[str], data: dict[str, Any]) -> Link:
+def _refused(
+    facts: Facts, decision: Decision | None, message: str, table: list[list[str]], data: dict[str, Any]
+) -> Link:
     if decision is None:
         remedy = "Give the policy a placement."
         return broken("scheduling", "the binding has no placement", remedy, **data)
@@ -66,23 +66,25 @@ def _refused(facts: Facts, decision: Decision | None, message: str, details: lis
         if not message:
             said = "the scheduler has not decided yet"
             remedy = "Look whether karmada-scheduler runs, and whether schedulerName of the policy names it."
-            return broken("scheduling", said, remedy, *details, **data)
+            return broken("scheduling", said, remedy, table=table, **data)
         said = f"it was refused ({message}), but would be placed now"
-        return broken("scheduling", said, "Wait: the scheduler tries again by itself.", *details, **data)
+        return broken("scheduling", said, "Wait: the scheduler tries again by itself.", table=table, **data)
     remedy = _remedy(decision.decisive)
-    return broken("scheduling", message or outcome.message, remedy, *details, **data)
+    return broken("scheduling", message or outcome.message, remedy, table=table, **data)
 
 
-def _left_out(focus: str, decision: Decision | None, details: list[str], data: dict[str, Any]) -> Link:
+def _left_out(focus: str, decision: Decision | None, table: list[list[str]], data: dict[str, Any]) -> Link:
     rejections = decision.decisive.rejections.get(focus, ()) if decision else ()
     if rejections:
         said = f"{focus} was not chosen: {'; '.join(rejection.reason for rejection in rejections)}"
-        return broken("scheduling", said, _one_remedy(rejections, focus), *details, **data)
+        return broken("scheduling", said, _one_remedy(rejections, focus), table=table, **data)
     if decision is not None and focus not in decision.decisive.scores:
-        return broken("scheduling", f"there is no cluster {focus}", "See `karmadactl get clusters`.", *details, **data)
+        return broken(
+            "scheduling", f"there is no cluster {focus}", "See `karmadactl get clusters`.", table=table, **data
+        )
     said = f"{focus} fits, but others were preferred"
     remedy = "Change the weights or spread constraints of the placement, or add replicas."
-    return broken("scheduling", said, remedy, *details, **data)
+    return broken("scheduling", said, remedy, table=table, **data)
 
 
 def _remedy(attempt: Attempt) -> str:
@@ -106,7 +108,7 @@ def _one_remedy(rejections: Iterable[Rejection], cluster: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _table(attempt: Attempt, shares: dict[str, int], clusters: list[str]) -> list[str]:
+def _table(attempt: Attempt, shares: dict[str, int], clusters: list[str]) -> list[list[str]]:
     rows = [["CLUSTER", "VERDICT", "SCORE", "ROOM", "REPLICAS", "BECAUSE"]]
     for name in sorted({*clusters, *attempt.rejections, *attempt.scores}):
         rejections = attempt.rejections.get(name, ())
@@ -115,7 +117,7 @@ def _table(attempt: Attempt, shares: dict[str, int], clusters: list[str]) -> lis
         room = str(attempt.estimates[name]) if name in attempt.estimates else "-"
         because = "; ".join(rejection.reason for rejection in rejections) or _weights(attempt, name)
         rows.append([name, verdict, score, room, str(shares.get(name, "-")), because])
-    return aligned(rows).splitlines()
+    return rows
 
 
 def _weights(attempt: Attempt, name: str) -> str:

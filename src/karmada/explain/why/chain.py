@@ -9,10 +9,10 @@ from typing import Any
 from karmada.api import conditions, names
 from karmada.api.codec import to_tree
 from karmada.api.work.v1alpha1 import Work
-from karmada.cli.why.facts import Facts, JSONObject, MemberFacts
-from karmada.cli.why.links import Link, broken
-from karmada.cli.why.matching import policy_link
-from karmada.cli.why.scheduling import scheduling_link
+from karmada.explain.why.facts import Facts, JSONObject, MemberFacts
+from karmada.explain.why.links import Link, broken
+from karmada.explain.why.matching import policy_link
+from karmada.explain.why.scheduling import scheduling_link
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 from karmada.works.status import condition

@@ -1,16 +1,20 @@
-"""The chain as text or as data."""
+"""The chain from template to members as text."""
 
-from typing import Any
-
-from karmada.cli.session import Session
-from karmada.cli.why.links import Link, first_broken
+from karmada.cli.output.tabs import aligned
+from karmada.explain.why.links import Link, first_broken
 
 _GREEN, _RED, _BOLD, _PLAIN = "\033[32m", "\033[31m", "\033[1m", "\033[0m"
 
 
-def as_text(session: Session, title: str, links: list[Link]) -> str:
-    """For people."""
-    colour = session.colours
+def lay_out(links: list[Link]) -> None:
+    """Turn the tables of links into lines of their details."""
+    for link in links:
+        link.details = [*aligned(link.table).splitlines(), *link.details]
+        link.table = []
+
+
+def as_text(title: str, links: list[Link], colour: bool) -> str:
+    """For people; the links are laid out already."""
     width = max(len(link.name) for link in links)
     lines = [_painted(title, _BOLD, colour), ""]
     for link in links:
@@ -25,20 +29,6 @@ def as_text(session: Session, title: str, links: list[Link]) -> str:
     else:
         lines.append("Nothing is broken.")
     return "\n".join(lines) + "\n"
-
-
-def as_data(title: str, links: list[Link]) -> dict[str, Any]:
-    """For programs."""
-    end = first_broken(links)
-    return {
-        "subject": title,
-        "broken": end.name if end else None,
-        "remedy": end.remedy if end else None,
-        "links": [
-            {"name": link.name, "ok": not link.broken, "message": link.said, "details": link.details, **link.data}
-            for link in links
-        ],
-    }
 
 
 def _painted(text: str, code: str, colour: bool) -> str:

@@ -17,20 +17,20 @@ from karmada.api.policy.v1alpha1 import (
 )
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
-from karmada.cli.access import Access
-from karmada.cli.describe.events import events_of
-from karmada.cli.failures import CommandError
-from karmada.cli.flags import Values
-from karmada.cli.reading import in_time
-from karmada.cli.session import Session
+from karmada.explain.errors import NoAnswer
+from karmada.explain.events import events_of
+from karmada.explain.members import Members
+from karmada.machinery.client import Client
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.resource import Scope
+from karmada.machinery.transport import GroupVersionResource
 from karmada.works.owner import BindingName, recorded
 
 JSONObject = dict[str, Any]
 Binding = ResourceBinding | ClusterResourceBinding
 S = TypeVar("S", bound=Struct)
+PODS = GroupVersionResource("", "v1", "pods")
 
 
 @dataclass(slots=True)
@@ -63,9 +63,8 @@ class Facts:
     events: list[JSONObject] = field(default_factory=list)
 
 
-async def read(session: Session, flags: Values, kind: ApiResource, namespace: str, name: str) -> Facts:
+async def read(hub: Client, members: Members, kind: ApiResource, namespace: str, name: str) -> Facts:
     """All facts about a template; those about members only for clusters it goes to."""
-    hub = session.hub(flags)
     facts = Facts(kind, namespace, name)
     facts.template, facts.policies, facts.cluster_policies = await asyncio.gather(
         _object(hub, kind, namespace, name),
@@ -85,15 +84,15 @@ async def read(session: Session, flags: Values, kind: ApiResource, namespace: st
 
     async def work(cluster: str) -> None:
         with contextlib.suppress(NotFound):
-            found = await hub.client.of(Work).get(work_name, names.execution_space(cluster))
+            found = await hub.of(Work).get(work_name, names.execution_space(cluster))
             if all(_is(owner, facts.binding) for owner in recorded(found.metadata)):
                 facts.works[cluster] = found
 
     async def member(cluster: str) -> None:
-        access = session.member(flags, cluster)
+        asked = _member(members.client(cluster), kind, namespace, name)
         try:
-            facts.members[cluster] = await in_time(access, _member(access, kind, namespace, name))
-        except (ApiError, CommandError) as error:
+            facts.members[cluster] = await members.in_time(asked)
+        except (ApiError, NoAnswer) as error:
             facts.members[cluster] = MemberFacts(error=str(error))
 
     await asyncio.gather(*(ask(cluster) for cluster in chosen for ask in (work, member)))
@@ -104,37 +103,37 @@ def _is(owner: BindingName, binding: Binding | None) -> bool:
     return binding is not None and owner == BindingName(binding.metadata.namespace, binding.metadata.name)
 
 
-async def _object(access: Access, kind: ApiResource, namespace: str, name: str) -> JSONObject | None:
+async def _object(client: Client, kind: ApiResource, namespace: str, name: str) -> JSONObject | None:
     try:
-        return await access.client.resource(kind.type).get(name, namespace if kind.namespaced else "")
+        return await client.resource(kind.type).get(name, namespace if kind.namespaced else "")
     except NotFound:
         return None
 
 
-async def _all(hub: Access, type_: type[S], namespace: str = "") -> list[S]:
-    return (await hub.client.of(type_).list(Scope(namespace))).items
+async def _all(hub: Client, type_: type[S], namespace: str = "") -> list[S]:
+    return (await hub.of(type_).list(Scope(namespace))).items
 
 
-async def _binding(hub: Access, kind: ApiResource, namespace: str, name: str) -> Binding | None:
+async def _binding(hub: Client, kind: ApiResource, namespace: str, name: str) -> Binding | None:
     wanted = names.binding_name(kind.kind, name)
     try:
         if kind.namespaced:
-            return await hub.client.of(ResourceBinding).get(wanted, namespace)
-        return await hub.client.of(ClusterResourceBinding).get(wanted)
+            return await hub.of(ResourceBinding).get(wanted, namespace)
+        return await hub.of(ClusterResourceBinding).get(wanted)
     except NotFound:
         return None
 
 
-async def _member(access: Access, kind: ApiResource, namespace: str, name: str) -> MemberFacts:
-    found = MemberFacts(await _object(access, kind, namespace, name))
+async def _member(client: Client, kind: ApiResource, namespace: str, name: str) -> MemberFacts:
+    found = MemberFacts(await _object(client, kind, namespace, name))
     if found.object is None:
         return found
     selector = (found.object.get("spec") or {}).get("selector") or {}
     labels = selector.get("matchLabels") or {}
     if labels and kind.namespaced:
         text = ",".join(f"{key}={value}" for key, value in labels.items())
-        found.pods = (await access.resource("", "v1", "pods").list(Scope(namespace, text))).items
+        found.pods = (await client.resource(PODS).list(Scope(namespace, text))).items
     about = [found.object, *found.pods[:5]]
-    answers = await asyncio.gather(*(events_of(access, item) for item in about))
+    answers = await asyncio.gather(*(events_of(client, item) for item in about))
     found.events = [event for one in answers for event in one]
     return found

@@ -2,8 +2,8 @@
 
 from karmada.api import names
 from karmada.api.policy.v1alpha1 import PropagationPolicy, ResourceSelector
-from karmada.cli.why.facts import Facts, JSONObject
-from karmada.cli.why.links import Link, broken
+from karmada.explain.why.facts import Facts, JSONObject
+from karmada.explain.why.links import Link, broken
 from karmada.policies.claims import read_claim
 from karmada.policies.election import Policy, elect, explicit_priority
 from karmada.policies.matching import Match, Subject, closest, subject_of

@@ -1,0 +1,23 @@
+"""Why a server could not be talked to, in words with a remedy."""
+
+import socket
+import ssl
+
+from karmada.machinery.errors import Timeout
+
+
+def connection(error: Exception) -> str:
+    """Why a server could not be talked to, and what to do."""
+    text = str(error)
+    cause = error.__cause__ or error.__context__
+    if isinstance(error, Timeout):
+        return f"{text}: the server is there but hangs; see how it fares, or try again"
+    if isinstance(cause, socket.gaierror):
+        return f"{text}: check the host name in the kubeconfig"
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        if "expired" in cause.verify_message:
+            return f"{text}: the server's certificate has expired; renew it"
+        return f"{text}: check the certificate authority in the kubeconfig"
+    if isinstance(cause, ConnectionRefusedError):
+        return f"{text}: did you specify the right host or port, and is the control plane running?"
+    return text
