@@ -3,7 +3,7 @@
 from karmada.cli.output.tabs import aligned
 from karmada.explain.why.links import Link, first_broken
 
-_GREEN, _RED, _BOLD, _PLAIN = "\033[32m", "\033[31m", "\033[1m", "\033[0m"
+_GREEN, _RED, _YELLOW, _BOLD, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m", "\033[0m"
 
 
 def lay_out(links: list[Link]) -> None:
@@ -18,17 +18,26 @@ def as_text(title: str, links: list[Link], colour: bool) -> str:
     width = max(len(link.name) for link in links)
     lines = [_painted(title, _BOLD, colour), ""]
     for link in links:
-        mark = _painted("✗", _RED, colour) if link.broken else _painted("✓", _GREEN, colour)
+        mark = _mark(link, colour)
         first, *rest = link.said.splitlines() or [""]
         lines.append(f"{mark} {link.name:<{width}}  {first}")
-        lines += [f"  {'':<{width}}  {text}".rstrip() for text in (*rest, *link.details)]
+        warnings = [f"{_painted('!', _YELLOW, colour)} {text}" for text in link.warnings]
+        lines += [f"  {'':<{width}}  {text}".rstrip() for text in (*rest, *warnings, *link.details)]
     end = first_broken(links)
     lines.append("")
     if end is not None:
         lines.append(f"{_painted('What to do:', _BOLD, colour)} {end.remedy}")
+    elif doubts := [text for link in links for text in link.warnings]:
+        lines.append(f"Nothing is broken, but is this meant? {doubts[0]}.")
     else:
         lines.append("Nothing is broken.")
     return "\n".join(lines) + "\n"
+
+
+def _mark(link: Link, colour: bool) -> str:
+    if link.broken:
+        return _painted("✗", _RED, colour)
+    return _painted("!", _YELLOW, colour) if link.warnings else _painted("✓", _GREEN, colour)
 
 
 def _painted(text: str, code: str, colour: bool) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 from karmada.api import conditions, names
 from karmada.api.codec import to_tree
 from karmada.api.work.v1alpha1 import Work
-from karmada.explain.why.facts import Facts, JSONObject, MemberFacts
+from karmada.explain.nearest import did_you_mean
+from karmada.explain.why.facts import Binding, Facts, JSONObject, MemberFacts
 from karmada.explain.why.links import Link, broken
 from karmada.explain.why.matching import policy_link
 from karmada.explain.why.scheduling import scheduling_link
-from karmada.overrides.apply import apply_overrides
+from karmada.explain.why.sickness import remedy_for, sickness
+from karmada.overrides.apply import apply_overrides, overridden_replicas
 from karmada.overrides.errors import OverrideError
 from karmada.works.status import condition
 
@@ -38,7 +40,7 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
     template = facts.template
     if template is None:
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
-        said = f"there is no {facts.kind.kind} {facts.name}{where}"
+        said = f"there is no {facts.kind.kind} {facts.name}{where}{did_you_mean(facts.name, facts.others)}"
         yield broken("template", said, "Create it in the control plane, or check its name and namespace (-n).")
         return
     yield _template(facts, template)
@@ -61,7 +63,7 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
         yield _work(facts, cluster, facts.works.get(cluster))
     for cluster in chosen:
         yield _member(facts, cluster, facts.members.get(cluster) or MemberFacts())
-    yield _status(template)
+    yield _status(facts, template, binding)
 
 
 def _template(facts: Facts, template: JSONObject) -> Link:
@@ -89,8 +91,8 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
             copy = _copied(template)
             done = apply_overrides(copy, by_name[name], facts.cluster_overrides, facts.overrides)
         except OverrideError as error:
-            remedy = "Correct the override policy that the message names."
-            return broken("overrides", f"the copy for {name} cannot be made: {error}", remedy)
+            policy = _override_policy(facts, error.policy)
+            return broken("overrides", f"the copy for {name} cannot be made: {policy}: {error}", f"Correct {policy}.")
         applied = [*done.by_cluster_policies, *done.by_policies]
         if applied:
             details += [f"{name}: {rule.policy_name} ({_overriders(rule.overriders)})" for rule in applied]
@@ -98,6 +100,17 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
     policies = {text for names_ in data.values() for text in names_}
     said = f"{len(policies)} override policies take effect" if policies else "none take effect"
     return Link("overrides", said, details=details, data={"applied": data})
+
+
+def _override_policy(facts: Facts, name: str) -> str:
+    """An override policy with its kind; a name that both kinds have stays without one."""
+    if not name:
+        return "an override policy"
+    own = any(one.metadata.name == name for one in facts.overrides)
+    wide = any(one.metadata.name == name for one in facts.cluster_overrides)
+    if own and not wide:
+        return f"OverridePolicy {names.namespaced_key(facts.namespace, name)}"
+    return f"ClusterOverridePolicy {name}" if wide and not own else f"override policy {name}"
 
 
 def _copied(template: JSONObject) -> JSONObject:
@@ -173,16 +186,15 @@ def _member(facts: Facts, cluster: str, member: MemberFacts) -> Link:
     if member.object is None:
         said = f"the {facts.kind.kind} is not there, although its Work was applied"
         return broken(name, said, "Wait: it is put back; if it stays away, somebody in the member deletes it.")
-    item = _reported(facts, cluster)
-    if item == "Unhealthy":
-        reason, details = _sickness(member)
-        return broken(name, reason, _pod_remedy(reason, cluster), *details)
+    if _reported(facts, cluster) == "Unhealthy":
+        found = sickness(member)
+        return broken(name, found.reason, remedy_for(found, cluster, facts.namespace), *found.details)
     status = member.object.get("status") or {}
     wanted = (member.object.get("spec") or {}).get("replicas")
     said = f"{status.get('readyReplicas', 0)} of {wanted} replicas are ready" if wanted is not None else "it is there"
     if wanted is not None and status.get("readyReplicas", 0) < wanted:
-        reason, details = _sickness(member)
-        return broken(name, f"{said}: {reason}", _pod_remedy(reason, cluster), *details)
+        found = sickness(member)
+        return broken(name, f"{said}: {found.reason}", remedy_for(found, cluster, facts.namespace), *found.details)
     return Link(name, said)
 
 
@@ -191,45 +203,29 @@ def _reported(facts: Facts, cluster: str) -> str:
     return next((item.health for item in items if item.cluster_name == cluster), "")
 
 
-def _sickness(member: MemberFacts) -> tuple[str, list[str]]:
-    """What is wrong in a member, in one phrase, with what was said there."""
-    reasons: list[str] = []
-    for pod in member.pods:
-        status = pod.get("status") or {}
-        for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
-            waiting = (container.get("state") or {}).get("waiting") or {}
-            if waiting.get("reason") and waiting["reason"] not in ("ContainerCreating", "PodInitializing"):
-                reasons.append(
-                    f"{waiting['reason']} in container {container.get('name', '')} ({container.get('image', '')})"
-                )
-        reasons += [
-            f"{one.get('reason', 'Unschedulable')}: {one.get('message', '')}"
-            for one in status.get("conditions") or ()
-            if (one.get("type"), one.get("status")) == ("PodScheduled", "False")
-        ]
-    warnings = [str(event.get("message", "")) for event in member.events if event.get("type") == "Warning"]
-    details = list(dict.fromkeys(warnings))[-5:]
-    if reasons:
-        return max(set(reasons), key=reasons.count), details
-    return (details[-1] if details else "its pods are not ready yet"), details
-
-
-def _pod_remedy(reason: str, cluster: str) -> str:
-    if "ImagePull" in reason or "ErrImage" in reason:
-        return f"Correct the image, or let {cluster} pull it (an imageOverrider can name a registry it reaches)."
-    if "CrashLoop" in reason:
-        return f"See what the container says: karmadactl logs POD -C {cluster} --previous."
-    if "nsufficient" in reason or "Unschedulable" in reason or "nodes are available" in reason:
-        return f"Make room in {cluster}, ask for less, or let the policy weigh clusters by what they have left."
-    return f"Look at its pods: karmadactl get pods -s members -C {cluster}."
-
-
-def _status(template: JSONObject) -> Link:
+def _status(facts: Facts, template: JSONObject, binding: Binding) -> Link:
     spec, status = template.get("spec") or {}, template.get("status") or {}
     wanted, ready = spec.get("replicas"), status.get("readyReplicas", 0)
     if wanted is None:
         return Link("status", "everything arrived")
+    changed = _overridden(facts, template, binding)
+    if changed:
+        wanted = sum(changed.get(target.name, target.replicas) for target in binding.spec.clusters)
+    details = [f"replicasOverrider: {name} runs {count}" for name, count in sorted(changed.items())]
     if ready < wanted:
         said = f"{ready} of {wanted} replicas are reported ready"
-        return broken("status", said, "Wait a moment: the members' status is on its way.")
-    return Link("status", f"{ready} of {wanted} replicas are ready")
+        return broken("status", said, "Wait a moment: the members' status is on its way.", *details)
+    return Link("status", f"{ready} of {wanted} replicas are ready", details=details)
+
+
+def _overridden(facts: Facts, template: JSONObject, binding: Binding) -> dict[str, int]:
+    """The replicas of clusters for which override policies set another number than the scheduler."""
+    shares = {target.name: target.replicas for target in binding.spec.clusters}
+    found: dict[str, int] = {}
+    for cluster in facts.clusters:
+        name = cluster.metadata.name
+        if name in shares:
+            count = overridden_replicas(template, cluster, facts.cluster_overrides, facts.overrides)
+            if count is not None and count != shares[name]:
+                found[name] = count
+    return found

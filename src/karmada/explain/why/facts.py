@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import orjson
+
 from karmada.api import names
 from karmada.api.base import Struct
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Decision, decode
 from karmada.api.policy.v1alpha1 import (
     ClusterOverridePolicy,
     ClusterPropagationPolicy,
@@ -31,6 +34,7 @@ JSONObject = dict[str, Any]
 Binding = ResourceBinding | ClusterResourceBinding
 S = TypeVar("S", bound=Struct)
 PODS = GroupVersionResource("", "v1", "pods")
+REPLICA_SETS = GroupVersionResource("apps", "v1", "replicasets")
 
 
 @dataclass(slots=True)
@@ -42,6 +46,8 @@ class MemberFacts:
     """Why the member could not be asked."""
     events: list[JSONObject] = field(default_factory=list)
     pods: list[JSONObject] = field(default_factory=list)
+    makers: list[JSONObject] = field(default_factory=list)
+    """The ReplicaSets that should make pods and cannot."""
 
 
 @dataclass(slots=True)
@@ -61,6 +67,11 @@ class Facts:
     works: dict[str, Work] = field(default_factory=dict)
     members: dict[str, MemberFacts] = field(default_factory=dict)
     events: list[JSONObject] = field(default_factory=list)
+    recorded: Decision | None = None
+    """The scheduler's last decision about the binding, where it can be asked for it."""
+    recorded_at: str = ""
+    others: Sequence[str] = ()
+    """Names of the other objects of the kind, where the template is not there."""
 
 
 async def read(hub: Client, members: Members, kind: ApiResource, namespace: str, name: str) -> Facts:
@@ -79,6 +90,10 @@ async def read(hub: Client, members: Members, kind: ApiResource, namespace: str,
     )
     if facts.template is not None:
         facts.events = await events_of(hub, facts.template)
+    else:
+        facts.others = await _names(hub, kind, namespace)
+    if facts.binding is not None:
+        facts.recorded, facts.recorded_at = await _recorded(hub, facts.binding)
     chosen = [target.name for target in facts.binding.spec.clusters] if facts.binding else []
     work_name = names.work_name(kind.kind, name, namespace)
 
@@ -124,6 +139,33 @@ async def _binding(hub: Client, kind: ApiResource, namespace: str, name: str) ->
         return None
 
 
+async def _names(hub: Client, kind: ApiResource, namespace: str) -> list[str]:
+    """The names of a kind, as far as they may be read."""
+    try:
+        found = await hub.resource(kind.type).list(Scope(namespace if kind.namespaced else ""))
+    except ApiError:
+        return []
+    return [item["metadata"]["name"] for item in found.items]
+
+
+async def _recorded(hub: Client, binding: Binding) -> tuple[Decision | None, str]:
+    """The last decision of a scheduler in the control plane's own process; others keep theirs to themselves."""
+    about = binding.metadata
+    try:
+        items = orjson.loads(
+            await hub.transport.raw("GET", f"/decisions/{names.namespaced_key(about.namespace, about.name)}")
+        )["items"]
+        return (decode(orjson.dumps(items[0]["decision"])), str(items[0]["time"])) if items else (None, "")
+    except (ApiError, ValueError, KeyError, TypeError):
+        return None, ""
+
+
+def _refuses_pods(item: JSONObject) -> bool:
+    """Whether the member creates no pods for it; the event about that is its ReplicaSet's."""
+    states = ((one.get("type"), one.get("status")) for one in (item.get("status") or {}).get("conditions") or ())
+    return item.get("kind") == "Deployment" and ("ReplicaFailure", "True") in states
+
+
 async def _member(client: Client, kind: ApiResource, namespace: str, name: str) -> MemberFacts:
     found = MemberFacts(await _object(client, kind, namespace, name))
     if found.object is None:
@@ -133,7 +175,9 @@ async def _member(client: Client, kind: ApiResource, namespace: str, name: str) 
     if labels and kind.namespaced:
         text = ",".join(f"{key}={value}" for key, value in labels.items())
         found.pods = (await client.resource(PODS).list(Scope(namespace, text))).items
-    about = [found.object, *found.pods[:5]]
+        if _refuses_pods(found.object):
+            found.makers = (await client.resource(REPLICA_SETS).list(Scope(namespace, text))).items
+    about = [found.object, *found.pods[:5], *found.makers[:5]]
     answers = await asyncio.gather(*(events_of(client, item) for item in about))
     found.events = [event for one in answers for event in one]
     return found

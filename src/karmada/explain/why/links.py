@@ -19,6 +19,8 @@ class Link:
     """Rows, the headings first, that go before the details."""
     data: dict[str, Any] = field(default_factory=dict)
     """The same for programs."""
+    warnings: list[str] = field(default_factory=list)
+    """What is probably not meant so, although nothing is broken by it."""
 
 
 def broken(name: str, said: str, remedy: str, *details: str, table: list[list[str]] | None = None, **data: Any) -> Link:
@@ -39,7 +41,14 @@ def as_data(title: str, links: list[Link]) -> dict[str, Any]:
         "broken": end.name if end else None,
         "remedy": end.remedy if end else None,
         "links": [
-            {"name": link.name, "ok": not link.broken, "message": link.said, "details": link.details, **link.data}
+            {
+                "name": link.name,
+                "ok": not link.broken,
+                "message": link.said,
+                "details": link.details,
+                "warnings": link.warnings,
+                **link.data,
+            }
             for link in links
         ],
     }

@@ -2,9 +2,11 @@
 
 from karmada.api import names
 from karmada.api.policy.v1alpha1 import PropagationPolicy, ResourceSelector
+from karmada.explain.nearest import ALIKE, likeness
+from karmada.explain.why.affinity import missed_labels
 from karmada.explain.why.facts import Facts, JSONObject
 from karmada.explain.why.links import Link, broken
-from karmada.policies.claims import read_claim
+from karmada.policies.claims import Claim, read_claim
 from karmada.policies.election import Policy, elect, explicit_priority
 from karmada.policies.matching import Match, Subject, closest, subject_of
 
@@ -17,9 +19,10 @@ def policy_link(facts: Facts, template: JSONObject) -> Link:
     about = template["metadata"]
     claim = read_claim(about.get("labels") or {}, about.get("annotations") or {})
     winner = elect(facts.policies, subject) or elect(facts.cluster_policies, subject)
-    losers = _losers(facts, subject, winner)
+    holder = next((policy for policy in _all(facts) if claim is not None and _is(policy, claim)), winner)
+    losers = _losers(facts, subject, winner, holder)
     if winner is None:
-        near = [text for policy in _all(facts) if (text := _near_miss(policy, subject))]
+        near = near_misses(_all(facts), subject)
         said = f"no policy selects this {subject.kind}"
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
         create = f"create a PropagationPolicy{where} whose resourceSelectors name it (or apply it with --all-clusters)"
@@ -34,7 +37,7 @@ def policy_link(facts: Facts, template: JSONObject) -> Link:
         said = f"{spell(winner)} selects it, but it has not been taken up yet"
         remedy = "Wait a moment; if it stays, look at the logs of karmada-controller-manager (resource detector)."
         return broken("policy", said, remedy, *losers)
-    holder = next((policy for policy in _all(facts) if _is(policy, claim.namespace, claim.name)), winner)
+    assert holder is not None
     how = _HOW.get(closest(holder.spec.resource_selectors, subject), "no longer")
     details = list(losers)
     if holder is not winner:
@@ -52,15 +55,15 @@ def _all(facts: Facts) -> list[Policy]:
     return [*facts.policies, *facts.cluster_policies]
 
 
-def _is(policy: Policy, namespace: str, name: str) -> bool:
-    return (policy.metadata.namespace, policy.metadata.name) == (namespace, name)
+def _is(policy: Policy, claim: Claim) -> bool:
+    return (policy.metadata.namespace, policy.metadata.name) == (claim.namespace, claim.name)
 
 
-def _losers(facts: Facts, subject: Subject, winner: Policy | None) -> list[str]:
+def _losers(facts: Facts, subject: Subject, winner: Policy | None, holder: Policy | None) -> list[str]:
     found: list[str] = []
     for policy in _all(facts):
         how = closest(policy.spec.resource_selectors, subject)
-        if winner is None or policy is winner or how is Match.NONE:
+        if winner is None or policy is winner or policy is holder or how is Match.NONE:
             continue
         found.append(f"{spell(policy)} selects it too, but {_why_lost(policy, how, winner, subject)}")
     return found
@@ -79,29 +82,40 @@ def _why_lost(policy: Policy, how: Match, winner: Policy, subject: Subject) -> s
     return "its name comes later in the alphabet"
 
 
-def _near_miss(policy: Policy, subject: Subject) -> str:
-    """Why a policy that looks as if it were meant does not select a template."""
-    for selector in policy.spec.resource_selectors:
-        if text := _difference(selector, subject):
-            return f"{spell(policy)} {text}"
-    return ""
+def near_misses(policies: list[Policy], subject: Subject) -> list[str]:
+    """Why policies that look as if they were meant do not select a template, the nearest first.
+
+    Nearest is who differs in the fewest parts, then whose name is most alike.
+    """
+    found: list[tuple[int, float, str]] = []
+    for policy in policies:
+        ranked = [miss for selector in policy.spec.resource_selectors if (miss := _miss(selector, subject))]
+        if ranked:
+            parts, unlike, text = min(ranked)
+            found.append((parts, unlike, f"{spell(policy)} {text}"))
+    return [text for _, _, text in sorted(found)]
 
 
-def _difference(selector: ResourceSelector, subject: Subject) -> str:
+def _miss(selector: ResourceSelector, subject: Subject) -> tuple[int, float, str] | None:
+    """In how many parts a selector differs, how unlike its name is, and in words; None if it is not meant at all."""
     if selector.kind != subject.kind:
-        return ""
+        return None
+    alike = likeness(selector.name, subject.name) if selector.name else 0.0
+    if selector.name and alike < ALIKE:
+        return None
+    texts: list[str] = []
     if selector.api_version != subject.api_version:
-        return f"selects {selector.kind} of {selector.api_version}, not of {subject.api_version}: correct apiVersion"
+        text = f"selects {selector.kind} of {selector.api_version}, not of {subject.api_version}: correct apiVersion"
+        texts.append(text)
     if selector.namespace and selector.namespace != subject.namespace:
-        return f"selects in namespace {selector.namespace}, not in {subject.namespace}: correct namespace"
+        text = f"selects in namespace {selector.namespace}, not in {subject.namespace}: correct namespace"
+        texts.append(text)
     if selector.name and selector.name != subject.name:
-        from difflib import SequenceMatcher
-
-        alike = SequenceMatcher(None, selector.name, subject.name).ratio() > 0.6
-        return f"selects the name {selector.name}, not {subject.name}: correct name" if alike else ""
-    if selector.label_selector is not None:
-        return "selects by labels that the template does not have: correct labelSelector or the template's labels"
-    return ""
+        texts.append(f"selects the name {selector.name}, not {subject.name}: correct name")
+    labels = selector.label_selector if not selector.name else None
+    if labels is not None and (missed := missed_labels(labels, subject.labels)):
+        texts.append(f"{missed}: correct labelSelector or the template's labels")
+    return (len(texts), 1 - alike, "; and ".join(texts)) if texts else None
 
 
 def _sentence(text: str) -> str:

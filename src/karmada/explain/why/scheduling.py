@@ -1,15 +1,20 @@
-"""The link from a binding to clusters: every cluster's verdict, by the scheduler's own core on the facts of now."""
+"""The link from a binding to clusters: every cluster's verdict, as the scheduler recorded it or by its own core now."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from karmada.api import conditions
-from karmada.api.decision import Attempt, Decision, Placed, Rejection
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Attempt, Decision, NotEnoughRoom, Placed, Rejection
+from karmada.explain.nearest import did_you_mean
+from karmada.explain.why.affinity import misses, unknown_names
 from karmada.explain.why.facts import Binding, Facts
 from karmada.explain.why.links import Link, broken
+from karmada.explain.why.verdicts import affinity_of, reason, rows, short
 from karmada.scheduler.core.decide import NoPlacement, decide
 from karmada.scheduler.core.snapshot import Snapshot
 
+RECOMPUTED = "(computed now under default feature gates and without estimators; the scheduler has no record of its own)"
 _REMEDIES = {
     "ClusterAffinity": "let the policy's placement mean {cluster} (clusterAffinity)",
     "TaintToleration": "take the taint off {cluster} (karmadactl taint, karmadactl uncordon), or tolerate it in "
@@ -24,27 +29,37 @@ _REMEDIES = {
 
 def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
     """Where it goes, and why; with a focus, whether that cluster is among them."""
-    decision = decided(facts, binding)
     shares = {target.name: target.replicas for target in binding.spec.clusters}
-    known = [cluster.metadata.name for cluster in facts.clusters]
-    table = _table(decision.decisive, shares, known) if decision else []
-    data = _data(decision, shares)
+    recorded = _recorded(facts, binding, shares)
+    decision = recorded or decided(facts, binding)
+    link = _judged(facts, binding, decision, focus)
+    link.data = _data(decision, shares, recomputed=recorded is None)
+    link.warnings = unknown_names(binding.spec.placement, facts.clusters) if facts.clusters else []
+    if decision is not None and facts.clusters:
+        link.table = rows(decision.decisive, binding, shares, facts.clusters, focus)
+        said = f"(recorded by the scheduler at {facts.recorded_at})" if recorded else RECOMPUTED
+        link.details.append(said)
+    return link
+
+
+def _judged(facts: Facts, binding: Binding, decision: Decision | None, focus: str) -> Link:
+    shares = {target.name: target.replicas for target in binding.spec.clusters}
     suspension = binding.spec.suspension
     if suspension is not None and suspension.scheduling:
-        return broken("scheduling", "scheduling is suspended", "Set spec.suspension.scheduling to false.", **data)
+        return broken("scheduling", "scheduling is suspended", "Set spec.suspension.scheduling to false.")
     if not facts.clusters:
         return broken(
             "scheduling", "there are no clusters", "Join one: karmadactl join NAME --cluster-kubeconfig=FILE."
         )
     condition = next((found for found in binding.status.conditions if found.type == conditions.SCHEDULED), None)
     if not shares or (condition is not None and condition.status != "True"):
-        return _refused(facts, decision, condition.message if condition else "", table, data)
+        return _refused(facts, binding, decision, condition.message if condition else "")
     if focus and focus not in shares:
-        return _left_out(focus, decision, table, data)
+        return _left_out(facts, binding, decision, focus)
     said = ", ".join(f"{name}: {count}" if count else name for name, count in sorted(shares.items()))
     if sum(shares.values()) and binding.spec.replicas:
         said = f"{sum(shares.values())} replicas in {len(shares)} clusters ({said})"
-    return Link("scheduling", said, table=table, data=data)
+    return Link("scheduling", said)
 
 
 def decided(facts: Facts, binding: Binding) -> Decision | None:
@@ -55,46 +70,69 @@ def decided(facts: Facts, binding: Binding) -> Decision | None:
         return None
 
 
-def _refused(
-    facts: Facts, decision: Decision | None, message: str, table: list[list[str]], data: dict[str, Any]
-) -> Link:
+def _recorded(facts: Facts, binding: Binding, shares: dict[str, int]) -> Decision | None:
+    """What the scheduler recorded, if it is about the binding and the clusters as they are."""
+    decision = facts.recorded
+    if decision is None or binding.status.scheduler_observed_generation != binding.metadata.generation:
+        return None
+    attempt = decision.decisive
+    if {*attempt.rejections, *attempt.scores} != {cluster.metadata.name for cluster in facts.clusters}:
+        return None
+    if isinstance(decision.outcome, Placed):
+        placed = {target.name: target.replicas for target in decision.outcome.clusters}
+        return decision if placed == shares else None
+    return decision
+
+
+def _refused(facts: Facts, binding: Binding, decision: Decision | None, message: str) -> Link:
     if decision is None:
-        remedy = "Give the policy a placement."
-        return broken("scheduling", "the binding has no placement", remedy, **data)
+        return broken("scheduling", "the binding has no placement", "Give the policy a placement.")
     outcome = decision.outcome
     if isinstance(outcome, Placed):
         if not message:
             said = "the scheduler has not decided yet"
             remedy = "Look whether karmada-scheduler runs, and whether schedulerName of the policy names it."
-            return broken("scheduling", said, remedy, table=table, **data)
+            return broken("scheduling", said, remedy)
         said = f"it was refused ({message}), but would be placed now"
-        return broken("scheduling", said, "Wait: the scheduler tries again by itself.", table=table, **data)
-    remedy = _remedy(decision.decisive)
-    return broken("scheduling", message or outcome.message, remedy, table=table, **data)
+        return broken("scheduling", said, "Wait: the scheduler tries again by itself.")
+    return broken("scheduling", message or outcome.message, _remedy(facts, binding, decision.decisive))
 
 
-def _left_out(focus: str, decision: Decision | None, table: list[list[str]], data: dict[str, Any]) -> Link:
+def _left_out(facts: Facts, binding: Binding, decision: Decision | None, focus: str) -> Link:
+    cluster = next((one for one in facts.clusters if one.metadata.name == focus), None)
+    if cluster is None:
+        known = [one.metadata.name for one in facts.clusters]
+        said = f"there is no cluster {focus}{did_you_mean(focus, known)}"
+        return broken("scheduling", said, "See `karmadactl get clusters`.")
     rejections = decision.decisive.rejections.get(focus, ()) if decision else ()
-    if rejections:
-        said = f"{focus} was not chosen: {'; '.join(rejection.reason for rejection in rejections)}"
-        return broken("scheduling", said, _one_remedy(rejections, focus), table=table, **data)
-    if decision is not None and focus not in decision.decisive.scores:
-        return broken(
-            "scheduling", f"there is no cluster {focus}", "See `karmadactl get clusters`.", table=table, **data
-        )
+    if decision is not None and rejections:
+        told = "; ".join(reason(one, decision.decisive, binding, cluster) for one in rejections)
+        remedy = _one_remedy(decision.decisive, binding, rejections, cluster)
+        return broken("scheduling", f"{focus} was not chosen: {told}", remedy)
     said = f"{focus} fits, but others were preferred"
-    remedy = "Change the weights or spread constraints of the placement, or add replicas."
-    return broken("scheduling", said, remedy, table=table, **data)
+    return broken("scheduling", said, "Change the weights or spread constraints of the placement, or add replicas.")
 
 
-def _remedy(attempt: Attempt) -> str:
-    """What would help the cluster that is closest to fitting."""
-    if not attempt.rejections:
-        return "Make room in the clusters that fit, ask for less, or relax the placement."
-    closest = min(
-        attempt.rejections, key=lambda name: (len(attempt.rejections[name]), _rank(attempt.rejections[name]), name)
-    )
-    return _one_remedy(attempt.rejections[closest], closest)
+def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
+    """What would help: room where clusters fit, else what the cluster wants that is closest to fitting."""
+    by_name = {cluster.metadata.name: cluster for cluster in facts.clusters}
+    if isinstance(attempt.outcome, NotEnoughRoom):
+        found = {
+            name: lack
+            for name in attempt.scores
+            if name in by_name and (lack := short(attempt, binding, by_name[name]))
+        }
+        if not found:
+            return "Make room in the clusters that fit, ask for less, or relax the placement."
+        most = max(sorted(found), key=lambda name: found[name].fits)
+        text = f"{most}, which has most room, takes {found[most].fits} of {binding.spec.replicas}"
+        asked = f"a replica asks for {found[most].resource} {found[most].wanted}, {found[most].free} free"
+        return f"Make room, ask for less, or let the placement mean more clusters: {text} ({asked})."
+    rejected = {name: found for name, found in attempt.rejections.items() if name in by_name}
+    if not rejected:
+        return "Relax the placement, its spread constraints above all."
+    closest = min(rejected, key=lambda name: (len(rejected[name]), _rank(rejected[name]), name))
+    return _one_remedy(attempt, binding, rejected[closest], by_name[closest])
 
 
 def _rank(rejections: Iterable[Rejection]) -> int:
@@ -102,36 +140,23 @@ def _rank(rejections: Iterable[Rejection]) -> int:
     return max((1 if rejection.plugin == "ClusterAffinity" else 0 for rejection in rejections), default=0)
 
 
-def _one_remedy(rejections: Iterable[Rejection], cluster: str) -> str:
-    known = [_REMEDIES[one.plugin].format(cluster=cluster) for one in rejections if one.plugin in _REMEDIES]
-    text = "; and ".join(known) or f"see to what keeps {cluster} away"
+def _one_remedy(attempt: Attempt, binding: Binding, rejections: Iterable[Rejection], cluster: Cluster) -> str:
+    name = cluster.metadata.name
+    affinity = affinity_of(attempt, binding)
+    known: list[str] = []
+    for one in rejections:
+        specific = misses(affinity, cluster)[1] if one.plugin == "ClusterAffinity" and affinity is not None else ""
+        if specific or one.plugin in _REMEDIES:
+            known.append(specific or _REMEDIES[one.plugin].format(cluster=name))
+    text = "; and ".join(known) or f"see to what keeps {name} away"
     return text[0].upper() + text[1:] + "."
 
 
-def _table(attempt: Attempt, shares: dict[str, int], clusters: list[str]) -> list[list[str]]:
-    rows = [["CLUSTER", "VERDICT", "SCORE", "ROOM", "REPLICAS", "BECAUSE"]]
-    for name in sorted({*clusters, *attempt.rejections, *attempt.scores}):
-        rejections = attempt.rejections.get(name, ())
-        verdict = "chosen" if name in shares else "rejected" if rejections else "left out"
-        score = str(sum(attempt.scores[name].values())) if name in attempt.scores else "-"
-        room = str(attempt.estimates[name]) if name in attempt.estimates else "-"
-        because = "; ".join(rejection.reason for rejection in rejections) or _weights(attempt, name)
-        rows.append([name, verdict, score, room, str(shares.get(name, "-")), because])
-    return rows
-
-
-def _weights(attempt: Attempt, name: str) -> str:
-    for division in attempt.divisions:
-        if name in division.weights:
-            return f"{division.strategy}, weight {division.weights[name]}"
-    return ""
-
-
-def _data(decision: Decision | None, shares: dict[str, int]) -> dict[str, Any]:
+def _data(decision: Decision | None, shares: dict[str, int], *, recomputed: bool) -> dict[str, Any]:
     if decision is None:
         return {"clusters": shares}
     import orjson
 
     from karmada.api.decision import encode
 
-    return {"clusters": shares, "decision": orjson.loads(encode(decision))}
+    return {"clusters": shares, "decision": orjson.loads(encode(decision)), "recomputed": recomputed}
