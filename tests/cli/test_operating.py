@@ -65,6 +65,35 @@ def test_a_cluster_joins_and_leaves(federation: World, newcomer: Path) -> None:
     assert federation.run("get", "cluster", "newcomer").code == 1
 
 
+def test_a_member_that_does_not_answer_is_named_when_it_joins(
+    federation: World, newcomer: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "down.config"
+    config.write_text(re.sub(r"https://127.0.0.1:\d+", "https://127.0.0.1:1", newcomer.read_text()))
+    outcome = federation.run("join", "lost", "--cluster-kubeconfig", str(config))
+    assert outcome.code == 1
+    assert outcome.err.startswith("error: cluster lost does not answer: no connection to https://127.0.0.1:1: ")
+    assert outcome.err.endswith("and is lost running?\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["cordon", "membr1"], ["uncordon", "membr1"], ["taint", "clusters", "membr1", "a=b:NoSchedule"]],
+    ids=lambda words: words[0],
+)
+def test_a_cluster_that_is_misspelt_is_suggested(federation: World, words: list[str]) -> None:
+    outcome = federation.run(*words)
+    missing = 'clusters.cluster.karmada.io "membr1" not found'
+    assert outcome == (1, "", f"Error from server (NotFound): {missing} (did you mean member1?)\n")
+    assert "(did you mean member1?)" in federation.run("get", "pods", "-s", "members", "-C", "membr1").err
+
+
+def test_without_a_kubeconfig_that_of_karmada_up_is_suggested(federation: World) -> None:
+    outcome = federation.run("get", "pods", config=False)
+    assert outcome.code == 1
+    assert "export KUBECONFIG=$(karmada kubeconfig)" in outcome.err
+
+
 def test_unregister_refuses_push_clusters(federation: World) -> None:
     words = ("unregister", "member1", "--cluster-kubeconfig", federation.member_config("member1"))
     outcome = federation.run(*words, "--karmada-config", str(federation.kubeconfig))

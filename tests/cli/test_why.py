@@ -67,6 +67,17 @@ def test_a_missing_template_is_the_first_broken_link(federation: World, shop: st
     assert "What to do: Create it in the control plane" in outcome.out
 
 
+def test_a_template_that_is_misspelt_is_suggested(federation: World, shop: str) -> None:
+    assert "(did you mean shop?)" in federation.run("why", "deployment/shpo", "-n", shop).out
+    assert "(did you mean shop?)" in federation.run("tree", "deployment/shpo", "-n", shop).err
+
+
+def test_a_decision_of_the_running_scheduler_is_shown_as_its_record(federation: World, shop: str) -> None:
+    told = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-o", "json").out)
+    assert told["links"][3]["recomputed"] is False
+    assert "(recorded by the scheduler at " in federation.run("why", "deployment/shop", "-n", shop).out
+
+
 def test_a_policy_that_nearly_selects_is_named(federation: World, shop: str) -> None:
     create(federation, named(DEPLOYMENT, "shopp"), shop)
     outcome = federation.run("why", "deployment/shopp", "-n", shop)

@@ -104,7 +104,14 @@ def test_labels_that_do_not_match_are_shown_as_wanted_and_as_they_are() -> None:
     said = link(facts(placement, {}, clusters, refused("0/2")), "scheduling")
     assert because(said, "member1") == "wants tier=bronze; it has tier=gold"
     assert because(said, "member2") == "wants tier=bronze; it has no tier"
-    assert "labelSelector" in said.remedy
+    command = "karmadactl label cluster member1 tier=bronze --overwrite"
+    assert said.remedy == f"Label it ({command}), or change clusterAffinity.labelSelector."
+
+
+def test_a_placement_of_misspelt_clusters_is_to_be_corrected() -> None:
+    said = link(facts({"clusterAffinity": {"clusterNames": ["membr2"]}}, {}, TWO, refused("0/2")), "scheduling")
+    wrong = "clusterAffinity.clusterNames names membr2, which is no member (did you mean member2?)"
+    assert said.remedy == f"Correct the placement: {wrong}."
 
 
 def test_the_policy_that_holds_a_template_is_not_among_the_losers() -> None:
@@ -156,7 +163,7 @@ def test_a_decision_says_whether_it_is_recorded_or_computed_again() -> None:
     again = link(found, "scheduling")
     assert again.data["recomputed"] is True
     assert again.details == [
-        "(computed now under default feature gates and without estimators; the scheduler has no record of its own)"
+        "(computed now under default feature gates and without estimators: not the scheduler's own record)"
     ]
     placed = Placed(clusters=(TargetCluster(name="member1", replicas=3),))
     attempt = Attempt(outcome=placed, scores={"member1": {"ClusterLocality": 0}})

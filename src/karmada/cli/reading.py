@@ -140,11 +140,25 @@ async def chosen_clusters(hub: Access, names: list[str]) -> list[str]:
     return list(dict.fromkeys(names)) or known
 
 
+async def named_cluster(hub: Access, name: str) -> JSONObject:
+    """One cluster; of a name that is nearly one, that is said."""
+    try:
+        return await hub.client.resource(CLUSTERS).get(name)
+    except NotFound as error:
+        from karmada.explain.nearest import did_you_mean
+
+        hint = did_you_mean(name, await cluster_names(hub))
+        raise NotFound(error.message + hint, error.status) from None
+
+
 def check_known(name: str, known: list[str], refusal: str = "cluster {} does not exist") -> None:
     """Refuse a cluster that is no member."""
     if name not in known:
+        from karmada.explain.nearest import nearest
+
         there = f" (there are: {', '.join(known)})" if known else " (no cluster has joined yet)"
-        raise CommandError(refusal.format(name) + there)
+        found = nearest(name, known)
+        raise CommandError(refusal.format(name) + (f" (did you mean {found}?)" if found else there))
 
 
 async def one_member(session: Session, flags: Values) -> Access:

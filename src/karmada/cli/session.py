@@ -22,6 +22,7 @@ NO_CONFIGURATION = """Missing or incomplete configuration info.  Please point to
   1. Via the command-line flag --kubeconfig
   2. Via the KUBECONFIG environment variable
   3. In your home directory as ~/.kube/config"""
+OF_KARMADA_UP = "\nFor a control plane that `karmada up` runs: export KUBECONFIG=$(karmada kubeconfig)"
 PATIENCE = 8.0
 """Seconds that one member may take: nobody waits for it in vain."""
 HUB = "Karmada"
@@ -71,7 +72,7 @@ class Session:
         if found is None:
             from karmada.cli.access import Access
 
-            target = self._impersonated(self.target(explicit, context), flags)
+            target = self._impersonated(self.target(explicit, context, OF_KARMADA_UP), flags)
             found = self._open[explicit, context] = Access(HUB, target, self.warn, self._patience)
         return found
 
@@ -99,8 +100,8 @@ class Session:
             self._open[key] = Access(name, self.target(kubeconfig, context), self.warn, self._patience)
         return self._open[key]
 
-    def target(self, explicit: str, context: str = "") -> "Target":
-        """What a kubeconfig (the usual one if none is named) and a context lead to."""
+    def target(self, explicit: str, context: str = "", hint: str = "") -> "Target":
+        """What a kubeconfig (the usual one if none is named) and a context lead to; `hint` is said where none is."""
         from karmada.machinery.http.kubeconfig import default_paths, find_target, load
 
         if explicit and not Path(explicit).is_file():
@@ -113,7 +114,7 @@ class Session:
                 raise CommandError(f'context "{context}" does not exist{there}')
             return known.target(context)
         if "KUBERNETES_SERVICE_HOST" not in self.environment:
-            raise CommandError(NO_CONFIGURATION)
+            raise CommandError(NO_CONFIGURATION + hint)
         return find_target(explicit, context, self.environment)
 
     def _impersonated(self, target: "Target", flags: Values) -> "Target":

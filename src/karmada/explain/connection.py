@@ -6,8 +6,8 @@ import ssl
 from karmada.machinery.errors import Timeout
 
 
-def connection(error: Exception) -> str:
-    """Why a server could not be talked to, and what to do."""
+def connection(error: Exception, server: str = "the control plane") -> str:
+    """Why a server could not be talked to, and what to do; `server` is what it is called."""
     text = str(error)
     cause = error.__cause__ or error.__context__
     if isinstance(error, Timeout):
@@ -19,5 +19,5 @@ def connection(error: Exception) -> str:
             return f"{text}: the server's certificate has expired; renew it"
         return f"{text}: check the certificate authority in the kubeconfig"
     if isinstance(cause, ConnectionRefusedError):
-        return f"{text}: did you specify the right host or port, and is the control plane running?"
+        return f"{text}: did you specify the right host or port, and is {server} running?"
     return text

@@ -4,7 +4,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
-from karmada.cli.reading import CLUSTERS
+from karmada.cli.reading import CLUSTERS, named_cluster
 from karmada.cli.session import Session
 from karmada.cli.taints import UNSCHEDULABLE
 
@@ -19,9 +19,10 @@ async def mark(session: Session, flags: Values, *, cordoned: bool) -> None:
     if not flags.arguments:
         raise CommandError("cluster name is required")
     word = "cordoned" if cordoned else "uncordoned"
-    clusters = session.hub(flags).client.resource(CLUSTERS)
+    hub = session.hub(flags)
+    clusters = hub.client.resource(CLUSTERS)
     for name in flags.arguments:
-        cluster = await clusters.get(name)
+        cluster = await named_cluster(hub, name)
         taints = list((cluster.get("spec") or {}).get("taints") or ())
         kept = [taint for taint in taints if (taint["key"], taint["effect"]) != (UNSCHEDULABLE, "NoSchedule")]
         if (len(kept) < len(taints)) == cordoned:

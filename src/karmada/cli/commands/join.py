@@ -1,10 +1,15 @@
 """`karmadactl join`."""
 
+from typing import TYPE_CHECKING
+
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.session import Session
+
+if TYPE_CHECKING:
+    from karmada.cli.access import Access
 
 MEMBER_FLAGS = (
     Flag("cluster-kubeconfig", "", "Path of the kubeconfig of the cluster."),
@@ -38,9 +43,23 @@ async def run(session: Session, flags: Values) -> None:
         region=flags.cluster_region,
         zones=",".join(flags.cluster_zones),
     )
+    await _check_answers(member)
     await join(member.client, session.hub(flags).client, about, dry_run=flags.dry_run)
     if not flags.dry_run:
         session.print(joined_line(name))
+
+
+async def _check_answers(member: "Access") -> None:
+    """Refuse a member that cannot be talked to, so that nobody looks for the fault in the control plane."""
+    from karmada.explain.connection import connection
+    from karmada.machinery.errors import Timeout, Unavailable
+
+    try:
+        await member.transport.raw("GET", "/version")
+    except (Timeout, Unavailable) as error:
+        if error.status:
+            raise
+        raise CommandError(f"cluster {member.name} does not answer: {connection(error, member.name)}") from None
 
 
 def member_context(session: Session, flags: Values, name: str) -> str:

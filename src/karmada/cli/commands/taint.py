@@ -4,7 +4,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
-from karmada.cli.reading import CLUSTERS
+from karmada.cli.reading import CLUSTERS, named_cluster
 from karmada.cli.session import Session
 from karmada.cli.taints import change, parse
 
@@ -21,9 +21,10 @@ async def run(session: Session, flags: Values) -> None:
     if not words:
         raise CommandError("at least one taint update is required")
     wanted = parse(words)
-    clusters = session.hub(flags).client.resource(CLUSTERS)
+    hub = session.hub(flags)
+    clusters = hub.client.resource(CLUSTERS)
     for name in names:
-        cluster = await clusters.get(name)
+        cluster = await named_cluster(hub, name)
         taints, word = change(name, list((cluster.get("spec") or {}).get("taints") or ()), wanted, flags.overwrite)
         if not flags.dry_run:
             guard = {"resourceVersion": cluster["metadata"]["resourceVersion"]}

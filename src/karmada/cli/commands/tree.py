@@ -24,6 +24,7 @@ async def run(session: Session, flags: Values) -> None:
     """Show the tree."""
     wanted = await one_wanted(session, flags)
     hub = session.hub(flags)
+    from karmada.explain.nearest import did_you_mean
     from karmada.explain.tree import tree
     from karmada.explain.why.facts import read
 
@@ -31,7 +32,8 @@ async def run(session: Session, flags: Values) -> None:
     facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
     if facts.template is None:
         where = f" in namespace {namespace}" if namespace else ""
-        raise CommandError(f"there is no {wanted.kind.kind} {wanted.name}{where}")
+        hint = did_you_mean(wanted.name, facts.others)
+        raise CommandError(f"there is no {wanted.kind.kind} {wanted.name}{where}{hint}")
     root = tree(facts, facts.template, time.time())
     if flags.output == "json":
         import orjson

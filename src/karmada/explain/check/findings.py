@@ -111,8 +111,13 @@ def leases(items: Iterable[JSONObject], now: float, seconds: Any) -> list[Findin
             found.append(
                 Finding(name, f"has had no leader for {age:.0f} s", "broken", f"Start {name}, or look at its logs.")
             )
+        elif not spec.get("holderIdentity"):
+            said = f"has no leader: the last one gave up its lease {age:.0f} s ago"
+            found.append(
+                Finding(name, said, "warning", f"Wait a moment; if it stays, start {name} or look at its logs.")
+            )
         else:
-            found.append(Finding(name, f"is led by {spec.get('holderIdentity', 'somebody')}"))
+            found.append(Finding(name, f"is led by {spec['holderIdentity']}"))
     return found
 
 

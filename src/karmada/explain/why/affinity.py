@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.label_selector import LabelSelectorError, LabelSelectorLike, from_struct
+from karmada.api.label_selector import LabelSelectorError, LabelSelectorLike, Operator, from_struct
 from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
 from karmada.explain.nearest import did_you_mean
 from karmada.policies.cluster_affinity import cluster_matches, zones_of
@@ -45,7 +45,7 @@ def misses(affinity: ClusterAffinity, cluster: Cluster) -> tuple[str, str]:
     if affinity.label_selector is not None and (
         text := missed_labels(affinity.label_selector, cluster.metadata.labels)
     ):
-        return text, f"label {name} so (kubectl label cluster {name} ...), or change clusterAffinity.labelSelector"
+        return text, f"{_labelling(affinity.label_selector, cluster)}change clusterAffinity.labelSelector"
     if cluster_matches(affinity, cluster):
         return "", ""
     spec = cluster.spec
@@ -59,6 +59,18 @@ def misses(affinity: ClusterAffinity, cluster: Cluster) -> tuple[str, str]:
         f"wants {wanted}; it has {has}",
         f"change clusterAffinity.fieldSelector, or provider, region and zones of {name}",
     )
+
+
+def _labelling(selector: LabelSelectorLike, cluster: Cluster) -> str:
+    """The command that gives a cluster the labels it lacks; empty where none can be worked out."""
+    try:
+        tests = [test for test in from_struct(selector).requirements if not test.matches(cluster.metadata.labels)]
+    except LabelSelectorError:
+        return ""
+    if not all(test.operator in (Operator.EQUALS, Operator.IN) for test in tests):
+        return ""
+    pairs = " ".join(f"{test.key}={test.values[0]}" for test in tests)
+    return f"label it (karmadactl label cluster {cluster.metadata.name} {pairs} --overwrite), or "
 
 
 def missed_labels(selector: LabelSelectorLike, labels: Mapping[str, str]) -> str:

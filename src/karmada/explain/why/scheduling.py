@@ -14,7 +14,7 @@ from karmada.explain.why.verdicts import affinity_of, reason, rows, short
 from karmada.scheduler.core.decide import NoPlacement, decide
 from karmada.scheduler.core.snapshot import Snapshot
 
-RECOMPUTED = "(computed now under default feature gates and without estimators; the scheduler has no record of its own)"
+RECOMPUTED = "(computed now under default feature gates and without estimators: not the scheduler's own record)"
 _REMEDIES = {
     "ClusterAffinity": "let the policy's placement mean {cluster} (clusterAffinity)",
     "TaintToleration": "take the taint off {cluster} (karmadactl taint, karmadactl uncordon), or tolerate it in "
@@ -129,6 +129,8 @@ def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
         asked = f"a replica asks for {found[most].resource} {found[most].wanted}, {found[most].free} free"
         return f"Make room, ask for less, or let the placement mean more clusters: {text} ({asked})."
     rejected = {name: found for name, found in attempt.rejections.items() if name in by_name}
+    if unknown := unknown_names(binding.spec.placement, facts.clusters):
+        return f"Correct the placement: {'; '.join(unknown)}."
     if not rejected:
         return "Relax the placement, its spread constraints above all."
     closest = min(rejected, key=lambda name: (len(rejected[name]), _rank(rejected[name]), name))
