@@ -12,6 +12,7 @@ from karmada.api import yaml
 from karmada.machinery.transport import GroupVersionResource
 
 DEPLOYMENT, SERVICE, POLICY, OVERRIDE = list(yaml.load_all(SHOP))
+EVICTING = ["--feature-gates", "Failover=true", "--enable-no-execute-taint-eviction"]
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
 
@@ -169,7 +170,13 @@ def test_tree_shows_the_chain_down_to_pods(federation: World, shop: str) -> None
     ("words", "after"),
     [
         pytest.param(["--without-cluster", "member1"], {"member2": 3}, id="without a cluster"),
-        pytest.param(["--taint", "member2:x=y:NoExecute"], {"member1": 3}, id="evicted by a taint"),
+        pytest.param(["--taint", "member2:x=y:NoExecute", *EVICTING], {"member1": 3}, id="evicted by a taint"),
+        pytest.param(["--taint", "member2:x=y:NoExecute"], {"member1": 2, "member2": 1}, id="not evicted as gates are"),
+        pytest.param(
+            ["--taint", "member2:x=y:NoExecute", *EVICTING[:2]],
+            {"member1": 2, "member2": 1},
+            id="gate only",
+        ),
         pytest.param(["--taint", "member2:x=y:NoSchedule"], {"member1": 2, "member2": 1}, id="kept despite a taint"),
         pytest.param(["--replicas", "9"], {"member1": 6, "member2": 3}, id="more replicas"),
     ],
@@ -189,6 +196,10 @@ def test_simulation_of_files_writes_nothing(federation: World, shop: str, tmp_pa
     outcome = federation.run("simulate", "-n", shop, "-f", str(file))
     row = outcome.out.splitlines()[1].split()
     assert row[:4] == ["Deployment", f"{shop}/new", "-", "member3:3"]
+    assert outcome.out.splitlines()[-1] == (
+        "Feature gates (as the control plane runs): at their defaults. NoExecute taints do not evict "
+        "(that takes the gate Failover and --enable-no-execute-taint-eviction)."
+    )
     assert federation.run("get", "deployment", "new", "-n", shop).code == 1
 
 
@@ -209,6 +220,7 @@ def test_a_simulated_cluster_can_be_chosen(federation: World, shop: str, tmp_pat
         (["simulate", "--without-cluster", "x"], "--without-cluster: there is no cluster x"),
         (["simulate", "--taint", "member1"], "write CLUSTER:KEY=VALUE:EFFECT"),
         (["simulate", "-f", "/nope"], 'the path "/nope" does not exist'),
+        (["simulate", "--feature-gates", "Failovr=true"], "unrecognized feature gate: Failovr; did you mean Failover?"),
         (["simulate", "-o", "xml"], 'invalid argument "xml" for "-o, --output" flag'),
         (["why"], "You must provide one or more resources"),
         (["why", "deployments"], "name one object: KIND/NAME"),

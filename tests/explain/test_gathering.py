@@ -9,18 +9,26 @@ import pytest
 from tests.cli.samples import SHOP
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.feature_gates import DEFAULTS, parse
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.server import ApiServer
+from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.explain.check.look import everything
 from karmada.explain.errors import NoSuchKind, NothingToPlace, UnknownCluster
 from karmada.explain.members import Members
 from karmada.explain.simulate import world as worlds
 from karmada.explain.simulate.gathering import all_subjects, subjects
 from karmada.explain.simulate.outcome import outcome
+from karmada.explain.simulate.terms import ASSUMED, RUNNING, Terms, running
 from karmada.explain.tree import Node, tree
 from karmada.explain.why.chain import chain
 from karmada.explain.why.facts import Facts, read
 from karmada.explain.why.links import first_broken
 from karmada.machinery.client import Client
+from karmada.machinery.errors import Forbidden, NotFound
+from karmada.machinery.options import Options
 from karmada.scheduler.core.snapshot import Snapshot
+from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 from karmada.testing.federation import Federation
 
 PATIENCE = 30.0
@@ -66,14 +74,36 @@ async def test_a_federation_is_explained_with_clients_alone(federation: type[Fed
         clusters = worlds.of((await world.hub.of(Cluster).list()).items)
         left = list(worlds.without(clusters, ["member1"]).values())
         everybody = {one.name: one for one in await all_subjects(world.hub, "default", None)}
-        assert outcome(everybody["Deployment default/shop"], left, Snapshot(left)).after == {"member2": 3}
+        assert outcome(everybody["Deployment default/shop"], left, Snapshot(left), Terms()).after == {"member2": 3}
         with pytest.raises(UnknownCluster, match="there is no cluster member9"):
             worlds.tainted(clusters, [("member9", {"key": "a", "effect": "NoSchedule"})])
         with pytest.raises(NothingToPlace):
-            await subjects(world.hub, [], [], "default", None)
+            await subjects(world.hub, [], [], "default", None, DEFAULTS)
         widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
         with pytest.raises(NoSuchKind, match='no matches for kind "Widget" in version'):
-            await subjects(world.hub, [widget], [], "default", None)
+            await subjects(world.hub, [widget], [], "default", None, DEFAULTS)
+
+
+async def test_a_simulation_runs_under_the_gates_and_flags_of_the_control_plane() -> None:
+    chosen = ControlPlaneOptions(gates=parse("Failover=true"), options=Options(TaintManagerOptions(enabled=True)))
+    async with ControlPlane(chosen) as plane:
+        terms = await running(plane.client)
+        assert (terms.source, terms.evicts) == (RUNNING, True)
+        assert str(terms) == "Feature gates (as the control plane runs): Failover=true. NoExecute taints evict."
+        stranger = Client(plane.server.direct(UserInfo("stranger", ("system:authenticated",))))
+        with pytest.raises(Forbidden):
+            await stranger.transport.raw("GET", "/configuration")
+        with pytest.raises(NotFound):
+            await plane.client.transport.raw("GET", "/configuration/more")
+        assert (await running(stranger)).source == ASSUMED
+
+
+async def test_gates_are_assumed_where_nobody_tells_them(apiserver: type[ApiServer]) -> None:
+    async with apiserver() as server:
+        terms = await running(Client(server.direct()))
+    assert (terms.source, terms.evicts, terms.gates) == (ASSUMED, False, DEFAULTS)
+    asked = terms.changed(parse("Failover=true"), True)
+    assert (asked.evicts, asked.source) == (True, f"{ASSUMED}, changed by flags")
 
 
 class _Silent(Client):

@@ -29,6 +29,7 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.composition import ControllerOptions, Recorders, controllers
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.selection import Selection
+from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
 from karmada.machinery.client import Client
@@ -50,6 +51,7 @@ from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.service import Scheduler, SchedulerOptions
+from karmada.standalone import configuration
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.conversion import CONVERTED, BindingConverter
 from karmada.standalone.decisions import ROOT, DecisionsPage
@@ -143,6 +145,11 @@ class ControlPlane:
         scheduler = Scheduler(client, own, recorder, scheduling, clock, asked)
         scheduler.start(self.supervisor)
         self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)
+        flags = {
+            "enable-no-execute-taint-eviction": options.options.of(TaintManagerOptions).enabled,
+            "enable-scheduler-estimator": options.estimates,
+        }
+        self.server.pages.own[configuration.ROOT] = configuration.ConfigurationPage(options.gates, flags)
         client, other, recorder = self._beside(informers, recorders, descheduling.COMPONENT, descheduling.COMPONENT)
         descheduler = Descheduler(client, other, recorder, estimates.unschedulable, clock=clock)
         descheduler.start(self.supervisor)

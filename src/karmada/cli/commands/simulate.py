@@ -14,6 +14,7 @@ from karmada.cli.taints import EFFECTS
 if TYPE_CHECKING:
     from karmada.api.cluster.v1alpha1 import Cluster
     from karmada.explain.simulate.subjects import Subject
+    from karmada.explain.simulate.terms import Terms
 
 
 async def run(session: Session, flags: Values) -> int:
@@ -28,26 +29,40 @@ async def run(session: Session, flags: Values) -> int:
     added = [cluster for name in flags.cluster_file for cluster in _clusters_of(read_text(name), name)]
     clusters = _changed((await hub.client.of(Cluster).list()).items, added, flags)
     try:
-        subjects = await _subjects(hub, flags)
+        terms = await _terms(hub, flags)
+        subjects = await _subjects(hub, flags, terms)
     except NoSuchKind as error:
         raise CommandError(f"resource mapping not found: {error}: ensure CRDs are installed first") from None
     except ExplainError as error:
         raise CommandError(str(error)) from None
     snapshot = Snapshot(clusters)
-    outcomes = [outcome(one, clusters, snapshot) for one in subjects]
+    outcomes = [outcome(one, clusters, snapshot, terms) for one in subjects]
     match flags.output:
         case "json":
             import orjson
 
-            session.print(orjson.dumps(data(outcomes), option=orjson.OPT_INDENT_2).decode())
+            session.print(orjson.dumps(data(outcomes, terms), option=orjson.OPT_INDENT_2).decode())
         case "diff":
-            session.out.write(diff(outcomes, session.colours))
+            session.out.write(diff(outcomes, terms, session.colours))
         case _:
-            session.out.write(table(outcomes))
+            session.out.write(table(outcomes, terms))
     return 1 if any(one.refused for one in outcomes) else 0
 
 
-async def _subjects(hub: Access, flags: Values) -> "list[Subject]":
+async def _terms(hub: Access, flags: Values) -> "Terms":
+    """What the control plane runs under, with what flags say instead."""
+    from karmada.api.feature_gates import FeatureGateError, parse
+    from karmada.explain.simulate.terms import EVICTION, running
+
+    try:
+        gates = parse(flags.feature_gates) if "feature-gates" in flags.given else None
+    except FeatureGateError as error:
+        raise CommandError(f"--feature-gates: {error}") from None
+    eviction = flags.enable_no_execute_taint_eviction if EVICTION in flags.given else None
+    return (await running(hub.client)).changed(gates, eviction)
+
+
+async def _subjects(hub: Access, flags: Values, terms: "Terms") -> "list[Subject]":
     from karmada.explain.simulate.gathering import all_subjects, subjects
 
     replicas = flags.replicas if "replicas" in flags.given else None
@@ -59,7 +74,7 @@ async def _subjects(hub: Access, flags: Values) -> "list[Subject]":
         await hub.client.resource(wanted.kind.type).get(wanted.name, namespace if wanted.kind.namespaced else "")
         for wanted in (await hub.kinds.wanted(flags.arguments) if flags.arguments else ())
     ]
-    return await subjects(hub.client, items, named, namespace, replicas)
+    return await subjects(hub.client, items, named, namespace, replicas, terms.gates)
 
 
 def _changed(clusters: "list[Cluster]", added: "list[Cluster]", flags: Values) -> "list[Cluster]":
@@ -106,7 +121,9 @@ COMMAND = Command(
     "Show what would be placed where, without writing anything.\n\n"
     "The scheduler's own rules decide, on the clusters of now with the changes asked for: clusters gone, tainted or\n"
     "added. Files hold templates and policies as they would be; without files and names, everything that is\n"
-    "propagated is looked at. Estimators of members are not asked. Exits with 1 if something could not be placed.",
+    "propagated is looked at. Feature gates and flags are those of the running control plane where it tells them\n"
+    "(karmada up does), else the defaults: the output says which. Estimators of members are not asked.\n"
+    "Exits with 1 if something could not be placed.",
     run,
     (
         *common.CONNECTION,
@@ -115,14 +132,19 @@ COMMAND = Command(
         Flag("without-cluster", [], "Clusters to leave out."),
         Flag("taint", [], "Taints to add, as CLUSTER:KEY=VALUE:EFFECT.", repeated=True),
         Flag("replicas", 0, "Replicas to place, in place of those the template wants."),
+        Flag("feature-gates", "", "Feature gates to assume, as Failover=true, in place of the control plane's."),
+        Flag("enable-no-execute-taint-eviction", False, "Assume that NoExecute taints evict, with the gate Failover."),
         Flag("cluster-file", [], "Files with Clusters to add or replace."),
         Flag("output", "table", "table, json or diff.", "o", check=one_of("", "table", "json", "diff")),
     ),
     examples="""
 # Where would this go?
 karmadactl simulate -f deployment.yaml -f policy.yaml
-# What moves when member1 goes down, or for maintenance?
+# What moves when member1 is taken out?
 karmadactl simulate --without-cluster member1 -o diff
+# What moves when it is tainted: nothing without the gate Failover; and with it?
 karmadactl simulate --taint member1:maintenance=true:NoExecute
+karmadactl simulate --taint member1:maintenance=true:NoExecute --feature-gates Failover=true \\
+  --enable-no-execute-taint-eviction
 """,
 )

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from karmada.cli.output.tabs import aligned
 from karmada.explain.simulate.outcome import Outcome, Shares, summary
+from karmada.explain.simulate.terms import Terms
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Outcome], terms: Terms) -> str:
     """One line each."""
     rows = [["RESOURCE", "BEFORE", "AFTER", "CHANGE"]]
     rows += [[one.name, _spelled(one.before), _spelled(one.after), one.refused or _change(one)] for one in outcomes]
-    return aligned(rows) + "\n" + summary(outcomes) + "\n"
+    return f"{aligned(rows)}\n{summary(outcomes)}\n{terms}\n"
 
 
-def diff(outcomes: Sequence[Outcome], colours: bool = False) -> str:
+def diff(outcomes: Sequence[Outcome], terms: Terms, colours: bool = False) -> str:
     """Lines that go and lines that come, for what changes."""
     lines: list[str] = []
     for one in outcomes:
@@ -27,7 +28,7 @@ def diff(outcomes: Sequence[Outcome], colours: bool = False) -> str:
                 continue
             lines += [_painted(f"- {name}: {old}", 31, colours)] if old is not None else []
             lines += [_painted(f"+ {name}: {new}", 32, colours)] if new is not None else []
-    return "".join(f"{line}\n" for line in (*lines, summary(outcomes)))
+    return "".join(f"{line}\n" for line in (*lines, summary(outcomes), terms))
 
 
 def _spelled(shares: Shares) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from karmada.api import names
 from karmada.api.codec import from_tree
+from karmada.api.feature_gates import FeatureGates
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.explain.errors import NoSuchKind, NothingToPlace
@@ -28,7 +29,12 @@ async def all_subjects(hub: Client, namespace: str, replicas: int | None) -> lis
 
 
 async def subjects(
-    hub: Client, items: Sequence[JSONObject], named: Sequence[JSONObject], namespace: str, replicas: int | None
+    hub: Client,
+    items: Sequence[JSONObject],
+    named: Sequence[JSONObject],
+    namespace: str,
+    replicas: int | None,
+    gates: FeatureGates,
 ) -> list[Subject]:
     """The templates among `items` (of files), those that exist and are named, and those that policies of files choose.
 
@@ -45,7 +51,7 @@ async def subjects(
             seen.add(_identity(item))
     if not templates:
         raise NothingToPlace("nothing to place: the files hold policies only, and they select nothing that exists")
-    return [await subject(item, policies, await _binding(hub, item), replicas) for item in templates]
+    return [await subject(item, policies, await _binding(hub, item), replicas, gates) for item in templates]
 
 
 def _is_template(item: JSONObject) -> bool:

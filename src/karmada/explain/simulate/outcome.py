@@ -7,7 +7,9 @@ from typing import Any
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Decision, Placed
 from karmada.explain.simulate.subjects import Subject, displaced
+from karmada.explain.simulate.terms import Terms
 from karmada.scheduler.core.decide import NoPlacement, decide
+from karmada.scheduler.core.request import Settings
 from karmada.scheduler.core.snapshot import Snapshot
 
 Shares = dict[str, int]
@@ -31,14 +33,14 @@ class Outcome:
         return self.before != self.after
 
 
-def outcome(subject: Subject, clusters: Sequence[Cluster], snapshot: Snapshot) -> Outcome:
+def outcome(subject: Subject, clusters: Sequence[Cluster], snapshot: Snapshot, terms: Terms) -> Outcome:
     """Decide about one subject."""
     before = {target.name: target.replicas for target in subject.before.spec.clusters} if subject.before else {}
     if subject.wanted is None:
         return Outcome(subject.name, before, before, NO_POLICY)
-    wanted = displaced(subject.wanted, clusters)
+    wanted = displaced(subject.wanted, clusters, evicts=terms.evicts)
     try:
-        decision = decide(snapshot, wanted, {})
+        decision = decide(snapshot, wanted, {}, Settings(terms.gates))
     except NoPlacement:
         return Outcome(subject.name, before, before, NO_PLACEMENT)
     if isinstance(decision.outcome, Placed):
@@ -48,13 +50,14 @@ def outcome(subject: Subject, clusters: Sequence[Cluster], snapshot: Snapshot) -
     return Outcome(subject.name, before, kept, decision.outcome.message, decision)
 
 
-def data(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def data(outcomes: Sequence[Outcome], terms: Terms) -> dict[str, Any]:
     """For programs."""
     import orjson
 
     from karmada.api.decision import encode
 
     return {
+        "terms": terms.data(),
         "items": [
             {
                 "resource": one.name,
@@ -65,7 +68,7 @@ def data(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 "decision": orjson.loads(encode(one.decision)) if one.decision else None,
             }
             for one in outcomes
-        ]
+        ],
     }
 
 

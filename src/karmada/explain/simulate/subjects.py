@@ -9,7 +9,7 @@ import msgspec
 from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import from_tree
-from karmada.api.feature_gates import DEFAULTS
+from karmada.api.feature_gates import FeatureGates
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
 from karmada.api.taints import first_untolerated
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec
@@ -83,7 +83,9 @@ def _defaulted(policy: JSONObject) -> JSONObject:
     return {**policy, "spec": {**spec, "resourceSelectors": selectors}}
 
 
-async def subject(template: JSONObject, policies: Policies, before: Binding | None, replicas: int | None) -> Subject:
+async def subject(
+    template: JSONObject, policies: Policies, before: Binding | None, replicas: int | None, gates: FeatureGates
+) -> Subject:
     """A template under the policy that would win."""
     policy = policies.winner(template, before)
     about = template["metadata"]
@@ -93,7 +95,7 @@ async def subject(template: JSONObject, policies: Policies, before: Binding | No
     workload = await _workload(template, before)
     if replicas is not None:
         workload = workload._replace(replicas=replicas)
-    spec = build_spec(template, policy, workload, lambda _: 0, DEFAULTS)
+    spec = build_spec(template, policy, workload, lambda _: 0, gates)
     if before is not None:
         return Subject(name, before, msgspec.structs.replace(before, spec=merge_spec(before.spec, spec)))
     return Subject(name, None, new_binding(template, spec, ClaimMetadata({}, {})))
@@ -112,8 +114,11 @@ def _resized(spec: ResourceBindingSpec, replicas: int) -> ResourceBindingSpec:
     return msgspec.structs.replace(spec, replicas=replicas)
 
 
-def displaced(binding: Binding, clusters: Sequence[Cluster]) -> Binding:
-    """A binding without the clusters it would be driven from: gone, or tainted NoExecute beyond its tolerations."""
+def displaced(binding: Binding, clusters: Sequence[Cluster], *, evicts: bool) -> Binding:
+    """A binding without the clusters it would be driven from.
+
+    Those are gone, or (where taints evict) tainted NoExecute beyond its tolerations.
+    """
     by_name = {cluster.metadata.name: cluster for cluster in clusters}
     placement = binding.spec.placement
     tolerations = placement.cluster_tolerations if placement is not None else ()
@@ -121,7 +126,7 @@ def displaced(binding: Binding, clusters: Sequence[Cluster]) -> Binding:
         target
         for target in binding.spec.clusters
         if target.name in by_name
-        and first_untolerated(by_name[target.name].spec.taints, tolerations, ("NoExecute",)) is None
+        and not (evicts and first_untolerated(by_name[target.name].spec.taints, tolerations, ("NoExecute",)))
     )
     return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, clusters=kept))
 
