@@ -1,6 +1,39 @@
 """What `check` makes of facts."""
 
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.storage.base import StorageFailed
+from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.explain.check.findings import Finding, leases
+from karmada.explain.check.look import everything
+from karmada.explain.members import Members
+from karmada.machinery.client import Client
+
+
+class FullDisk(MemoryStorage):
+    """A storage that cannot be written to any more."""
+
+    full = False
+
+    async def check(self) -> None:
+        if self.full:
+            raise StorageFailed("the disk is full")
+
+
+async def test_a_control_plane_that_cannot_write_is_not_ready() -> None:
+    storage = FullDisk()
+    async with ApiServer(ApiServerOptions(storage=storage)) as server:
+        client = Client(server.direct())
+        members = Members(lambda name: client, 1.0)
+
+        async def readiness() -> Finding:
+            return next(one for one in await everything(client, members, {}, "default") if one.what == "readiness")
+
+        assert (await readiness()).state == "ok"
+        storage.full = True
+        found = await readiness()
+        assert found.state == "broken"
+        assert found.said == "fails: the control plane cannot write to its storage"
+        assert "Free space on its disk" in found.remedy
 
 
 def lease(**spec: object) -> dict[str, object]:

@@ -31,6 +31,15 @@ def skew(what: str, theirs: float, ours: float) -> Finding:
     return Finding(f"clock of {what}", f"is {apart:+.0f} s off", "broken", remedy)
 
 
+def unready(*, storage: bool) -> Finding:
+    """A server whose readiness fails, because of its storage or otherwise."""
+    if storage:
+        remedy = "Free space on its disk, or bring its storage back; its log says which."
+        return Finding("readiness", "fails: the control plane cannot write to its storage", "broken", remedy)
+    remedy = "See which check fails: kubectl get --raw '/readyz?verbose'."
+    return Finding("readiness", "fails: the control plane is not ready", "broken", remedy)
+
+
 def certificate(what: str, days: float) -> Finding:
     """How long a certificate is good."""
     if days < 0:

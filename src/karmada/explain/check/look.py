@@ -15,7 +15,7 @@ from karmada.explain.connection import connection
 from karmada.explain.errors import NoAnswer
 from karmada.explain.members import Members
 from karmada.machinery.client import Client
-from karmada.machinery.errors import ApiError
+from karmada.machinery.errors import ApiError, ServerError
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 
@@ -47,6 +47,7 @@ async def everything(hub: Client, members: Members, certificates: Mapping[str, b
     found = [Finding("control plane", f"answers, {version.get('gitVersion', 'unknown version')}")]
     found += [findings.certificate(what, _days(pem)) for what, pem in certificates.items()]
     jobs: list[tuple[str, Awaitable[list[Finding]]]] = [
+        ("readiness", _readiness(hub)),
         ("clock", _clock(hub, "the control plane")),
         ("components", _leases(hub, systems)),
         ("clusters", _clusters(hub, members)),
@@ -74,6 +75,20 @@ def _seconds(text: str) -> float:
 
 async def _all(hub: Client, type_: GroupVersionResource, namespace: str = "") -> list[JSONObject]:
     return (await hub.resource(type_).list(Scope(namespace))).items
+
+
+async def _readiness(hub: Client) -> list[Finding]:
+    if not await _fails(hub, "/readyz"):
+        return [Finding("readiness", "every check of the control plane passes")]
+    return [findings.unready(storage=await _fails(hub, "/readyz/etcd"))]
+
+
+async def _fails(hub: Client, path: str) -> bool:
+    """Whether a page of checks fails: by its status, or by its lines where the transport has no status."""
+    try:
+        return b"[-]" in await hub.transport.raw("GET", path)
+    except ServerError:
+        return True
 
 
 async def _clock(client: Client, what: str) -> list[Finding]:
