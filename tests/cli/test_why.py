@@ -157,6 +157,28 @@ def test_an_image_that_cannot_be_pulled_is_found_in_the_member(federation: World
     assert "image" in found["remedy"]
 
 
+def test_a_full_quota_in_a_member_is_told_with_its_event(federation: World) -> None:
+    namespace = federation.namespace()
+    member = federation.fleet["member3"]
+    federation.call(member.change_faults(full_namespaces=(namespace,)))
+    try:
+        create(federation, policy("full", clusterAffinity={"clusterNames": ["member3"]}), namespace)
+        create(federation, named(DEPLOYMENT, "full"), namespace)
+
+        def told() -> Any:
+            found = json.loads(federation.run("why", "deployment/full", "-n", namespace, "-o", "json").out)
+            last = found["links"][-1]
+            return found if "ReplicaFailure: " in last["message"] and last["details"] else None
+
+        found = federation.eventually(told)
+    finally:
+        federation.call(member.change_faults(full_namespaces=()))
+    link = found["links"][-1]
+    assert found["broken"] == "member member3"
+    assert "exceeded quota: simulated" in link["details"][0]
+    assert found["remedy"].startswith("Raise the quota in member3")
+
+
 def test_tree_shows_the_chain_down_to_pods(federation: World, shop: str) -> None:
     outcome = federation.run("tree", "deployment/shop", "-n", shop)
     kinds = [line.lstrip("│├└─ ").split()[0] for line in outcome.out.splitlines()]

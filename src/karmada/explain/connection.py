@@ -11,7 +11,7 @@ def connection(error: Exception, server: str = "the control plane") -> str:
     text = str(error)
     cause = error.__cause__ or error.__context__
     if isinstance(error, Timeout):
-        return f"{text}: the server is there but hangs; see how it fares, or try again"
+        return f"{text}: the server is there but hangs; look at its log, or try again"
     if isinstance(cause, socket.gaierror):
         return f"{text}: check the host name in the kubeconfig"
     if isinstance(cause, ssl.SSLCertVerificationError):

@@ -23,5 +23,4 @@ class Members(NamedTuple):
             async with asyncio.timeout(self.patience):
                 return await work
         except TimeoutError:
-            text = f"no answer within {self.patience:g} s: see karmadactl check, or leave it out with -C"
-            raise NoAnswer(text) from None
+            raise NoAnswer(f"no answer within {self.patience:g} s") from None
