@@ -37,6 +37,14 @@ def overall_used(specs: Iterable[ResourceBindingSpec], overall: Mapping[str, int
     return {name: amount for name, amount in total.items() if name in overall and amount}
 
 
+def sum_used(members: Iterable[Mapping[str, int | str]]) -> Amounts:
+    """What the quotas of members say is used, together."""
+    total: Amounts = {}
+    for used in members:
+        _add(total, used, 1)
+    return total
+
+
 def difference(after: Amounts, before: Amounts) -> Amounts:
     """What changed, without amounts that stayed."""
     zero = Quantity.parse("0")
