@@ -27,6 +27,8 @@ from karmada.controllers.execution import ExecutionController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
+from karmada.controllers.quota_status import QuotaStatusController
+from karmada.controllers.quota_sync import QuotaSyncController
 from karmada.controllers.remedy import RemedyController
 from karmada.controllers.selection import Selection
 from karmada.controllers.status_reporter import StatusReporter
@@ -145,6 +147,14 @@ def _quota_enforcement(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "federatedResourceQuotaEnforcement", QuotaEnforcementController(shared.context, period).controller
 
 
+def _quota_sync(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "federatedResourceQuotaSync", QuotaSyncController(shared.context).controller
+
+
+def _quota_status(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "federatedResourceQuotaStatus", QuotaStatusController(shared.context).controller
+
+
 def _taint_manager(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(TaintManagerOptions)
     if options.enabled:
@@ -189,8 +199,8 @@ CONTROLLERS = (
     Registration("execution", _execution),
     Registration("federatedHorizontalPodAutoscaler", options=(unbuilt.AutoscalerOptions,)),
     Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
-    Registration("federatedResourceQuotaStatus"),
-    Registration("federatedResourceQuotaSync"),
+    Registration("federatedResourceQuotaStatus", _quota_status),
+    Registration("federatedResourceQuotaSync", _quota_sync),
     Registration("gracefulEviction", _graceful_eviction, options=(GracefulEvictionOptions,)),
     Registration("hpaScaleTargetMarker", by_default=False),
     Registration("multiclusterservice", gate=_SERVICES),

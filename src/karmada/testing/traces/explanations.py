@@ -46,4 +46,12 @@ EXPLANATIONS: list[Explanation] = [
         "agents write their events in their execution space, whatever they are about",
         r"^pull-[^:]*: event only in (A|B) .* Sync(Succeed|Failed)$",
     ),
+    Explanation(
+        "a ResourceQuota that reached a member is told as an event beside its FederatedResourceQuota",
+        r"event only in B .* ResourceQuota [^ ]+ [^ ]+ (Normal|Warning) Sync(Succeed|Failed)$",
+    ),
+    Explanation(
+        "a reconcile of a FederatedResourceQuota that changes nothing is not told as a success",
+        r"event only in A .* FederatedResourceQuota [^ ]+ [^ ]+ Normal (AggregateStatus|SyncWork)Succeed$",
+    ),
 ]
