@@ -21,6 +21,7 @@ from karmada.controllers.cluster_monitor import ClusterMonitor, MonitorOptions
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.cluster_taints import ClusterTaintPolicyController
 from karmada.controllers.context import Context
+from karmada.controllers.cron_autoscaler import CronAutoscalerController
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.execution import ExecutionController
@@ -155,6 +156,10 @@ def _quota_status(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "federatedResourceQuotaStatus", QuotaStatusController(shared.context).controller
 
 
+def _cron_autoscaler(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "cronFederatedHorizontalPodAutoscaler", CronAutoscalerController(shared.context).controller
+
+
 def _taint_manager(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(TaintManagerOptions)
     if options.enabled:
@@ -191,7 +196,7 @@ CONTROLLERS = (
     Registration("cluster", _cluster, options=(MonitorOptions,)),
     Registration("clusterStatus", _cluster_status, options=(StatusOptions,)),
     Registration("clustertaintpolicy", _taint_policy, gate="Failover"),
-    Registration("cronFederatedHorizontalPodAutoscaler"),
+    Registration("cronFederatedHorizontalPodAutoscaler", _cron_autoscaler),
     Registration("deploymentReplicasSyncer", by_default=False),
     Registration("endpointSlice"),
     Registration("endpointsliceCollect", gate=_SERVICES),
