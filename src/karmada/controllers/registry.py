@@ -31,6 +31,8 @@ from karmada.controllers.quota_enforcement import QuotaEnforcementController, Qu
 from karmada.controllers.quota_status import QuotaStatusController
 from karmada.controllers.quota_sync import QuotaSyncController
 from karmada.controllers.remedy import RemedyController
+from karmada.controllers.replicas_syncer import ReplicasSyncer
+from karmada.controllers.scale_target_marker import ScaleTargetMarker
 from karmada.controllers.selection import Selection
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
@@ -160,6 +162,14 @@ def _cron_autoscaler(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "cronFederatedHorizontalPodAutoscaler", CronAutoscalerController(shared.context).controller
 
 
+def _scale_target_marker(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "hpaScaleTargetMarker", ScaleTargetMarker(shared.context, shared.templates).controller
+
+
+def _replicas_syncer(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "deploymentReplicasSyncer", ReplicasSyncer(shared.context).controller
+
+
 def _taint_manager(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(TaintManagerOptions)
     if options.enabled:
@@ -197,7 +207,7 @@ CONTROLLERS = (
     Registration("clusterStatus", _cluster_status, options=(StatusOptions,)),
     Registration("clustertaintpolicy", _taint_policy, gate="Failover"),
     Registration("cronFederatedHorizontalPodAutoscaler", _cron_autoscaler),
-    Registration("deploymentReplicasSyncer", by_default=False),
+    Registration("deploymentReplicasSyncer", _replicas_syncer, by_default=False),
     Registration("endpointSlice"),
     Registration("endpointsliceCollect", gate=_SERVICES),
     Registration("endpointsliceDispatch", gate=_SERVICES),
@@ -207,7 +217,7 @@ CONTROLLERS = (
     Registration("federatedResourceQuotaStatus", _quota_status),
     Registration("federatedResourceQuotaSync", _quota_sync),
     Registration("gracefulEviction", _graceful_eviction, options=(GracefulEvictionOptions,)),
-    Registration("hpaScaleTargetMarker", by_default=False),
+    Registration("hpaScaleTargetMarker", _scale_target_marker, by_default=False),
     Registration("multiclusterservice", gate=_SERVICES),
     Registration("namespace", _namespace),
     Registration("remedy", _remedy),
