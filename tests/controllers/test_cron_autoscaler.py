@@ -254,6 +254,28 @@ def test_a_cache_that_lags_does_not_execute_again():
     on_a_plane(scenario)
 
 
+def test_a_fire_that_another_process_claims_first_is_left_to_it():
+    async def scenario(plane):
+        start(plane)
+        await deployment(plane)
+        await cron(plane, UP)
+
+        async def before(request):
+            if request.resource == CRONS and request.verb is Verb.PATCH:
+                plane.transport.before = None
+                announced = [{"ruleName": "up", "nextExecutionTime": "2023-11-15T23:00:00Z"}]
+                status = {"status": {"executionHistories": announced}}
+                await plane.client.resource(CRONS).patch("c", status, "default", subresource="status")
+
+        plane.transport.before = before
+        await until(plane, "2023-11-14T23:10:00Z")
+        assert plane.transport.before is None
+        assert await replicas(plane) == 1
+        assert "successfulExecutions" not in await history(plane)
+
+    on_a_plane(scenario)
+
+
 def test_a_passing_failure_is_retried():
     async def scenario(plane):
         start(plane)

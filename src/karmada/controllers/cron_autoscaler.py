@@ -30,6 +30,7 @@ ATTEMPTS = 5
 PATIENCE = 60.0
 """Seconds within which a target must be scaled, with all attempts."""
 PAUSES = BackoffPolicy(initial=1.0, maximum=8.0)
+SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 3600.0
 """Seconds after which the clock is looked at again, whenever the next fire is: it may have been set."""
 _LONGEST_MESSAGE = 1024
@@ -144,7 +145,7 @@ def _with(autoscaler: CronFederatedHPA, histories: Histories) -> CronFederatedHP
 def _wait(histories: Histories, now: float) -> float:
     """Seconds until the next fire."""
     fires = [parse_rfc3339(item.next_execution_time) for item in histories if item.next_execution_time]
-    return min(LONGEST_WAIT, max(0.0, min(fires, default=now + LONGEST_WAIT) - now))
+    return min(LONGEST_WAIT, max(SHORTEST_WAIT, min(fires, default=now + LONGEST_WAIT) - now))
 
 
 def _spec_changed(change: Change[CronFederatedHPA]) -> list[Key]:
