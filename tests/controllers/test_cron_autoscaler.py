@@ -276,6 +276,26 @@ def test_a_fire_that_another_process_claims_first_is_left_to_it():
     on_a_plane(scenario)
 
 
+def test_a_rule_that_is_suspended_in_the_last_moment_does_not_fire():
+    async def scenario(plane):
+        start(plane)
+        await deployment(plane)
+        await cron(plane, UP)
+
+        async def before(request):
+            if request.resource == CRONS and request.verb is Verb.PATCH:
+                plane.transport.before = None
+                await plane.client.resource(CRONS).patch("c", {"spec": {"rules": [UP | {"suspend": True}]}}, "default")
+
+        plane.transport.before = before
+        await until(plane, "2023-11-14T23:10:00Z")
+        assert plane.transport.before is None
+        assert await replicas(plane) == 1
+        assert await history(plane) == {"ruleName": "up"}
+
+    on_a_plane(scenario)
+
+
 def test_a_passing_failure_is_retried():
     async def scenario(plane):
         start(plane)

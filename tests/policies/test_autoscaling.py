@@ -77,6 +77,17 @@ def test_a_history_of_no_entries_stays_empty():
     assert history.failed_executions == ()
 
 
+def test_interrupted_executions_do_not_pile_up():
+    histories = executions.announced((), [rule()], 0.0)
+    for hour in range(1, 9):
+        (fire,) = executions.due(histories, [rule()], hour * 3600.0)
+        histories = executions.claimed(histories, fire, hour * 3600.0)
+    (history,) = histories
+    assert len(history.failed_executions) == executions.DEFAULT_LIMIT + 1
+    (history,) = executions.ended(histories, fire, "", 8 * 3600.0)
+    assert len(history.failed_executions) == executions.DEFAULT_LIMIT
+
+
 def test_a_suspended_rule_has_no_next_fire():
     assert executions.next_fire(rule(), 10.0) == "1970-01-01T01:00:00Z"
     assert executions.next_fire(rule(time_zone="Asia/Kolkata"), 10.0) == "1970-01-01T00:30:00Z"

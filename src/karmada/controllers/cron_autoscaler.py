@@ -74,9 +74,7 @@ class CronAutoscalerController:
 
     async def _execute(self, autoscaler: CronFederatedHPA, fire: Fire) -> CronFederatedHPA | None:
         """Execute a fire unless somebody has; what the CronFederatedHPA is then, None once it is gone."""
-        claim = await self._commit.commit(
-            autoscaler, lambda hpa: _with(hpa, executions.claimed(_histories(hpa), fire, self._clock.now()))
-        )
+        claim = await self._commit.commit(autoscaler, lambda hpa: _claimed(hpa, fire, self._clock.now()))
         if not isinstance(claim, Written):
             return None if isinstance(claim, Absent) else claim.value
         failure = await self._attempt(claim.value, fire)
@@ -140,6 +138,13 @@ def _with(autoscaler: CronFederatedHPA, histories: Histories) -> CronFederatedHP
         return autoscaler
     status = msgspec.structs.replace(autoscaler.status, execution_histories=histories)
     return msgspec.structs.replace(autoscaler, status=status)
+
+
+def _claimed(autoscaler: CronFederatedHPA, fire: Fire, now: float) -> CronFederatedHPA:
+    """A CronFederatedHPA whose fire is claimed, unless its rule was changed or suspended meanwhile."""
+    if fire.rule not in autoscaler.spec.rules:
+        return autoscaler
+    return _with(autoscaler, executions.claimed(_histories(autoscaler), fire, now))
 
 
 def _wait(histories: Histories, now: float) -> float:

@@ -92,7 +92,8 @@ def claimed(histories: Histories, fire: Fire, now: float) -> Histories:
     history = history_of(histories, fire.rule.name)
     if history is None or history.next_execution_time != fire.announced:
         return histories
-    failures = (_failure(fire.scheduled, INTERRUPTED, now), *history.failed_executions)
+    # One more than the limit, so that a success does not cost an earlier failure its place.
+    failures = (_failure(fire.scheduled, INTERRUPTED, now), *history.failed_executions)[: _failures(fire.rule) + 1]
     claim = msgspec.structs.replace(history, next_execution_time=fire.next, failed_executions=failures)
     return tuple(claim if item is history else item for item in histories)
 
@@ -139,7 +140,7 @@ def failed(
     histories: Histories, rule: CronFederatedHPARule, scheduled: str, message: str, now: float, next_: str | None
 ) -> Histories:
     """The histories after a rule could not do what it says; unchanged when the rule has none."""
-    limit = DEFAULT_LIMIT if rule.failed_history_limit is None else rule.failed_history_limit
+    limit = _failures(rule)
     execution = _failure(scheduled, message, now)
     return tuple(
         msgspec.structs.replace(
@@ -149,6 +150,11 @@ def failed(
         else item
         for item in histories
     )
+
+
+def _failures(rule: CronFederatedHPARule) -> int:
+    """How many failures of a rule are remembered."""
+    return DEFAULT_LIMIT if rule.failed_history_limit is None else rule.failed_history_limit
 
 
 def _failure(scheduled: str, message: str, now: float) -> FailedExecution:
