@@ -48,11 +48,17 @@ class KarmadaAdmission:
         review = self._review(request, handler)
         if handler.mutate is None or review.operation not in handler.mutate_on or request.object is None:
             return
+        status = request.object.get("status")
         try:
             handler.mutate(review)
         except Denied as denial:
             raise _failure(handler, denial) from denial
         request.object = in_version(review.object, request.type.api_version)
+        if review.operation is Operation.UPDATE:
+            # Handlers may change the very object: what they say of its status is no part of this write.
+            request.object.pop("status", None)
+            if status is not None:
+                request.object["status"] = status
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Judge the object: by what is said of all kinds, then by what is said of its own."""
