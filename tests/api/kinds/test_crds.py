@@ -34,6 +34,7 @@ DIALECT: tuple[tuple[str, Any, Any], ...] = (
     ),
     ("staticWeightList.items.weight.minimum", 0, 1),
     ("failover.applicationMigrationPolicy", ..., None),
+    ("work.karmada.io.v1alpha2.status.unhealthySince", ..., None),
     ("labelsOverrider.items.operator.enum", [*_MAP_OPERATORS, "addIfAbsent"], _MAP_OPERATORS),
     (
         "annotationsOverrider.items.operator.enum",
