@@ -10,6 +10,7 @@ from tests.membership.test_unjoin import CONFIG_MAPS, WORKS, work
 from tests.membership.world import World, eventually
 
 from karmada.controllers.cluster_status import StatusOptions
+from karmada.machinery.options import Options
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
@@ -36,7 +37,7 @@ STATUS = StatusOptions(period=1.0, success_threshold=0.0, failure_threshold=0.0,
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
-        options = ControlPlaneOptions(status=STATUS, clock=HurriedClock(20))
+        options = ControlPlaneOptions(options=Options(STATUS), clock=HurriedClock(20))
         yield World(await stack.enter_async_context(ControlPlane(options)), stack)
 
 

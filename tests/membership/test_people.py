@@ -114,14 +114,15 @@ async def test_a_tenants_binding_for_what_is_not_its_own_is_refused(world: World
         await collection.patch("b", {"spec": {"resource": {"namespace": namespace or None}}}, "team-a")
 
 
-async def test_the_permanent_id_of_a_binding_is_not_its_writers_to_choose(world: World) -> None:
+async def test_the_permanent_id_of_a_binding_stays_what_it_was_created_with(world: World) -> None:
+    """A restored binding keeps its id; naming another's gains nothing (tests/controllers/test_tenants.py)."""
     client = await tenant(world)
     forged = {"metadata": {"labels": {ID: "victim"}}}
     collection = client.resource(BINDINGS)
     tree = binding()
-    tree["metadata"] |= forged["metadata"]
+    tree["metadata"] |= {"labels": {ID: "restored"}}
     made = await collection.create(tree)
-    assert made["metadata"]["labels"][ID] != "victim"
+    assert made["metadata"]["labels"][ID] == "restored"
     for change in (forged, {"metadata": {"labels": {ID: None}}}, {"metadata": {"labels": None}}):
         with pytest.raises(Forbidden, match="cannot be changed"):
             await collection.patch("b", change, "team-a")

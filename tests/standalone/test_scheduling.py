@@ -156,7 +156,7 @@ async def with_quota(federation: Federation) -> None:
 
 async def test_quotas_of_members_are_counted_when_their_gate_is_on() -> None:
     gates = FeatureGates({"ResourceQuotaEstimate": True, "CustomizedClusterResourceModeling": False})
-    options = ControlPlaneOptions(status=PROBING, gates=gates)
+    options = ControlPlaneOptions(options=Options(PROBING), gates=gates)
     async with Federation(fleet=fleet(), options=options) as federation:
         await with_quota(federation)
         await federation.apply(POLICY, deployment(6))
