@@ -7,6 +7,9 @@ import pytest
 
 from karmada.agent.main import parser as agent
 from karmada.aggregated.main import parser as aggregated
+from karmada.controllers.cluster_status import StatusOptions
+from karmada.controllers.context import Concurrency
+from karmada.controllers.detector.scope import ScopeOptions
 from karmada.controllers.flags import options_of, parser, without_effect
 from karmada.descheduler.main import parser as descheduler
 from karmada.estimator.main import parser as estimator
@@ -60,7 +63,7 @@ def test_the_command_line_of_older_manifests_is_understood() -> None:
             "--v=4",
         ]
     )
-    assert options_of(flags).status.period == 20
+    assert options_of(flags).options.of(StatusOptions).period == 20
     assert flags.verbosity == 4
 
 
@@ -79,15 +82,15 @@ def test_flags_say_what_controllers_do() -> None:
     assert not options.selection.enabled("namespace")
     assert options.selection.enabled("binding")
     assert options.gates.enabled("Failover")
-    assert options.concurrency.bindings == 7
-    assert options.skipped_namespaces == ("kube-.*", "private-.*")
-    assert not options.status.modeling
+    assert options.options.of(Concurrency).bindings == 7
+    assert options.options.of(ScopeOptions).skipped_namespaces == ("kube-.*", "private-.*")
+    assert not options.options.of(StatusOptions).modeling
 
 
 def test_what_is_asked_for_and_does_not_happen_is_said() -> None:
-    flags = parser().parse(["--controllers=binding,remedy", "--graceful-eviction-timeout=5m"])
-    assert without_effect(flags, ["binding"]) == [
-        "this version has no controller remedy",
+    flags = parser().parse(["--controllers=binding,serviceImport", "--graceful-eviction-timeout=5m"])
+    assert sorted(without_effect(flags, ["binding"]), reverse=True) == [
+        "this version has no controller serviceImport",
         "--graceful-eviction-timeout has no effect: gracefulEviction does not run",
     ]
 
