@@ -47,11 +47,8 @@ EXPLANATIONS: list[Explanation] = [
         r"^pull-[^:]*: event only in (A|B) .* Sync(Succeed|Failed)$",
     ),
     Explanation(
-        "a ResourceQuota that reached a member is told as an event beside its FederatedResourceQuota",
-        r"event only in B .* ResourceQuota [^ ]+ [^ ]+ (Normal|Warning) Sync(Succeed|Failed)$",
-    ),
-    Explanation(
-        "a reconcile of a FederatedResourceQuota that changes nothing is not told as a success",
-        r"event only in A .* FederatedResourceQuota [^ ]+ [^ ]+ Normal (AggregateStatus|SyncWork)Succeed$",
+        "events about quotas: a ResourceQuota that reached a member has one, a reconcile that changed nothing has none",
+        r"event only in (B .* ResourceQuota [^ ]+ [^ ]+ (Normal|Warning) Sync(Succeed|Failed)"
+        r"|A .* FederatedResourceQuota [^ ]+ [^ ]+ Normal (AggregateStatus|SyncWork)Succeed)$",
     ),
 ]
