@@ -19,6 +19,7 @@ DIAGNOSTICS = "asked when somebody opens /debug or /decisions of the program wit
 
 REASONS: dict[str, str] = {
     **{f"{MANAGER} {verb} *.*": ANY_KIND for verb in ("get", "list", "watch", "patch")},
+    f"{MANAGER} delete secrets": "Secrets of a withdrawn registration go, in whatever namespace agents use",
     f"{AGGREGATED} get secrets": "`karmadactl join --cluster-namespace` puts a cluster's Secrets into any namespace",
     **{
         f"{AGGREGATED} list {kind}.rbac.authorization.k8s.io": FIRST_LIST
