@@ -57,8 +57,14 @@ layers: $(DEV)
 golden: $(DEV) ## Compare with recorded behaviour: GOLDEN=<root, topic folder or file>
 	@$(BIN)/python -m karmada.testing.golden $(GOLDEN)
 
-.PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
-	test-engine crds docs lock sbom clean
+differential: $(DEV) ## Random inputs, ours against ORACLE=<command> (or recordings): TOPIC= SEED= COUNT=
+	@$(BIN)/python -m karmada.testing.differential $(if $(ORACLE),--oracle "$(ORACLE)") $(if $(TOPIC),--topic $(TOPIC)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
+
+differential-all: $(DEV) ## Every topic with a fresh seed, and a table: ORACLE=<command> COUNT=
+	@$(BIN)/python -m karmada.testing.differential $(if $(ORACLE),--oracle "$(ORACLE)") $(if $(COUNT),--count $(COUNT))
+
+traces: $(DEV) ## Run recorded scenarios on a federation and compare: TRACES=<folder>
 	@$(BIN)/python -m karmada.testing.traces $(TRACES)
 
 soak: $(DEV) ## Thousands of seeds of faults: an hour and more
