@@ -16,7 +16,7 @@ TRACES, TOOL = SHARED / "golden" / "traces", SHARED / "tools" / "karmada_trace.p
 
 @pytest.mark.skipif(not TRACES.is_dir(), reason="needs ../shared/golden/traces")
 async def test_recorded_scenarios_go_as_they_went_on_the_reference(tmp_path: Path) -> None:
-    scenarios = [scenario for scenario in find(TRACES) if scenario.area not in NOT_YET]
+    scenarios = [one for one in find(TRACES) if one.area not in NOT_YET and not one.stops_members]
     verdict = await run(Tool(TOOL), scenarios, tmp_path, PARALLEL, engine)
     assert {name: [str(each) for each in found] for name, found in verdict.unexplained.items()} == {}
     assert len(verdict.same) == len(scenarios)

@@ -21,6 +21,8 @@ class Scenario(NamedTuple):
     """It takes the environment apart."""
     pull: tuple[str, ...] = ()
     """Members that are connected by an agent."""
+    stops_members: bool = False
+    """Steps stop and start a member's API server, which only simulated members offer."""
 
 
 def find(folder: Path) -> list[Scenario]:
@@ -46,4 +48,5 @@ def _read(path: Path) -> Scenario:
         facts.get("profile", "default"),
         bool(facts.get("last")),
         tuple(facts.get("pullClusters") or ()),
+        any("verb: hook" in step.read_text() for step in (path.parent / "steps").glob("*.yaml")),
     )
