@@ -98,7 +98,7 @@ def forbidden(group: str, plural: str, name: str, why: str) -> Failure:
 
 
 def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> Failure:
-    """The object fails validation; of very many complaints, or very long ones, the first are told."""
+    """The object fails validation; of very many or very long causes the first are kept."""
     errors = _bounded(errors)
     texts = [f"{e.field}: {e.message}" for e in errors]
     unique = list(dict.fromkeys(texts))

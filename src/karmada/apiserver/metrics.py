@@ -24,7 +24,7 @@ _OTHER = "other"
 _VERBS = frozenset({"DELETE", "DELETECOLLECTION", "GET", "HEAD", "LIST", "OPTIONS", "PATCH", "POST", "PUT", "WATCH"})
 _CODES = frozenset(int(status) for status in HTTPStatus)
 SERIES = 20_000
-"""Series that are told apart: a bound also for a server on which resources come and go without end."""
+"""Upper bound of distinct series, also on a server whose resources come and go without end."""
 
 
 class RequestKey(NamedTuple):

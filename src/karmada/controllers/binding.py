@@ -2,7 +2,7 @@
 
 Clusters are handled apart: an error for one does not keep the others from progressing. Works are found by the binding's
 permanent id, and are its own only if they were made for it: no other is written or deleted. Nothing is deleted because
-it was missing from a cache. A binding that may not speak for the resource it names is told so, and nothing is done.
+it was missing from a cache. A binding that may not speak for its resource gets a condition and an event, no Works.
 """
 
 import asyncio

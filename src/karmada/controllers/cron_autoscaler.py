@@ -38,7 +38,7 @@ _PASSING = (Conflict, ServerError, Timeout, TooManyRequests, Unavailable)
 
 
 class CronAutoscalerController:
-    """See the module."""
+    """Executes the rules of CronFederatedHPAs on time, each fire at most once."""
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock

@@ -26,7 +26,7 @@ COMPONENT = "federated-resource-quota-status-controller"
 
 
 class QuotaStatusController:
-    """See the module."""
+    """Aggregates the usage of members' ResourceQuotas into the status of FederatedResourceQuotas."""
 
     def __init__(self, context: Context) -> None:
         self._is_enforced = context.gates.enabled("FederatedQuotaEnforcement")

@@ -27,7 +27,7 @@ COMPONENT = "federated-resource-quota-sync-controller"
 
 
 class QuotaSyncController:
-    """See the module."""
+    """Writes the static assignments of FederatedResourceQuotas to members, through one Work per cluster."""
 
     def __init__(self, context: Context) -> None:
         self._quotas: Informer[FederatedResourceQuota] = context.informers.of(FederatedResourceQuota)

@@ -21,7 +21,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 
 
 class ReplicasSyncer:
-    """See the module."""
+    """Sets the replicas of Deployment templates to what an HPA in the members made of them."""
 
     def __init__(self, context: Context) -> None:
         self._deployments: Informer[JSONObject] = context.informers.resource(DEPLOYMENTS)

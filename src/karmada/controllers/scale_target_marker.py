@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 class ScaleTargetMarker:
-    """See the module."""
+    """Labels the scale targets of propagated HPAs, so that members keep their replicas."""
 
     def __init__(self, context: Context, templates: Templates) -> None:
         self._client = context.client

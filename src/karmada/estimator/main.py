@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def listening(chosen: str, tls: Tls) -> str:
     """Where the service listens: it answers everybody who reaches it unless clients show a certificate, so that only
-    then it can be reached from elsewhere without being told so."""
+    then it serves other hosts without `--bind-address`."""
     if chosen and not tls.verifies_clients and chosen not in (LOOPBACK, "::1", "localhost"):
         log.warning("the service at %s answers everybody: give --grpc-auth-cert-file and --grpc-client-ca-file", chosen)
     host = chosen or (EVERYWHERE if tls.verifies_clients else LOOPBACK)
