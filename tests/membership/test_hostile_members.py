@@ -1,6 +1,7 @@
 """A member that attacks its control plane is cut off and named; others notice nothing, and it may come back."""
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -31,6 +32,8 @@ from karmada.testing.hostile import (
 )
 
 EVENTS = GroupVersionResource("", "v1", "events")
+SLOW = re.compile(r" took [0-9.]+ s for ")
+"""Said of reconciles by a clock that is in a hurry, the more the busier the machine is."""
 STATUS = StatusOptions(period=1.0, success_threshold=0.0, failure_threshold=0.0, probe_timeout=2.0, count_timeout=2.0)
 
 
@@ -99,7 +102,7 @@ async def test_a_hostile_member_is_cut_off_and_named_and_comes_back(
                 await world.hub.resource(WORKS).create(made)
             await eventually(lambda: fine.client.resource(CONFIG_MAPS).get("c19", "default"))
         assert meter.longest < 0.5
-        assert len(caplog.records) < 30
+        assert sum(not SLOW.search(record.message) for record in caplog.records) < 30
 
         async def told() -> bool:
             found = (await world.hub.resource(EVENTS).list(Scope("default"))).items

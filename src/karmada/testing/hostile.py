@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from karmada.machinery.clock import LoopClock
+from karmada.machinery.listening import stop_accepting
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -191,6 +192,7 @@ class HostileMember:
         self.tokens: list[str] = []
         """Authorization headers that came along with requests."""
         self._upstream = upstream
+        self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -216,15 +218,22 @@ class HostileMember:
 
     async def _run(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 20)
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()
-        server.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        await stop_accepting(server)
+        for task, writer in self._serving.items():
             task.cancel()
+            writer.transport.abort()  # a client that never reads would keep the socket open for its buffer
+        await asyncio.gather(*self._serving, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._answer(reader, writer))
+        self._serving[task] = writer
+        task.add_done_callback(lambda done: self._serving.pop(done).close())
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             head = await reader.readuntil(b"\r\n\r\n")
             method, path, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
@@ -234,7 +243,6 @@ class HostileMember:
                 await self.attack(Attacked(method, path, lambda data: self._send(writer, data)))
             elif self._upstream:
                 await self._pass_on(head, reader, writer)
-        writer.close()
 
     async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         writer.write(data)

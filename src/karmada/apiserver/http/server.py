@@ -21,6 +21,7 @@ from karmada.apiserver.http.encoding import DateHeader
 from karmada.apiserver.http.model import Handler, HttpRequest
 from karmada.apiserver.http.pacing import Pacer
 from karmada.apiserver.http.parsing import Admit, Limits
+from karmada.machinery.listening import stop_accepting
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -98,8 +99,7 @@ class HttpServer:
     async def stop(self, grace: float = 5.0) -> None:
         """End gracefully; returns when every connection is closed."""
         self._stopping = True
-        for listener in self._listeners:
-            listener.close()
+        await stop_accepting(*self._listeners)
         if self._sweeper is not None:
             self._sweeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
