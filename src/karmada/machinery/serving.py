@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+from karmada.machinery.listening import stop_accepting
+
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
@@ -74,7 +76,7 @@ class DiagnosticsServer:
     async def close(self) -> None:
         """Stop serving."""
         if self._server is not None:
-            self._server.close()
+            await stop_accepting(self._server)
             await self._server.wait_closed()
 
     async def answer(self, request: DiagnosticsRequest) -> DiagnosticsResponse:
