@@ -102,7 +102,7 @@ class ClusterServer:
             self.identity,
             self._checks,
             list,
-            traffic.metrics.render,
+            traffic.metrics.exposition,
             lambda type_: schema_source(self.store, type_),
         )
         self.dispatcher = Dispatcher(Pipeline(context, self.api.local.handlers), observed(self.identity.rbac), pages)

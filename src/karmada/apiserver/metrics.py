@@ -4,14 +4,16 @@ Counting is a dictionary lookup and a few additions; Prometheus' library is load
 `/metrics`. No label has a value that a client can invent: requests on what is not served count as `other`.
 """
 
+import asyncio
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
-    from prometheus_client.registry import Collector, CollectorRegistry
+    from prometheus_client.registry import Collector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (
@@ -68,7 +70,6 @@ class RequestMetrics:
         self.rejected = 0
         self._gauges: dict[str, tuple[str, str, Callable[[], Mapping[str, float]]]] = {}
         self._others: list[Callable[[], Iterable[Metric]]] = []
-        self._registry: CollectorRegistry | None = None
 
     def answered(self, key: RequestKey, code: int, seconds: float) -> None:
         """A request was answered; watches count with no duration."""
@@ -114,16 +115,35 @@ class RequestMetrics:
         """Show figures of somebody else in the same process."""
         self._others.append(collect)
 
+    async def exposition(self) -> bytes:
+        """The exposition text; figures of others are read here, the text is written in a thread: it may be long."""
+        return await asyncio.to_thread(self._render, self._read())
+
     def render(self) -> bytes:
-        """The exposition text."""
+        """The exposition text, at once."""
+        return self._render(self._read())
+
+    def _read(self) -> list["Metric"]:
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        families: list[Metric] = []
+        for name, (text, label, values) in self._gauges.items():
+            family = GaugeMetricFamily(name, text, labels=[label])
+            for value, figure in values().items():
+                family.add_metric([value], figure)
+            families.append(family)
+        for others in self._others:
+            families += others()
+        return families
+
+    def _render(self, others: list["Metric"]) -> bytes:
         from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
 
-        if self._registry is None:
-            self._registry = CollectorRegistry()
-            self._registry.register(_collector(self._collect))
-            ProcessCollector(registry=self._registry)
-            PlatformCollector(registry=self._registry)
-        return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        registry.register(_collector(lambda: chain(self._collect(), others)))
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        return generate_latest(registry)
 
     def _collect(self) -> Iterator["Metric"]:
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -132,9 +152,9 @@ class RequestMetrics:
         durations = HistogramMetricFamily(
             "apiserver_request_duration_seconds", "Time from request to answer.", labels=_LABELS
         )
-        for key, series in self._series.items():
+        for key, series in list(self._series.items()):
             labels = key.labels()
-            for code, count in series.codes.items():
+            for code, count in list(series.codes.items()):
                 requests.add_metric([*labels, str(code) if code else _OTHER, ""], count)
             if any(series.buckets):
                 durations.add_metric(labels, _cumulative(series.buckets), series.total)
@@ -147,7 +167,7 @@ class RequestMetrics:
             inflight.add_metric([kind], count)
         yield inflight
         running = GaugeMetricFamily("apiserver_longrunning_requests", "Open long-running requests.", labels=_LABELS)
-        for key, count in self.longrunning.items():
+        for key, count in list(self.longrunning.items()):
             running.add_metric(key.labels(), count)
         yield running
         rejected = CounterMetricFamily(
@@ -155,13 +175,6 @@ class RequestMetrics:
         )
         rejected.add_metric([], self.rejected)
         yield rejected
-        for name, (text, label, values) in self._gauges.items():
-            family = GaugeMetricFamily(name, text, labels=[label])
-            for value, figure in values().items():
-                family.add_metric([value], figure)
-            yield family
-        for others in self._others:
-            yield from others()
 
 
 def _collector(collect: Callable[[], Iterable["Metric"]]) -> "Collector":

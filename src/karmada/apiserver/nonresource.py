@@ -80,7 +80,7 @@ class ServerPages:
         identity: Identity,
         ready: Callable[[str], Awaitable[dict[str, bool]]],
         others: Callable[[], Sequence[JSONObject]],
-        metrics: Callable[[], bytes],
+        metrics: Callable[[], Awaitable[bytes]],
         schema_of: Callable[[ResourceType], JSONObject],
     ) -> None:
         self._catalog = catalog
@@ -91,7 +91,7 @@ class ServerPages:
         pages: dict[str, Page] = {
             "/": lambda asked: _json({"paths": self._roots()}),
             "/version": lambda asked: _json(KUBERNETES_VERSION),
-            "/metrics": lambda asked: Answer(200, self._metrics(), _METRICS),
+            "/metrics": self._exposition,
             "/.well-known/openid-configuration": lambda asked: _json(identity.tokens.configuration()),
             "/openid/v1/jwks": lambda asked: _json(identity.tokens.key_set(), _KEYS),
             "/healthz/": self._health,
@@ -158,6 +158,9 @@ class ServerPages:
         lines = [f"[{'+' if ok else '-'}]{name} {'ok' if ok else 'failed: not ready'}" for name, ok in checks.items()]
         lines.append(f"{page} check {'passed' if healthy else 'failed'}")
         return Answer(200 if healthy else 500, ("\n".join(lines) + "\n").encode(), _TEXT)
+
+    async def _exposition(self, asked: Asked) -> Answer:
+        return Answer(200, await self._metrics(), _METRICS)
 
     def _documents(self, asked: Asked) -> Answer | None:
         path, accept = asked.path, asked.accept

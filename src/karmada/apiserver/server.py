@@ -389,8 +389,8 @@ class ApiServer:
         asked = key.group, key.version, key.resource, key.subresource
         return self.catalog.serves(*asked) or self.api_services.serves(*asked)
 
-    def _metrics_text(self) -> bytes:
-        return self.traffic.metrics.render()
+    async def _metrics_text(self) -> bytes:
+        return await self.traffic.metrics.exposition()
 
     async def _checks(self, page: str) -> dict[str, bool]:
         """A storage that fails makes the server unready, but restarting it would not help."""
