@@ -36,8 +36,8 @@ from karmada.controllers.bindings import (
 from karmada.controllers.context import Context
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
 from karmada.interpreter.model import InterpretError, Operation, kind_of
-from karmada.machinery.committer import Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
@@ -47,7 +47,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.identity import IdentityChanged
-from karmada.works.build import Draft, Overrides, WorkBuilder, WorkTerminating, keep_set, targets
+from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, targets
 from karmada.works.owner import WorkOfAnother
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
@@ -68,7 +68,7 @@ class BindingController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
-        self._commit = Committer(context.client.of(Work))
+        self._writer = WorkWriter(context.client, self._works)
         self._leaving: set[str] = set()
         """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
         self._without: dict[str, set[BindingKey]] = {}
@@ -128,7 +128,7 @@ class BindingController:
         doomed = [work for work in works if work.metadata.deletion_timestamp is None]
         self._leaving.update(work.metadata.uid for work in doomed)
         try:
-            await asyncio.gather(*(self._commit.remove(work, lambda _: True) for work in doomed))
+            await asyncio.gather(*(self._writer.remove(work) for work in doomed))
         except ApiError as error:
             recorder = self._recorders[isinstance(binding, ResourceBinding)]
             about = ObjectReference.to(binding)
@@ -216,7 +216,7 @@ class BindingController:
     ) -> Exception | bool:
         try:
             return await self._write_work(builder, template, target, existing)
-        except (ApiError, OverrideError, InterpretError, IdentityChanged, WorkTerminating, WorkOfAnother) as error:
+        except (*WRITE_ERRORS, OverrideError, InterpretError, IdentityChanged) as error:
             return error
 
     async def _write_work(
@@ -226,10 +226,7 @@ class BindingController:
         cluster = self._clusters.get(target.name)
         if cluster is None:
             return False
-        space = names.execution_space(target.name)
-        seen = existing.get(space)
-        if seen is None:
-            seen = self._works.get(builder.name, space)
+        seen = existing.get(names.execution_space(target.name))
         copy = await self._revised(builder, template, target, cluster)
         draft = self._overridden(builder, copy, target, cluster)
 
@@ -238,7 +235,7 @@ class BindingController:
                 self._leaving.add(current.metadata.uid)
             return draft.merged(current)
 
-        if isinstance(await self._commit.ensure(draft.metadata.name, space, decide, seen), Unchanged):
+        if not await self._writer.write(draft, decide, seen):
             return False
         for kind, policy in draft.applied:
             text = f"Apply {kind}({policy}) for cluster({cluster.metadata.name}) succeed."

@@ -1,5 +1,6 @@
-"""Follows the objects of members: hands every change in them to one function, once per connection.
+"""Watches objects of members: hands every change in them to one function, once per connection.
 
+Any informer of a member can be followed, of objects we manage and of others, whole kinds and parts of them.
 Another informer than before belongs to another connection: the member has a new address or credential.
 """
 
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 Handle = Callable[[str, GroupVersionResource, list[Change[JSONObject]]], None]
@@ -22,14 +24,15 @@ class MemberWatches:
     def __init__(self, clusters: Informer[Cluster], handle: Handle, loaded: Loaded | None = None) -> None:
         self._handle = handle
         self._loaded = loaded
-        self._followed: dict[str, dict[GroupVersionResource, Informer[JSONObject]]] = {}
+        self._followed: dict[str, dict[tuple[GroupVersionResource, Scope], Informer[JSONObject]]] = {}
         clusters.add_handler(self._clusters_changed)
 
     def follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
-        """Have the changes of a kind in a cluster handed on."""
+        """Have the changes of a kind in a cluster handed on; the first load comes as changes too."""
         followed = self._followed.setdefault(cluster, {})
-        if followed.get(type_) is not informer:
-            followed[type_] = informer
+        part = (type_, informer.scope)
+        if followed.get(part) is not informer:
+            followed[part] = informer
             informer.add_handler(lambda changes: self._handle(cluster, type_, changes))
             if (loaded := self._loaded) is not None:
                 informer.add_load_handler(lambda: loaded(cluster, type_, informer))

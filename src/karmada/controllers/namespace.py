@@ -9,21 +9,20 @@ import asyncio
 import msgspec
 import orjson
 
-from karmada.api import finalizers, labels, names
+from karmada.api import labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import ObjectMeta, OwnerReference
+from karmada.api.meta import OwnerReference
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.context import Context
-from karmada.machinery.committer import Committer
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
-from karmada.works.build import Draft, WorkTerminating, records
+from karmada.works.build import WorkTerminating, records
 from karmada.works.owner import WorkOfAnother
 
 COMPONENT = "namespace-sync-controller"
@@ -39,7 +38,7 @@ class NamespaceController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._works: Informer[Work] = context.informers.of(Work)
-        self._commit = Committer(context.client.of(Work))
+        self._writer = WorkWriter(context.client, self._works)
         self._blocked: dict[Key, str] = {}
         """Namespaces whose predecessors have not left a member yet, by the Works of those."""
         self.controller: Controller[str] = Controller(
@@ -86,19 +85,19 @@ class NamespaceController:
         )
         try:
             overridden = apply_overrides(namespace, cluster, self._overrides.values(), ())
-            work = ObjectMeta(
-                name=names.work_name("Namespace", metadata["name"], ""),
-                namespace=names.execution_space(cluster.metadata.name),
-                finalizers=(finalizers.WORK,),
-                annotations=records(overridden.by_cluster_policies, ()),
-                owner_references=(owner,),
-            )
-            draft = Draft(work, overridden.resource, suspend_dispatching=None, preserve_resources_on_deletion=None)
-            seen = self._works.get(work.name, work.namespace)
-            await self._commit.ensure(work.name, work.namespace, lambda w: _owned(draft.merged(w), owner), seen)
-        except (ApiError, OverrideError, WorkTerminating, WorkOfAnother) as error:
+        except OverrideError as error:
+            return error
+        draft = work_for(
+            cluster.metadata.name,
+            overridden.resource,
+            annotations=records(overridden.by_cluster_policies, ()),
+            owner=owner,
+        )
+        try:
+            await self._writer.write(draft, lambda w: _owned(draft.merged(w), owner))
+        except WRITE_ERRORS as error:
             if isinstance(error, WorkTerminating | WorkOfAnother):
-                self._blocked[Key(work.namespace, work.name)] = metadata["name"]
+                self._blocked[Key(draft.metadata.namespace, draft.metadata.name)] = metadata["name"]
             return error
         return None
 

@@ -6,21 +6,19 @@ assigned, and of quotas that are gone, are deleted.
 
 import asyncio
 
-from karmada.api import events, finalizers, labels, names
+from karmada.api import events, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import ObjectMeta
 from karmada.api.policy.v1alpha1 import FederatedResourceQuota, StaticClusterAssignment
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.context import Context
-from karmada.controllers.quota_works import OF_QUOTA, of_quota, owner_of, work_name
-from karmada.machinery.committer import Committer, Created, Written
+from karmada.controllers.quota_works import OF_QUOTA, of_quota, owner_of
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
-from karmada.works.build import Draft, WorkTerminating
+from karmada.works.build import Draft
 from karmada.works.owner import WorkOfAnother, recorded
 
 COMPONENT = "federated-resource-quota-sync-controller"
@@ -34,7 +32,7 @@ class QuotaSyncController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._works: Informer[Work] = context.informers.of(Work)
         self._works.add_index(OF_QUOTA, of_quota)
-        self._commit = Committer(context.client.of(Work))
+        self._writer = WorkWriter(context.client, self._works)
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
@@ -54,7 +52,7 @@ class QuotaSyncController:
         assignments = _assignments(quota)
         for work in self._works.indexed(OF_QUOTA, str(key)):
             if names.cluster_of_execution_space(work.metadata.namespace) not in assignments:
-                await self._commit.remove(work, lambda current: owner_of(current) == key)
+                await self._writer.remove(work, lambda current: owner_of(current) == key)
         if quota is None:
             return DONE
         known = [assignments[c.metadata.name] for c in self._clusters.values() if c.metadata.name in assignments]
@@ -77,22 +75,15 @@ class QuotaSyncController:
             "metadata": {"name": owner.name, "namespace": owner.namespace},
             "spec": {"hard": dict(item.hard)},
         }
-        work = ObjectMeta(
-            name=work_name(Key(owner.namespace, owner.name)),
-            namespace=names.execution_space(item.cluster_name),
-            finalizers=(finalizers.WORK,),
-            labels={
-                labels.FEDERATED_RESOURCE_QUOTA_NAMESPACE: owner.namespace,
-                labels.FEDERATED_RESOURCE_QUOTA_NAME: owner.name,
-            },
-        )
-        draft = Draft(work, manifest, suspend_dispatching=None, preserve_resources_on_deletion=None)
-        seen = self._works.get(work.name, work.namespace)
+        marks = {
+            labels.FEDERATED_RESOURCE_QUOTA_NAMESPACE: owner.namespace,
+            labels.FEDERATED_RESOURCE_QUOTA_NAME: owner.name,
+        }
+        draft = work_for(item.cluster_name, manifest, labels=marks)
         try:
-            outcome = await self._commit.ensure(work.name, work.namespace, lambda w: _merged(draft, w), seen)
-        except (ApiError, WorkTerminating, WorkOfAnother) as error:
+            return await self._writer.write(draft, lambda w: _merged(draft, w))
+        except WRITE_ERRORS as error:
             return error
-        return isinstance(outcome, Written | Created)
 
     def _new_cluster(self, change: Change[Cluster]) -> list[Key]:
         if change.old is not None or change.new is None or not self._quotas.has_synced:

@@ -3,22 +3,19 @@
 The Works are owned by the Cluster and go with it. A cluster without an impersonator gets none.
 """
 
-from karmada.api import events, finalizers, names
+from karmada.api import events, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import ObjectMeta, OwnerReference
+from karmada.api.meta import OwnerReference
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.context import Context
-from karmada.machinery.committer import Committer, Created, Written
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.membership import impersonation
 from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES
-from karmada.works.build import Draft, WorkTerminating
-from karmada.works.owner import WorkOfAnother
 
 COMPONENT = "unified-auth-controller"
 
@@ -32,7 +29,7 @@ class UnifiedAuthController:
         self._roles = context.informers.resource(CLUSTER_ROLES)
         self._bindings = context.informers.resource(CLUSTER_ROLE_BINDINGS)
         self._namespaces = context.informers.resource(NAMESPACES)
-        self._commit = Committer(context.client.of(Work))
+        self._writer = WorkWriter(context.client, self._works)
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[str] = Controller(
             COMPONENT,
@@ -61,7 +58,7 @@ class UnifiedAuthController:
                 await self._write(cluster, manifest)
                 for manifest in (impersonation.role(rules), impersonation.binding(reference.namespace))
             ]
-        except (ApiError, WorkTerminating, WorkOfAnother) as error:
+        except WRITE_ERRORS as error:
             text = f"Sync impersonation config failed: {error}"
             self._recorder.event(about, events.WARNING, events.SYNC_IMPERSONATION_CONFIG.failed, text)
             return Retry(error)
@@ -79,16 +76,7 @@ class UnifiedAuthController:
             controller=True,
             block_owner_deletion=True,
         )
-        metadata = ObjectMeta(
-            name=names.work_name(manifest["kind"], manifest["metadata"]["name"], ""),
-            namespace=names.execution_space(cluster.metadata.name),
-            finalizers=(finalizers.WORK,),
-            owner_references=(owner,),
-        )
-        draft = Draft(metadata, manifest, suspend_dispatching=None, preserve_resources_on_deletion=None)
-        seen = self._works.get(metadata.name, metadata.namespace)
-        outcome = await self._commit.ensure(metadata.name, metadata.namespace, draft.merged, seen)
-        return isinstance(outcome, Created | Written)
+        return await self._writer.write(work_for(cluster.metadata.name, manifest, owner=owner))
 
     def _role_changed(self, change: Change[JSONObject]) -> list[str]:
         states = [item.value for item in (change.old, change.new) if item is not None]

@@ -15,9 +15,9 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError, BadAnswer
 from karmada.machinery.informers.cache import Room
-from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.informers.factory import InformerFactory, Projection
 from karmada.machinery.informers.informer import Informer
-from karmada.machinery.resource import Scope
+from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 from karmada.membership.census import Census
@@ -68,7 +68,13 @@ class MemberConnection:
 
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
         """The informer of the objects Karmada manages there."""
-        return self.informers.resource(type_, MANAGED)
+        return self.informer(type_, MANAGED)
+
+    def informer(
+        self, type_: GroupVersionResource, scope: Scope = EVERYTHING, project: Projection | None = None
+    ) -> Informer[JSONObject]:
+        """The informer of a collection there, or of the part in `scope`."""
+        return self.informers.resource(type_, scope, project)
 
     async def close(self) -> None:
         """Stop following the member."""
