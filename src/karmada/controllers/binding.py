@@ -47,8 +47,9 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.identity import IdentityChanged
-from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, targets
+from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, work_name
 from karmada.works.owner import WorkOfAnother
+from karmada.works.plan import Plan, WriteWork, plan
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
@@ -103,12 +104,11 @@ class BindingController:
         works = [work for item in marked if belongs(work := item.value, binding)]
         if binding.metadata.deletion_timestamp is not None:
             return await self._remove(binding, works)
-        kept = {names.execution_space(cluster) for cluster in keep_set(binding.spec)}
-        unwanted = [work for work in works if work.metadata.namespace not in kept]
-        await self._delete(binding, unwanted)
-        if self._must_wait(binding, works):
+        planned = plan(binding.spec, works, work_name(binding.spec))
+        await self._delete(binding, planned.delete)
+        if planned.purging:
             return RequeueAfter(PURGE_WAIT)
-        return await self._sync(binding, works, changed=bool(unwanted))
+        return await self._sync(binding, planned)
 
     async def _remove(self, binding: Binding, works: list[Work]) -> Result:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
@@ -135,17 +135,7 @@ class BindingController:
             recorder.event(about, events.WARNING, events.CLEANUP_WORK_FAILED, f"Failed to clean up works: {error}")
             raise
 
-    @staticmethod
-    def _must_wait(binding: Binding, works: list[Work]) -> bool:
-        """Whether a copy that is purged directly is still there: old and new must not run at the same time."""
-        purged = {
-            names.execution_space(task.from_cluster)
-            for task in binding.spec.graceful_eviction_tasks
-            if task.purge_mode == "Directly"
-        }
-        return any(work.metadata.namespace in purged for work in works)
-
-    async def _sync(self, binding: Binding, works: list[Work], changed: bool) -> Result:
+    async def _sync(self, binding: Binding, planned: Plan) -> Result:
         about_binding = ObjectReference.to(binding)
         recorder = self._recorders[isinstance(binding, ResourceBinding)]
         try:
@@ -161,22 +151,15 @@ class BindingController:
         namespace = binding.spec.resource.namespace
         overrides = Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
         builder = WorkBuilder(binding, template, overrides, self._context.gates)
-        existing: dict[str, Work] = {}
-        for work in works:
-            if work.metadata.name == builder.name or work.metadata.namespace not in existing:
-                existing[work.metadata.namespace] = work
         started = perf_counter()
-        wanted = targets(binding.spec)
-        for target in wanted:
+        for target, _ in planned.write:
             if self._clusters.get(target.name) is None:
                 self._without.setdefault(target.name, set()).add(key_of(binding))
-        outcomes = await asyncio.gather(
-            *(self._sync_cluster(builder, item.body, target, existing) for target in wanted)
-        )
+        outcomes = await asyncio.gather(*(self._sync_cluster(builder, item.body, write) for write in planned.write))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)
-        for target, outcome in zip(wanted, outcomes, strict=True):
+        for (target, _), outcome in zip(planned.write, outcomes, strict=True):
             if isinstance(outcome, WorkOfAnother):
                 taken = Key(names.execution_space(target.name), builder.name)
                 self._blocked.setdefault(taken, set()).add(key_of(binding))
@@ -186,7 +169,7 @@ class BindingController:
             text = _joined(errors)
             _tell(recorder, (about_binding, about), events.WARNING, events.SYNC_WORK.failed, text)
             return Retry(text)
-        if changed or any(outcomes) or not outcomes:
+        if planned.delete or any(outcomes) or not outcomes:
             text = f"Sync work of {key_of(binding)} successful."
             _tell(recorder, (about_binding, about), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
@@ -211,22 +194,19 @@ class BindingController:
 
         await self._bindings.commit(binding, decide)
 
-    async def _sync_cluster(
-        self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
-    ) -> Exception | bool:
+    async def _sync_cluster(self, builder: WorkBuilder, template: bytes, write: WriteWork) -> Exception | bool:
         try:
-            return await self._write_work(builder, template, target, existing)
+            return await self._write_work(builder, template, *write)
         except (*WRITE_ERRORS, OverrideError, InterpretError, IdentityChanged) as error:
             return error
 
     async def _write_work(
-        self, builder: WorkBuilder, template: bytes, target: TargetCluster, existing: dict[str, Work]
+        self, builder: WorkBuilder, template: bytes, target: TargetCluster, seen: Work | None
     ) -> bool:
         """Bring one Work up to date; whether there was anything to do."""
         cluster = self._clusters.get(target.name)
         if cluster is None:
             return False
-        seen = existing.get(names.execution_space(target.name))
         copy = await self._revised(builder, template, target, cluster)
         draft = self._overridden(builder, copy, target, cluster)
 

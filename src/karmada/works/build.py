@@ -54,6 +54,11 @@ def targets(spec: ResourceBindingSpec) -> list[TargetCluster]:
     return list(merged.values())
 
 
+def work_name(spec: ResourceBindingSpec) -> str:
+    """The name of every Work of a binding; each lies in the namespace of its cluster."""
+    return names.work_name(spec.resource.kind, spec.resource.name, spec.resource.namespace)
+
+
 def is_workload(spec: ResourceBindingSpec) -> bool:
     """Whether replicas mean anything for the resource."""
     return spec.replicas > 0 or spec.replica_requirements is not None or bool(spec.components)
@@ -95,8 +100,7 @@ class WorkBuilder:
         self._gates = gates
         self._completions = job_completions(template, binding.spec, targets(binding.spec))
         self._conflicts = conflict_resolution(template, binding.spec)
-        reference = binding.spec.resource
-        self.name = names.work_name(reference.kind, reference.name, reference.namespace)
+        self.name = work_name(binding.spec)
         """The name of the binding's Works; each lies in the namespace of its cluster."""
 
     def replicas(self, target: TargetCluster, cluster: Cluster) -> int | None:
