@@ -2,13 +2,14 @@
 
 A child says that it is ready by writing one line of JSON to the descriptor it is given. It dies with its parent: the
 kernel sends it SIGTERM when the supervising process goes, however that goes. What it prints goes through the parent
-into a log of bounded size.
+into a log of bounded size. Supervision ends by `stop` only: whatever fails in it is logged and tried again.
 """
 
 import asyncio
 import contextlib
 import ctypes
 import json
+import logging
 import os
 import re
 import signal
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from karmada.standalone.logfile import LogFile
+
+log = logging.getLogger(__name__)
 
 GRACE = 15.0
 BACKOFF = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -101,21 +104,12 @@ class Child:
     async def _spawn(self, timeout: float) -> Ready:
         if self._stopping:
             raise ChildFailed(f"{self.name} is stopping")
-        reader, writer = os.pipe()
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            *self._arguments,
-            *(("--ready-descriptor", str(writer)) if self._reports else ()),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            pass_fds=(writer,),
-            preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
-            start_new_session=True,
-        )
-        os.close(writer)
-        self._listener = asyncio.create_task(self._listen(self._process.stdout), name=f"log of {self.name}")
+        try:
+            reader, process = await self._launch()
+        except OSError as error:
+            raise ChildFailed(f"the {self.name} cannot be started: {error}") from error
+        self._process = process
+        self._listener = asyncio.create_task(self._listen(process.stdout), name=f"log of {self.name}")
         if not self._reports:
             os.close(reader)
             return {}
@@ -123,14 +117,38 @@ class Child:
             async with asyncio.timeout(timeout):
                 line = await _read_line(reader)
         except TimeoutError as error:
-            self._process.kill()
+            process.kill()
+            await process.wait()
             raise ChildFailed(f"{self.name} was not ready after {timeout:.0f} s: see {self._log.path}") from error
         if not line:
             await self._listener
-            await self._process.wait()
+            await process.wait()
             raise ChildFailed(f"the {self.name} did not start: {_reason(self._log)}")
         ready: Ready = json.loads(line)
         return ready
+
+    async def _launch(self) -> tuple[int, asyncio.subprocess.Process]:
+        """The process, and the descriptor on which it will say that it is ready."""
+        reader, writer = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                *self._arguments,
+                *(("--ready-descriptor", str(writer)) if self._reports else ()),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                pass_fds=(writer,),
+                preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(reader)
+            raise
+        finally:
+            os.close(writer)
+        return reader, process
 
     async def _listen(self, output: asyncio.StreamReader | None) -> None:
         """Keep what the process prints, until it prints no more."""
@@ -143,18 +161,42 @@ class Child:
         while not self._stopping:
             started = loop.time()
             assert self._process is not None
-            await self._process.wait()
+            status = await self._process.wait()
+            log.warning("the %s ended with status %s: it is started again", self.name, status)
             attempt = 0 if loop.time() - started > STEADY else attempt
             while not self._stopping:
-                await asyncio.sleep(BACKOFF[min(attempt, len(BACKOFF) - 1)])
+                await asyncio.sleep(_pause(attempt))
                 attempt += 1
-                with contextlib.suppress(ChildFailed):
+                try:
                     ready = await self._spawn(60.0)
-                    self.restarts += 1
-                    self._on_restart(ready)
-                    self._back.set()
-                    self._back = asyncio.Event()
+                except Exception as error:  # nothing that fails here may leave the child dead
+                    log.error("%s", error)
+                else:
+                    await self._announce(ready)
                     break
+
+    async def _announce(self, ready: Ready) -> None:
+        """Say that the child is back; what fails in that is tried again for as long as the child lives."""
+        assert self._process is not None
+        self.restarts += 1
+        attempt = 0
+        while self._process.returncode is None:
+            try:
+                self._on_restart(ready)
+            except Exception as error:
+                log.error("the %s is back, but what depends on it was not brought up to date: %s", self.name, error)
+            else:
+                self._back.set()
+                self._back = asyncio.Event()
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_pause(attempt)):
+                    await self._process.wait()
+            attempt += 1
+
+
+def _pause(attempt: int) -> float:
+    return BACKOFF[min(attempt, len(BACKOFF) - 1)]
 
 
 def _reason(log: LogFile) -> str:

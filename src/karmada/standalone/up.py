@@ -146,7 +146,11 @@ def status(flags: argparse.Namespace) -> int:
         print(f"nothing runs in {layout.root}: start it with `karmada up`")
         return 1
     print(f"running (process {pid}), state in {layout.root}")
-    for name, ready, version in asyncio.run(_clusters(layout)):
+    try:
+        clusters = asyncio.run(_clusters(layout))
+    except (ApiError, OSError, ValueError) as error:
+        return _fail(f"the control plane does not answer: {error} (see `karmada logs control-plane`)")
+    for name, ready, version in clusters:
         print(f"  {name:<20} {'ready' if ready else 'NOT READY':<10} {version}")
     return 0
 

@@ -1,0 +1,121 @@
+"""Supervision of child processes: it goes on whatever fails in it."""
+
+import asyncio
+import errno
+import logging
+import os
+import resource
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from karmada.standalone.children import Child, ChildFailed, Ready
+
+pytestmark = pytest.mark.tools
+
+
+@asynccontextmanager
+async def supervised(folder: Path, restarted: Callable[[Ready], None]) -> AsyncIterator[Child]:
+    child = Child("child", ["tests.standalone.child"], folder / "child.log", restarted)
+    await child.start()
+    try:
+        async with asyncio.timeout(60):
+            yield child
+    finally:
+        await child.stop()
+
+
+async def killed(child: Child) -> None:
+    """Kill it and wait until it is back and everybody knows."""
+    assert child.pid is not None
+    back = asyncio.ensure_future(child.restarted())
+    await asyncio.sleep(0)
+    os.kill(child.pid, signal.SIGKILL)
+    await back
+
+
+class Refused(logging.Handler):
+    """Notices that a start failed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.event = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "cannot be started" in record.getMessage():
+            self.event.set()
+
+
+async def test_a_restart_that_cannot_be_announced_is_announced_again(tmp_path: Path, caplog) -> None:
+    attempts: list[Ready] = []
+
+    def restarted(ready: Ready) -> None:
+        attempts.append(ready)
+        if len(attempts) in (1, 2):
+            raise OSError(errno.ENOSPC, "No space left on device", "kubeconfig")
+
+    with caplog.at_level(logging.WARNING):
+        async with supervised(tmp_path, restarted) as child:
+            await killed(child)
+            await killed(child)
+            assert child.pid == attempts[-1]["pid"]
+    assert [ready["pid"] for ready in attempts[:3]] == [attempts[0]["pid"]] * 3
+    assert len(attempts) == 4
+    assert "No space left on device: 'kubeconfig'" in caplog.text
+
+
+async def test_a_child_that_dies_before_its_restart_was_announced_is_restarted(tmp_path: Path) -> None:
+    failed = asyncio.Event()
+    pids: list[int] = []
+
+    def restarted(ready: Ready) -> None:
+        pids.append(ready["pid"])
+        if len(set(pids)) == 1:
+            failed.set()
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    async with supervised(tmp_path, restarted) as child:
+        back = asyncio.ensure_future(child.restarted())
+        await asyncio.sleep(0)
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        await failed.wait()
+        os.kill(pids[-1], signal.SIGKILL)
+        await back
+        assert child.pid == pids[-1]
+        assert len(set(pids)) == 2
+
+
+async def test_without_descriptors_a_child_is_restarted_as_soon_as_there_are_some(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    refused = Refused()
+    logging.getLogger("karmada.standalone.children").addHandler(refused)
+    async with supervised(tmp_path, lambda ready: None) as child:
+        before = len(os.listdir("/proc/self/fd"))
+        back = asyncio.ensure_future(child.restarted())
+        await asyncio.sleep(0)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+        try:
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+            await refused.event.wait()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            logging.getLogger("karmada.standalone.children").removeHandler(refused)
+        await back
+        assert child.pid is not None
+        assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+async def test_a_child_that_cannot_be_started_at_all_is_told_in_a_sentence(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    child = Child("child", ["tests.standalone.child"], tmp_path / "child.log")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        with pytest.raises(ChildFailed, match=r"the child cannot be started: .*Too many open files"):
+            await child.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
