@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from karmada.apiserver.storage.sqlite.database import Row, append, connect
+from karmada.standalone.archive import save
+from karmada.standalone.layout import Layout
+
 pytestmark = pytest.mark.tools
 PROGRAM = f"{sys.executable} -m karmada.standalone.main"
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
@@ -76,6 +80,32 @@ def test_a_disk_that_fills_up_refuses_writes_until_there_is_room(tmp_path: Path)
     outcome = on_a_disk(tmp_path, "size=32m", script)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert "the disk is full" in outcome.stdout
+
+
+def test_a_restore_onto_a_disk_that_is_too_small_leaves_nothing_and_can_be_repeated(tmp_path: Path) -> None:
+    (disk := tmp_path / "disk").mkdir()
+    federation = Layout(tmp_path / "federation")
+    federation.prepare()
+    db = connect(federation.control_plane / "karmada.db")
+    append(db, [Row(revision, f"/{revision}", 0, False, os.urandom(10_000)) for revision in range(3, 203)])
+    db.close()
+    save(federation, tmp_path / "saved.tar.gz")
+    restore = f"{PROGRAM} restore {tmp_path}/saved.tar.gz --data {disk}/restored"
+    script = f"""
+        {restore} 2>&1 && exit 9
+        find {disk}/restored/control-plane {disk}/restored/members -mindepth 1
+        test ! -e {disk}/restored/restoring
+        mount -o remount,size=64m {disk}
+        {restore}
+        ls {disk}/restored/control-plane
+    """
+    outcome = on_a_disk(disk, "size=1100k", script)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    refusal, success, *found = outcome.stdout.splitlines()
+    told = f"error: {tmp_path}/saved.tar.gz was not restored: there is not enough space in {disk}/restored"
+    assert refusal == told
+    assert success.startswith(f"restored to {disk}/restored")
+    assert "karmada.db" in found
 
 
 def test_a_directory_of_somebody_else_is_told(tmp_path: Path) -> None:

@@ -1,78 +1,134 @@
 """`karmada backup` and `karmada restore`: one file with everything that makes a federation itself.
 
-Databases are copied by SQLite's own online backup, so a running federation can be saved; each is consistent as of one
-commit. Keys, ports and the format go along, so a restored federation has the same identity, and members believe it.
-Nothing is restored over something that is there.
+A running federation can be saved: all databases are copied as of one moment, at which none of them is written, so what
+a member has, the control plane knows. Keys, ports and the format go along, so a restored federation has the same
+identity, and members believe it. A restore is all or nothing: it is staged and verified in the directory itself, then
+renamed; `up` refuses a directory in which that was interrupted. Nothing is restored over something that is there.
 """
 
+import errno
+import os
+import shutil
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from karmada.apiserver.storage.sqlite.backup import backup, restore
-from karmada.apiserver.storage.sqlite.database import Unusable
+from karmada.apiserver.storage.base import StorageFailed
+from karmada.apiserver.storage.sqlite.backup import Cut, restore
 from karmada.standalone.layout import FORMAT, Layout, LayoutError
 
 _MARK = "format"
-_LEFT_OUT = (".lock", "-wal", "-shm", ".partial", ".pid", ".log", "fleet.json")
-"""What belongs to running processes only."""
+_LEFT_OUT = (".lock", "-wal", "-shm", ".partial", ".pid", ".log", ".mark", "fleet.json")
+"""What belongs to running processes only, or to the databases in place."""
+_FAILURES = (OSError, EOFError, zlib.error, tarfile.TarError, StorageFailed)
 
 
 def save(layout: Layout, target: Path) -> None:
     """Write a federation, running or not, to a new file; the file appears when it is complete."""
+    layout.refuse_unfinished()
     if not layout.control_plane.is_dir():
         raise LayoutError(f"there is no federation in {layout.root}")
     if target.exists():
         raise LayoutError(f"{target} exists already: choose another name")
     draft = target.with_name(f"{target.name}.partial")
     try:
-        with tempfile.TemporaryDirectory(prefix="karmada-backup-") as folder:
+        files = list(_files(layout))
+        with (
+            tempfile.TemporaryDirectory(prefix=".karmada-backup-", dir=target.parent) as folder,
+            Cut([path for path, _ in files if path.suffix == ".db"]) as cut,
+        ):
             draft.touch(0o600)
             with tarfile.open(draft, "w:gz") as archive:
                 archive.add(layout.root / _MARK, _MARK)
-                for number, (path, name) in enumerate(_files(layout)):
+                for path, name in files:
                     if path.suffix == ".db":
-                        copy = Path(folder) / f"{number}.db"
-                        backup(path, copy)
-                        path = copy
-                    archive.add(path, name)
+                        copy = Path(folder) / "copy.db"
+                        cut.copy(path, copy)
+                        archive.add(copy, name)
+                        copy.unlink()
+                    else:
+                        archive.add(path, name)
         draft.replace(target)
-    except (OSError, Unusable) as error:
-        raise LayoutError(f"the backup was not written: {error}") from error
+    except _FAILURES as error:
+        raise LayoutError(f"the backup was not written: {_reason(error, target.parent)}") from error
     finally:
         draft.unlink(missing_ok=True)
 
 
 def load(layout: Layout, source: Path) -> None:
-    """Make a federation from a backup, in a directory that has none."""
-    if layout.control_plane.is_dir() and any(layout.control_plane.iterdir()):
+    """Make a federation from a backup, in a directory that has none; all of it, or nothing."""
+    unfinished = layout.restoring.exists()
+    if not unfinished and any(folder.is_dir() and any(folder.iterdir()) for folder in _parts(layout)):
         raise LayoutError(f"{layout.root} has a federation already: choose another directory with --data")
     try:
-        with tempfile.TemporaryDirectory(prefix="karmada-restore-") as folder, tarfile.open(source) as archive:
-            archive.extractall(folder, filter="data")
-            _put(layout, Path(folder), source)
-    except (OSError, tarfile.TarError, Unusable) as error:
-        raise LayoutError(f"{source} was not restored: {error}") from error
+        layout.prepare(restoring=True)
+        with layout.lock():
+            _restore(layout, source)
+    except _FAILURES as error:
+        raise LayoutError(f"{source} was not restored: {_reason(error, layout.root)}") from error
 
 
-def _put(layout: Layout, folder: Path, source: Path) -> None:
+def _restore(layout: Layout, source: Path) -> None:
+    staged = layout.restoring
+    _discard(layout)
+    staged.mkdir(mode=0o700)
     try:
-        found = int((folder / _MARK).read_text())
+        with tarfile.open(source) as archive:
+            archive.extractall(staged, filter="data")
+        _verify(staged, source)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+    for folder in _parts(layout):  # an interruption from here on leaves the staged directory, which `up` refuses
+        new = staged / folder.name
+        if new.is_dir():
+            folder.rmdir()
+            new.rename(folder)
+    _sync(layout.root)
+    shutil.rmtree(staged)
+
+
+def _discard(layout: Layout) -> None:
+    """Remove what an interrupted restore left: all there is came from it, for nothing is restored over anything."""
+    if layout.restoring.exists():
+        for folder in _parts(layout):
+            shutil.rmtree(folder)
+            folder.mkdir(mode=0o700)
+        shutil.rmtree(layout.restoring)
+
+
+def _verify(staged: Path, source: Path) -> None:
+    """Bring what was extracted into the state in which a federation starts, or say what is wrong with it."""
+    try:
+        found = int((staged / _MARK).read_text())
     except (OSError, ValueError):
         raise LayoutError(f"{source} is not a backup of a federation") from None
     if found > FORMAT:
         raise LayoutError(f"{source} was made by a newer version (format {found}): use that version")
-    layout.prepare()
-    with layout.lock():
-        for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != _MARK):
-            target = layout.root / path.relative_to(folder)
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if path.suffix == ".db":
-                restore(path, target)
-            else:
-                target.touch(0o600)
-                target.write_bytes(path.read_bytes())
+    for path in sorted(path for path in staged.rglob("*") if path.is_file()):
+        path.chmod(0o600)
+        if path.suffix == ".db":
+            copy = path.replace(path.with_name(f"{path.name}.saved"))
+            restore(copy, path)
+            copy.unlink()
+        _sync(path)
+    for folder in (staged, *(path for path in staged.rglob("*") if path.is_dir())):
+        folder.chmod(0o700)
+        _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _parts(layout: Layout) -> tuple[Path, Path]:
+    return layout.members, layout.control_plane
 
 
 def _files(layout: Layout) -> Iterator[tuple[Path, str]]:
@@ -80,3 +136,9 @@ def _files(layout: Layout) -> Iterator[tuple[Path, str]]:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and not path.name.endswith(_LEFT_OUT):
                 yield path, str(path.relative_to(layout.root))
+
+
+def _reason(error: BaseException, folder: Path) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"there is not enough space in {folder}"
+    return str(error) or type(error).__name__

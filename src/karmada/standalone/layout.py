@@ -7,6 +7,7 @@ DIR/control-plane/          database, keys, admin.kubeconfig
 DIR/members/                one directory per member, written by the simulator
 DIR/logs/<part>.log         what each process says
 DIR/supervisor.pid          the process to stop
+DIR/restoring/              a restore that is under way, or was interrupted: nothing starts beside it
 """
 
 import fcntl
@@ -55,12 +56,26 @@ class Layout:
         """The supervising process."""
         return self.root / "supervisor.pid"
 
+    @property
+    def restoring(self) -> Path:
+        """Where a restore is staged; it is there as long as one is unfinished."""
+        return self.root / "restoring"
+
+    def refuse_unfinished(self) -> None:
+        """Raise if a restore into this directory was interrupted: what is there is not a federation."""
+        if self.restoring.exists():
+            raise LayoutError(
+                f"a restore into {self.root} was not finished: run `karmada restore FILE --data {self.root}` again"
+            )
+
     def log(self, part: str) -> Path:
         """What a process says."""
         return self.root / "logs" / f"{part}.log"
 
-    def prepare(self) -> None:
-        """Create what is missing; refuse what another version made."""
+    def prepare(self, *, restoring: bool = False) -> None:
+        """Create what is missing; refuse what another version made, and what only a restore may finish."""
+        if not restoring:
+            self.refuse_unfinished()
         try:
             for directory in (self.root, self.control_plane, self.members, self.root / "logs"):
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,32 +1,89 @@
-"""Backup of a database in use, and restore of a backup.
+"""Backup of databases in use, and restore of a backup.
 
-A backup is a consistent copy as of one commit, taken beside a running server without holding up its writes.
+A backup is a consistent copy as of one commit, taken beside a running server without holding up its writes. Several
+databases are copied as of one moment: a `Cut` holds their writers back until it has a view of each, which takes
+milliseconds, and copies from the views.
 A restored store continues well above the backup's revisions and with its history forgotten: clients that saw
 revisions which no longer exist are told to list again, instead of silently missing changes.
 """
 
 import os
 import sqlite3
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
+from types import TracebackType
 
 from karmada.apiserver.storage.sqlite import database
 from karmada.apiserver.storage.sqlite.database import Unusable
 from karmada.apiserver.storage.sqlite.storage import lock
 
 _REVISION_LEAP = 1_000_000_000
+_PATIENCE = 10.0
+"""Seconds that one database is waited for: a writer's transaction takes a small part of one."""
+
+
+class Cut:
+    """A view of several databases, in use or not, as of one moment at which none of them was being written."""
+
+    def __init__(self, sources: Sequence[Path]) -> None:
+        self._sources = sources
+        self._views: dict[Path, sqlite3.Connection] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> "Cut":
+        try:
+            with ExitStack() as held:
+                for source in self._sources:
+                    held.enter_context(_held(source))
+                for source in self._sources:
+                    self._views[source] = self._open.enter_context(_view(source))
+        except BaseException:
+            self._open.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._open.close()
+
+    def copy(self, source: Path, target: Path) -> None:
+        """Copy one of the databases, as of that moment, to a new file; the file appears when it is complete."""
+        _refuse_existing(target)
+        draft = _draft(target)
+        try:
+            _copy(self._views[source], source, draft)
+            _publish(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def backup(source: Path, target: Path) -> None:
     """Copy a database, in use or not, to a new file; the file appears when it is complete."""
+    with Cut([source]) as cut:
+        cut.copy(source, target)
+
+
+def _held(source: Path) -> "closing[sqlite3.Connection]":
+    """Keep others from writing to a database until the connection is closed."""
+    return _connected(source, "BEGIN IMMEDIATE")
+
+
+def _view(source: Path) -> "closing[sqlite3.Connection]":
+    """A connection that sees what is committed now, and nothing later."""
+    return _connected(source, "BEGIN", "SELECT count(*) FROM sqlite_schema")
+
+
+def _connected(source: Path, *statements: str) -> "closing[sqlite3.Connection]":
     if not source.exists():
         raise Unusable(f"{source}: no such file")
-    _refuse_existing(target)
-    draft = _draft(target)
+    db = sqlite3.connect(source, isolation_level=None, timeout=_PATIENCE)
     try:
-        _copy(source, draft)
-        _publish(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+        for statement in statements:
+            db.execute(statement).fetchall()
+    except sqlite3.Error as error:
+        db.close()
+        raise database.explain(error, source) from error
+    return closing(db)
 
 
 def restore(source: Path, target: Path) -> None:
@@ -37,7 +94,8 @@ def restore(source: Path, target: Path) -> None:
     draft = _draft(target)
     try:
         _refuse_existing(target)
-        _copy(source, draft)
+        with _view(source) as origin:
+            _copy(origin, source, draft)
         db = database.connect(draft)
         try:
             database.load(db)
@@ -69,8 +127,7 @@ def _draft(target: Path) -> Path:
     return draft
 
 
-def _copy(source: Path, draft: Path) -> None:
-    origin = sqlite3.connect(source, isolation_level=None)
+def _copy(origin: sqlite3.Connection, source: Path, draft: Path) -> None:
     copy = sqlite3.connect(draft, isolation_level=None)
     try:
         origin.backup(copy)
@@ -79,10 +136,10 @@ def _copy(source: Path, draft: Path) -> None:
             raise Unusable(f"{source}: is corrupt ({found}); use another backup")
         copy.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
-        raise database.explain(error, source) from error
+        is_full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+        raise database.explain(error, draft if is_full else source) from error
     finally:
         copy.close()
-        origin.close()
 
 
 def _publish(draft: Path, target: Path) -> None:
