@@ -82,6 +82,44 @@ def test_a_disk_that_fills_up_refuses_writes_until_there_is_room(tmp_path: Path)
     assert "the disk is full" in outcome.stdout
 
 
+def test_a_control_plane_that_is_killed_on_a_full_disk_is_back_read_only_until_there_is_room(tmp_path: Path) -> None:
+    kubectl = f"kubectl --kubeconfig {tmp_path}/federation/kubeconfig"
+    status = f"{PROGRAM} status --data {tmp_path}/federation"
+    script = f"""
+        {PROGRAM} up --detach --members 1 --data {tmp_path}/federation
+        {kubectl} create configmap before >/dev/null
+        head -c 64m /dev/zero > {tmp_path}/ballast 2>/dev/null || true
+        kill -KILL $(pgrep --parent $(cat {tmp_path}/federation/supervisor.pid) --full control_plane_main)
+        for i in $(seq 100); do {status} 2>/dev/null | grep read-only && break; sleep 0.2; done
+        {kubectl} get configmap before
+        {kubectl} create configmap meanwhile 2>&1 && exit 9
+        rm {tmp_path}/ballast
+        for i in $(seq 100); do {kubectl} create configmap after && break; sleep 0.2; done
+        {status}
+        {PROGRAM} down --data {tmp_path}/federation
+    """
+    outcome = on_a_disk(tmp_path, "size=32m", script)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    told, *_ = [line for line in outcome.stdout.splitlines() if line.startswith("read-only: ")]
+    assert told.startswith(f"read-only: {tmp_path}/federation/control-plane/karmada.db: the disk is full; free some")
+    assert "configmap/meanwhile" not in outcome.stdout
+    assert "configmap/after created" in outcome.stdout
+    assert outcome.stdout.endswith("stopped\n")
+
+
+@pytest.mark.parametrize("flag", ["--detach", ""])
+def test_a_start_on_a_full_disk_is_refused_in_one_sentence(tmp_path: Path, flag: str) -> None:
+    script = f"""
+        mkdir -p {tmp_path}/federation/control-plane {tmp_path}/federation/members {tmp_path}/federation/logs
+        echo 1 > {tmp_path}/federation/format; touch {tmp_path}/federation/lock
+        head -c 64m /dev/zero > {tmp_path}/ballast 2>/dev/null || true
+        {PROGRAM} up {flag} --data {tmp_path}/federation
+    """
+    outcome = on_a_disk(tmp_path, "size=1m", script)
+    assert outcome.returncode == 1
+    assert outcome.stderr == f"error: cannot write {tmp_path}/federation: No space left on device\n"
+
+
 def test_a_restore_onto_a_disk_that_is_too_small_leaves_nothing_and_can_be_repeated(tmp_path: Path) -> None:
     (disk := tmp_path / "disk").mkdir()
     federation = Layout(tmp_path / "federation")

@@ -198,6 +198,43 @@ def test_a_child_that_is_killed_comes_back_on_the_same_port(tmp_path: Path) -> N
         karmada("down", "--data", str(tmp_path))
 
 
+def test_a_federation_that_lost_acknowledged_writes_is_served_read_only_until_that_is_accepted(tmp_path: Path) -> None:
+    data = ("--members", "1", "--data", str(tmp_path))
+    database = tmp_path / "control-plane" / "karmada.db"
+
+    def kubectl(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ["kubectl", "--kubeconfig", tmp_path / "kubeconfig", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    try:
+        assert karmada("up", "--detach", *data).returncode == 0
+        assert kubectl("create", "configmap", "lost").returncode == 0
+        for pid in processes_of(tmp_path):
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: processes_of(tmp_path) == [])
+        log = database.with_name("karmada.db-wal")
+        os.truncate(log, log.stat().st_size - 100)
+
+        told = f"{database}: acknowledged writes up to revision "
+        started = karmada("up", "--detach", *data)
+        assert started.returncode == 0
+        assert started.stdout.startswith(f"read-only: {told}")
+        assert f"read-only: {told}" in karmada("status", "--data", str(tmp_path)).stdout
+        assert kubectl("get", "clusters").returncode == 0
+        assert "`karmada recover`" in kubectl("create", "configmap", "refused").stderr
+        refused = karmada("recover", "--data", str(tmp_path))
+        assert "karmada down" in refused.stderr
+        karmada("down", "--data", str(tmp_path))
+
+        accepted = karmada("recover", "--data", str(tmp_path))
+        assert accepted.stdout.startswith(f"{database}: the writes of revisions ")
+        assert karmada("recover", "--data", str(tmp_path)).stdout == f"nothing is lost in {tmp_path}\n"
+        assert karmada("up", "--detach", *data).stdout.startswith("ready: ")
+        assert kubectl("create", "configmap", "new").returncode == 0
+    finally:
+        karmada("down", "--data", str(tmp_path))
+
+
 def test_a_member_joins_by_an_agent_of_its_own(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
     try:

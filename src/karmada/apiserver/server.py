@@ -157,6 +157,8 @@ class ApiServerOptions:
     caller: Caller = field(default_factory=HttpCaller)
     """How webhooks and aggregated servers are called."""
     now: Callable[[], float] = time.time
+    read_only: bool = False
+    """Whether the server writes nothing of its own: for a storage that can only be read."""
     history: Bounds = field(default_factory=Bounds)
     """How much of the past is kept in memory for watches and pages that began there."""
     random: Random = field(default_factory=SystemRandom)
@@ -236,8 +238,9 @@ class ApiServer:
         self.identity.follower.start()
         self.custom_resources.load()
         self.api_services.load()
-        await bootstrap(self.context)
-        if self.options.controllers:
+        if not self.options.read_only:
+            await bootstrap(self.context)
+        if self._runs_controllers:
             self.custom_resources.start()
             await self.api_services.write_local()
             self.api_services.start()
@@ -252,7 +255,7 @@ class ApiServer:
         self._ready = False
         if self._http is not None:
             await self._http.stop()
-        if self.options.controllers:
+        if self._runs_controllers:
             for controller in reversed(self._controllers):
                 await controller.stop()
             await self.api_services.stop()
@@ -261,6 +264,10 @@ class ApiServer:
         await self.store.stop()
         if self.audit is not None:
             self.audit.close()
+
+    @property
+    def _runs_controllers(self) -> bool:
+        return self.options.controllers and not self.options.read_only
 
     def direct(self, user: UserInfo = ADMIN, agent: str = "karmada") -> DirectTransport:
         """A transport into this server, as a user."""
@@ -280,8 +287,9 @@ class ApiServer:
             renew = (lambda: self._tls(hosts)) if tls else None
             self._http = HttpServer(dispatcher, admit=dispatcher.admit, tls=context, renew=renew)
         port = await self._http.listen(host, port)
-        await self.announce(host, port)
-        await seed(self.context)
+        if not self.options.read_only:
+            await self.announce(host, port)
+            await seed(self.context)
         return port
 
     async def announce(self, host: str, port: int) -> None:

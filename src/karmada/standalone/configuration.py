@@ -1,4 +1,5 @@
-"""`/configuration` on the embedded API server: the feature gates and flags that decide where workloads go.
+"""`/configuration` on the embedded API server: the feature gates and flags that decide where workloads go, and why
+nothing can be written, if so.
 
 Nothing of it is secret; who may list clusters may read it.
 """
@@ -15,8 +16,9 @@ ROOT = "configuration"
 class ConfigurationPage:
     """Implements `apiserver.pages.OwnPage`."""
 
-    def __init__(self, gates: FeatureGates, flags: dict[str, bool]) -> None:
-        self._said = orjson.dumps({"featureGates": dict(gates.items()), "flags": flags})
+    def __init__(self, gates: FeatureGates, flags: dict[str, bool], read_only: str = "") -> None:
+        told = {"readOnly": read_only} if read_only else {}
+        self._said = orjson.dumps({"featureGates": dict(gates.items()), "flags": flags, **told})
 
     def about(self, path: str) -> Attributes | None:
         """The clusters."""

@@ -82,6 +82,8 @@ class ControlPlaneOptions:
     """Seconds before the content of a namespace that ends is deleted."""
     estimates: bool = False
     """`--enable-scheduler-estimator`: count nodes and pods of members for every division, not only their summaries."""
+    read_only: str = ""
+    """Why nothing can be written, if so: what is stored is served, and no component runs."""
     clock: Clock = REAL
 
 
@@ -107,6 +109,7 @@ class ControlPlane:
                 converters=dict.fromkeys(CONVERTED, BindingConverter()),
                 default_accounts=False,
                 namespace_grace=options.namespace_grace,
+                read_only=bool(options.read_only),
                 now=options.clock.now,
             )
         )
@@ -127,6 +130,9 @@ class ControlPlane:
 
     async def __aenter__(self) -> "ControlPlane":
         await self._stack.enter_async_context(self.server)
+        if self.options.read_only:
+            self._serve_configuration()
+            return self
         await self._install()
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
@@ -145,11 +151,7 @@ class ControlPlane:
         scheduler = Scheduler(client, own, recorder, scheduling, clock, asked)
         scheduler.start(self.supervisor)
         self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)
-        flags = {
-            "enable-no-execute-taint-eviction": options.options.of(TaintManagerOptions).enabled,
-            "enable-scheduler-estimator": options.estimates,
-        }
-        self.server.pages.own[configuration.ROOT] = configuration.ConfigurationPage(options.gates, flags)
+        self._serve_configuration()
         client, other, recorder = self._beside(informers, recorders, descheduling.COMPONENT, descheduling.COMPONENT)
         descheduler = Descheduler(client, other, recorder, estimates.unschedulable, clock=clock)
         descheduler.start(self.supervisor)
@@ -159,6 +161,15 @@ class ControlPlane:
         for collector in (self.metrics, scheduler.metrics, machinery):
             self.server.traffic.metrics.also(collector.collect)
         return self
+
+    def _serve_configuration(self) -> None:
+        options = self.options
+        flags = {
+            "enable-no-execute-taint-eviction": options.options.of(TaintManagerOptions).enabled,
+            "enable-scheduler-estimator": options.estimates,
+        }
+        page = configuration.ConfigurationPage(options.gates, flags, options.read_only)
+        self.server.pages.own[configuration.ROOT] = page
 
     def _beside(
         self, informers: InformerFactory, recorders: Recorders, name: str, source: str
@@ -181,7 +192,8 @@ class ControlPlane:
         """Serve HTTPS and say so in `cluster-info`, so that clusters can register; returns the address."""
         bound = await self.server.listen(host, port, hosts)
         address = endpoint or f"https://{host}:{bound}"
-        await installation.publish(self.client, address, self.server.identity.authority.certificate_pem)
+        if not self.options.read_only:
+            await installation.publish(self.client, address, self.server.identity.authority.certificate_pem)
         return address
 
     async def pull(self, member: Transport, options: AgentOptions, clock: Clock | None = None) -> None:

@@ -7,14 +7,17 @@ import logging
 import sys
 from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.feature_gates import parse as parse_gates
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.apiserver.auth.pki import write_file
 from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
 from karmada.apiserver.http.ports import listen_lastingly
-from karmada.apiserver.storage.choice import storage_at
+from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.apiserver.storage.sqlite import SqliteStorage, StoredSnapshot, Unwritable
 from karmada.controllers.flags import add_controller_flags, options_of, without_effect
 from karmada.machinery import logging as logs
 from karmada.machinery.flags import FlagParser, add_truth, checked
@@ -27,6 +30,8 @@ ADMIN = "system:admin"
 CONTEXT = "karmada-apiserver"
 LOADING = 15.0
 """Seconds after which a control plane counts as ready whatever it has not loaded."""
+MENDING = 5.0
+"""Seconds between attempts to write to a database that could not be written."""
 
 
 log = logging.getLogger(__name__)
@@ -84,7 +89,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
     keys.mkdir(exist_ok=True, mode=0o700)
     chosen = options_of(flags)
     return ControlPlaneOptions(
-        storage=storage_at("memory:" if flags.memory else f"sqlite://{(folder / 'karmada.db').absolute()}"),
+        storage=MemoryStorage() if flags.memory else SqliteStorage(_database(flags)),
         folder=keys,
         gates=chosen.gates,
         selection=chosen.selection,
@@ -93,6 +98,10 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
     )
+
+
+def _database(flags: Namespace) -> Path:
+    return Path(flags.data).absolute() / "karmada.db"
 
 
 async def _listen(plane: ControlPlane, host: str, flags: Namespace) -> int:
@@ -123,13 +132,41 @@ def _last_port(folder: Path) -> int:
 
 
 def _remember_port(folder: Path, port: int) -> None:
-    (folder / "port").write_text(str(port))
+    if _last_port(folder) != port:
+        write_file(folder / "port", str(port).encode(), 0o600)
 
 
 async def _serve(flags: Namespace, options: ControlPlaneOptions) -> None:
+    """Serve; where nothing can be written, serve what is stored until that has changed, and end to be started again."""
+    try:
+        await _serve_all(flags, options)
+    except Unwritable as refused:
+        log.error("read-only: %s", refused)
+        storage = StoredSnapshot(_database(flags), str(refused))
+        serving = asyncio.ensure_future(_serve_all(flags, replace(options, storage=storage, read_only=str(refused))))
+        mended = asyncio.ensure_future(_mended(storage))
+        try:
+            await asyncio.wait((serving, mended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (mended, serving):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+
+async def _mended(storage: StoredSnapshot) -> None:
+    while True:
+        await asyncio.sleep(MENDING)
+        if await storage.mended():
+            log.warning("the database can be written again: starting anew")
+            return
+
+
+async def _serve_all(flags: Namespace, options: ControlPlaneOptions) -> None:
     async with ControlPlane(options) as plane:
-        for sentence in without_effect(flags, plane.supervisor.running):
-            log.warning("%s", sentence)
+        if not options.read_only:
+            for sentence in without_effect(flags, plane.supervisor.running):
+                log.warning("%s", sentence)
         host = flags.bind_address
         port = await _listen(plane, host, flags)
         authority = plane.server.identity.authority
@@ -143,7 +180,15 @@ async def _serve(flags: Namespace, options: ControlPlaneOptions) -> None:
             key=key,
         )
         path = flags.data / "admin.kubeconfig"
-        write_kubeconfig(path, config)
+        try:
+            write_kubeconfig(path, config)
+        except OSError:
+            if not options.read_only or not path.exists():
+                raise
+            # The one of the last time leads to the same port.
+        if options.read_only:
+            report_ready(flags.ready_descriptor, port=port, kubeconfig=str(path), read_only=options.read_only)
+            await asyncio.Event().wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOADING):
                 await plane.loaded()

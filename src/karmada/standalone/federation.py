@@ -57,6 +57,8 @@ class Federation:
     options: FederationOptions
     progress: Progress
     children: list[Child] = field(default_factory=list)
+    read_only: str = ""
+    """Why the control plane can only be read, if so; then members are left as they are."""
     _members: dict[str, Any] = field(default_factory=dict)
 
     async def start(self) -> None:
@@ -72,6 +74,9 @@ class Federation:
         described: dict[str, Any] = members_ready["members"]
         self._members = described
         self._write_kubeconfig(Path(hub_ready["kubeconfig"]), described)
+        self.read_only = hub_ready.get("read_only", "")
+        if self.read_only:
+            return
         hub = self.client(CONTEXT)
         try:
             self.progress(f"joining {len(described)} members")

@@ -19,6 +19,8 @@ from typing import IO
 
 FORMAT = 1
 LOCK_ATTEMPTS, LOCK_PAUSE = 5, 0.05
+_PROBE = 64 << 10
+"""Bytes without which no start can be logged."""
 
 
 class LayoutError(Exception):
@@ -68,6 +70,16 @@ class Layout:
                 f"a restore into {self.root} was not finished: run `karmada restore FILE --data {self.root}` again"
             )
 
+    def databases(self) -> list[Path]:
+        """Where objects are kept, the control plane's first; of one that is lost, only its mark may be left."""
+        found = {
+            path.with_suffix("") if path.suffix == ".mark" else path
+            for folder in (self.control_plane, self.members)
+            for pattern in ("*.db", "*.db.mark")
+            for path in folder.rglob(pattern)
+        }
+        return sorted(found)
+
     def log(self, part: str) -> Path:
         """What a process says."""
         return self.root / "logs" / f"{part}.log"
@@ -83,12 +95,13 @@ class Layout:
             if not version.exists():
                 version.write_text(f"{FORMAT}\n")
             found = int(version.read_text().strip() or 0)
+            self._probe()
         except PermissionError as error:
             raise LayoutError(
                 f"no permission to write {error.filename}: choose another directory with --data"
             ) from error
         except OSError as error:
-            raise LayoutError(f"cannot write {error.filename}: {error.strerror}") from error
+            raise LayoutError(f"cannot write {error.filename or self.root}: {error.strerror}") from error
         except ValueError as error:
             raise LayoutError(
                 f"{self.root} is not a federation's directory: its format file is not a number"
@@ -99,9 +112,20 @@ class Layout:
                 "use that version, or another directory with --data"
             )
 
+    def _probe(self) -> None:
+        """Raise OSError if the directory takes no more files, or the disk no more bytes."""
+        probe = self.root / ".probe"
+        try:
+            probe.write_bytes(bytes(_PROBE))
+        finally:
+            probe.unlink(missing_ok=True)
+
     def lock(self) -> IO[str]:
         """Hold the directory until the returned file is closed."""
-        file = (self.root / "lock").open("w")
+        try:
+            file = (self.root / "lock").open("w")
+        except OSError as error:
+            raise LayoutError(f"cannot write {error.filename}: {error.strerror}") from error
         for attempt in range(LOCK_ATTEMPTS):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
         ("down", "stop the running federation"),
         ("status", "say what runs, and how the members are"),
         ("kubeconfig", "print the path of the federation's kubeconfig"),
+        ("recover", "accept the loss of acknowledged writes, so that the federation can be written again"),
     ):
         _data(_command(commands, name, text))
     logs = _command(commands, "logs", "print what the processes say")

@@ -11,6 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import orjson
+
 from karmada.machinery.errors import ApiError
 from karmada.membership.refusal import Refused
 from karmada.standalone.children import ChildFailed
@@ -20,6 +22,7 @@ from karmada.standalone.logfile import tail_of
 from karmada.standalone.progress import Reporter
 
 STOP_TIMEOUT = 40.0
+READ_ONLY = "read-only: "
 Tour = Callable[[Federation], Awaitable[None]]
 
 
@@ -83,6 +86,8 @@ async def _start_and(federation: Federation, reporter: Reporter, tour: Tour) -> 
 
 async def _stay(federation: Federation) -> None:
     layout = federation.options.layout
+    if federation.read_only:
+        print(f"\n{READ_ONLY}{federation.read_only}\nAfter that, stop it with `karmada down` and start it again.")
     print(
         f"\nThe federation is ready.\n\n"
         f"  export KUBECONFIG={layout.kubeconfig}\n"
@@ -117,6 +122,9 @@ def _detached(flags: argparse.Namespace) -> int:
         if child.poll() is not None:
             return _fail(f"the federation did not start:\n{tail_of(log)}")
         time.sleep(0.05)
+    for line in log.read_text().splitlines():
+        if line.startswith(READ_ONLY):
+            print(line)
     print(f"ready: export KUBECONFIG={layout.kubeconfig}")
     return 0
 
@@ -147,9 +155,11 @@ def status(flags: argparse.Namespace) -> int:
         return 1
     print(f"running (process {pid}), state in {layout.root}")
     try:
-        clusters = asyncio.run(_clusters(layout))
+        read_only, clusters = asyncio.run(_state(layout))
     except (ApiError, OSError, ValueError) as error:
         return _fail(f"the control plane does not answer: {error} (see `karmada logs control-plane`)")
+    if read_only:
+        print(f"{READ_ONLY}{read_only}")
     for name, ready, version in clusters:
         print(f"  {name:<20} {'ready' if ready else 'NOT READY':<10} {version}")
     return 0
@@ -199,14 +209,34 @@ def restore(flags: argparse.Namespace) -> int:
     return 0
 
 
-async def _clusters(layout: Layout) -> list[tuple[str, bool, str]]:
+def recover(flags: argparse.Namespace) -> int:
+    """Accept that acknowledged writes are lost."""
+    from karmada.apiserver.storage.base import StorageFailed
+    from karmada.apiserver.storage.sqlite import recover as accept
+
+    layout = Layout(flags.data)
+    try:
+        losses = {path: accept(path) for path in layout.databases()}
+    except StorageFailed as error:
+        return _fail(f"{error}; a running federation is stopped with `karmada down`")
+    for path, loss in losses.items():
+        if loss is not None:
+            print(f"{path}: the writes of revisions {loss[0]} to {loss[1]} are given up")
+    if not any(losses.values()):
+        print(f"nothing is lost in {layout.root}")
+    return 0
+
+
+async def _state(layout: Layout) -> tuple[str, list[tuple[str, bool, str]]]:
+    """Why nothing can be written, if so; and the clusters."""
     hub = Federation(FederationOptions(layout), lambda step: None).client(CONTEXT)
     try:
+        configuration = orjson.loads(await hub.transport.raw("GET", "/configuration"))
         found: list[dict[str, Any]] = (await hub.resource(CLUSTERS).list()).items
     finally:
         with contextlib.suppress(Exception):
             await hub.close()
-    return [
+    return configuration.get("readOnly", ""), [
         (
             cluster["metadata"]["name"],
             any(

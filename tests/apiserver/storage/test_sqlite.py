@@ -20,7 +20,7 @@ async def test_the_file_is_for_its_owner_only(tmp_path: Path, heard, obj) -> Non
     await storage.open(heard)
     await storage.put("/a", obj(), 0)
     assert {entry.name: oct(entry.stat().st_mode & 0o777) for entry in os.scandir(tmp_path)} == dict.fromkeys(
-        ("store.db", "store.db-wal", "store.db-shm", "store.db.lock"), "0o600"
+        ("store.db", "store.db-wal", "store.db-shm", "store.db.lock", "store.db.mark"), "0o600"
     )
     await storage.close()
 

@@ -16,6 +16,7 @@ from types import TracebackType
 
 from karmada.apiserver.storage.sqlite import database
 from karmada.apiserver.storage.sqlite.database import Unusable
+from karmada.apiserver.storage.sqlite.mark import read_mark
 from karmada.apiserver.storage.sqlite.storage import lock
 
 _REVISION_LEAP = 1_000_000_000
@@ -63,6 +64,30 @@ def backup(source: Path, target: Path) -> None:
         cut.copy(source, target)
 
 
+def recover(path: Path) -> tuple[int, int] | None:
+    """Accept that acknowledged writes are lost, for a server that is not running: from and to which revision.
+
+    None if nothing is lost. Revisions go on far above those that were lost, as after a restore.
+    """
+    held = lock(path)
+    try:
+        mark = read_mark(path)
+        db = database.connect(path)
+        try:
+            last = database.last_revision(db)
+            if last >= mark:
+                return None
+            database.load(db)
+            database.forget_all(db, mark - last + _REVISION_LEAP)
+        except sqlite3.Error as error:
+            raise database.explain(error, path) from error
+        finally:
+            db.close()
+        return last + 1, mark
+    finally:
+        os.close(held)
+
+
 def _held(source: Path) -> "closing[sqlite3.Connection]":
     """Keep others from writing to a database until the connection is closed."""
     return _connected(source, "BEGIN IMMEDIATE")
@@ -105,7 +130,7 @@ def restore(source: Path, target: Path) -> None:
             raise database.explain(error, source) from error
         finally:
             db.close()
-        for left in ("-wal", "-shm"):  # of a database that was moved away without them
+        for left in ("-wal", "-shm", ".mark"):  # of a database that was moved away without them
             target.with_name(target.name + left).unlink(missing_ok=True)
         _publish(draft, target)
     finally:

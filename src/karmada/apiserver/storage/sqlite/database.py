@@ -26,6 +26,8 @@ _SWEEP = 500
 _SPARE_PAGES = 1000
 """Kept in the file for new rows."""
 _BATCH = 500
+_LEAST_ROOM = 64 << 10
+"""Bytes on the disk, as the index of the log takes."""
 
 
 class Row(NamedTuple):
@@ -40,6 +42,10 @@ class Row(NamedTuple):
 
 class Unusable(StorageFailed):
     """The file cannot be used at all; the message says why and what to do."""
+
+
+class Unwritable(StorageFailed):
+    """What is stored can be read, but nothing may be written; the message says why and what to do."""
 
 
 def _create(db: sqlite3.Connection) -> None:
@@ -129,7 +135,18 @@ def explain(error: sqlite3.Error, path: Path) -> StorageFailed:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code in _CORRUPT:
         return Unusable(f"{path}: is corrupt or not a database ({error}); restore a backup")
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+        return Unwritable(f"{path}: {_REMEDIES[sqlite3.SQLITE_FULL]} ({error})")
     return StorageFailed(f"{path}: {_REMEDIES.get(code, 'the database failed')} ({error})")
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk has no room even for what the database needs to be opened."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_ROOM
 
 
 def meta(db: sqlite3.Connection, name: str) -> int:

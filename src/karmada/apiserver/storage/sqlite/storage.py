@@ -23,7 +23,8 @@ from karmada.apiserver.storage.base import (
     Value,
 )
 from karmada.apiserver.storage.sqlite import database
-from karmada.apiserver.storage.sqlite.database import Row, Unusable
+from karmada.apiserver.storage.sqlite.database import Row, Unusable, Unwritable
+from karmada.apiserver.storage.sqlite.mark import HighWaterMark, read_mark
 from karmada.apiserver.storage.sqlite.writer import Done, Writer
 
 
@@ -61,7 +62,11 @@ class SqliteStorage:
         loop = self._loop = asyncio.get_running_loop()
         self._lock = lock(self._path)
         try:
-            db, snapshot = await asyncio.to_thread(_open, self._path)
+            db, snapshot = await asyncio.to_thread(open_database, self._path)
+            mark = HighWaterMark(self._path)
+        except OSError as error:
+            os.close(self._lock)
+            raise Unwritable(f"{self._path}: cannot be written: {error.strerror}; free some space") from error
         except BaseException:
             os.close(self._lock)
             raise
@@ -72,7 +77,7 @@ class SqliteStorage:
         def settle(rows: list[Row], failed: StorageFailed | None) -> None:
             loop.call_soon_threadsafe(self._settle, rows, failed)
 
-        self._writer = Writer(db, self._path, settle)
+        self._writer = Writer(db, self._path, settle, mark, snapshot.revision)
         return snapshot
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
@@ -198,13 +203,31 @@ def lock(path: Path) -> int:
     return descriptor
 
 
-def _open(path: Path) -> tuple[sqlite3.Connection, Snapshot]:
+def open_database(path: Path) -> tuple[sqlite3.Connection, Snapshot]:
+    """Open a database for writing; raises `Unwritable` if it has lost what was acknowledged, or the disk is full."""
+    mark = read_mark(path)
+    if mark and not (path.exists() and path.stat().st_size):
+        raise _lost(path, mark, "is missing or empty")
     db = database.connect(path)
     try:
-        return db, database.load(db)
+        snapshot = database.load(db)
+        if snapshot.revision < mark:
+            raise _lost(path, mark, f"ends at revision {snapshot.revision}")
+        database.probe(db)
     except sqlite3.Error as error:
         db.close()
         raise database.explain(error, path) from error
+    except BaseException:
+        db.close()
+        raise
+    return db, snapshot
+
+
+def _lost(path: Path, mark: int, found: str) -> Unwritable:
+    return Unwritable(
+        f"{path}: acknowledged writes up to revision {mark} are lost, the database {found}; nothing is written to it: "
+        "restore a backup, or accept the loss with `karmada recover`"
+    )
 
 
 def _history(path: Path, prefix: str, after: int, until: int) -> list[Change]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, probe, sweep
+from karmada.apiserver.storage.sqlite.mark import HighWaterMark
 
 _BATCH = 512
 
@@ -32,8 +33,11 @@ class _Probe(NamedTuple):
 class Writer:
     """Owns the connection while it runs; the callbacks are called in its thread."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path, settle: Settle) -> None:
+    def __init__(self, db: sqlite3.Connection, path: Path, settle: Settle, mark: HighWaterMark, revision: int) -> None:
         self._db = db
+        self._mark = mark
+        self._revision = revision
+        """The last one that is committed."""
         self._path = path
         self._settle = settle
         self._queue: SimpleQueue[list[Row] | _Compaction | _Probe | None] = SimpleQueue()
@@ -76,18 +80,25 @@ class Writer:
                     job.done(self._guarded(probe))
             if rows:
                 self._write(rows)
+                self._mark.note(self._revision, self._queue.empty())
             if self._sweeping:
                 self._sweep()
         self._finish(StorageFailed(f"{self._path}: was closed; compaction goes on at the next start"))
         self._db.close()
+        self._mark.close(self._revision)
 
     def _write(self, rows: list[Row]) -> None:
         failed = self._guarded(append, rows)
         if failed is None or len(rows) == 1:
-            self._settle(rows, failed)
+            self._finished(rows, failed)
             return
         for row in rows:  # one that cannot be written must not take the others with it
-            self._settle([row], self._guarded(append, [row]))
+            self._finished([row], self._guarded(append, [row]))
+
+    def _finished(self, rows: list[Row], failed: StorageFailed | None) -> None:
+        if failed is None:
+            self._revision = rows[-1].revision
+        self._settle(rows, failed)
 
     def _guarded(self, write: Callable[..., None], *arguments: object) -> StorageFailed | None:
         try:

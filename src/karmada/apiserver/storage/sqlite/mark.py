@@ -1,0 +1,62 @@
+"""The high-water mark: a small file beside the database that says how far acknowledged writes go.
+
+A database that ends below its mark has lost what was acknowledged: its file or its log was truncated, removed or put
+back from a copy. The mark is written after commits, whenever nothing waits to be committed and at least once a second;
+it is made durable as often, and when the database is closed in order. It is never above what is committed.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_PERIOD = 1.0
+
+
+class HighWaterMark:
+    """Writes the mark of one database; belongs to the thread that commits."""
+
+    def __init__(self, database: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Raises OSError if there is no room for the file."""
+        self._file = os.open(mark_of(database), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._clock = clock
+        self._synced = clock()
+        self._written = 0
+
+    def note(self, revision: int, idle: bool) -> None:
+        """Everything up to a revision is committed; `idle` says that no write waits meanwhile."""
+        due = self._clock() - self._synced >= _PERIOD
+        if idle or due:
+            self._write(revision, due)
+
+    def close(self, revision: int) -> None:
+        """The last revision of an orderly end."""
+        self._write(revision, True)
+        os.close(self._file)
+
+    def _write(self, revision: int, durably: bool) -> None:
+        with contextlib.suppress(OSError):  # a mark that is too low only notices less
+            if revision > self._written:
+                os.pwrite(self._file, _encoded(revision), 0)
+                self._written = revision
+            if durably:
+                os.fdatasync(self._file)
+                self._synced = self._clock()
+
+
+def mark_of(database: Path) -> Path:
+    """Where the mark of a database is."""
+    return database.with_name(f"{database.name}.mark")
+
+
+def read_mark(database: Path) -> int:
+    """The revision up to which writes were acknowledged; 0 if nobody wrote it down."""
+    try:
+        return int(mark_of(database).read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _encoded(revision: int) -> bytes:
+    return b"%020d\n" % revision
