@@ -1,5 +1,6 @@
 """One server a command talks to: the control plane, or a member by way of it."""
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 PROXY = "/apis/cluster.karmada.io/v1alpha1/clusters/{}/proxy"
 FIELD_MANAGER = "karmadactl"
+_QUOTED = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
+"""The texts of a Warning header, which may hold several."""
+_ESCAPED = re.compile(r"\\(.)")
 
 
 class Access:
@@ -47,5 +51,5 @@ class Access:
         return self.client.resource(GroupVersionResource(group, version, plural))
 
     def _tell(self, warning: str) -> None:
-        text = warning.removeprefix("299 - ").strip('"')
-        self._warn(f"Warning: {text}")
+        for text in _QUOTED.findall(warning) or [warning]:
+            self._warn("Warning: " + _ESCAPED.sub(r"\1", text))

@@ -51,7 +51,7 @@ def _from_below(error: BaseException) -> Iterable[str]:
     return [f"error: unexpected {type(error).__name__}: {error} (--debug shows where it came from)"]
 
 
-_REFUSALS = frozenset({"Refused", "Unfinished", "YAMLError", "JSONPathError", "LabelSelectorError"})
+_REFUSALS = frozenset({"Refused", "Unfinished", "DecodeError", "YAMLError", "JSONPathError", "LabelSelectorError"})
 """Errors of packages below whose words are for people already."""
 
 

@@ -1,8 +1,8 @@
 """Objects from files, directories, kustomizations, URLs and standard input."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
@@ -15,12 +15,35 @@ LARGEST = 64 << 20
 """Bytes of a download; no collection of manifests has more."""
 
 
+class Found(NamedTuple):
+    """An object and where it stands."""
+
+    item: JSONObject
+    file: str
+    text: str
+    document: int
+    """Its number among the documents of the text."""
+    inside: tuple[str | int, ...] = ()
+    """Its place in the document, if that is a list of objects."""
+
+    def place(self, path: Sequence[str | int] = ()) -> str:
+        """The file and the line of a field of it."""
+        from karmada.api.yaml_lines import line_of
+
+        return f"{self.file}:{line_of(self.text, self.document, (*self.inside, *path))}"
+
+
 def read_objects(flags: Values) -> list[JSONObject]:
     """All objects that `-f` (and `-k`, where supported) name; lists are taken apart."""
+    return [found.item for found in find_objects(flags)]
+
+
+def find_objects(flags: Values) -> list[Found]:
+    """The same, with the places where they stand."""
     if flags.kustomize:
         if flags.filename:
             raise CommandError("only one of -f or -k can be specified")
-        return list(parse(_built(flags.kustomize, flags.environment), flags.kustomize))
+        return list(_parsed(_built(flags.kustomize, flags.environment), flags.kustomize))
     if not flags.filename:
         raise CommandError("must specify one of -f and -k")
     found = [item for source in flags.filename for item in _source(source, flags)]
@@ -29,12 +52,12 @@ def read_objects(flags: Values) -> list[JSONObject]:
     return found
 
 
-def _source(source: str, flags: Values) -> Iterable[JSONObject]:
+def _source(source: str, flags: Values) -> Iterable[Found]:
     if source == "-":
-        yield from parse(flags.input.read(), "standard input")
+        yield from _parsed(flags.input.read(), "standard input")
         return
     if source.startswith(("http://", "https://")):
-        yield from parse(_downloaded(source), source)
+        yield from _parsed(_downloaded(source), source)
         return
     path = Path(source)
     if not path.exists():
@@ -44,7 +67,7 @@ def _source(source: str, flags: Values) -> Iterable[JSONObject]:
         listed = path.rglob("*") if flags.recursive else path.glob("*")
         files = sorted(file for file in listed if file.suffix in SUFFIXES and file.is_file())
     for file in files:
-        yield from parse(file.read_text(), str(file))
+        yield from _parsed(file.read_text(), str(file))
 
 
 def _built(folder: str, environment: Mapping[str, str]) -> str:
@@ -90,16 +113,21 @@ def read_text(path: str) -> str:
 
 def parse(text: str, name: str) -> Iterable[JSONObject]:
     """The objects of a text."""
+    return (found.item for found in _parsed(text, name))
+
+
+def _parsed(text: str, name: str) -> Iterable[Found]:
     from karmada.api import yaml
 
     try:
         documents = list(yaml.load_all(text))
     except yaml.YAMLError as error:
         raise CommandError(f"error parsing {name}: {error}") from error
-    for document in documents:
+    for number, document in enumerate(documents):
         if not isinstance(document, dict) or not document.get("kind") or not document.get("apiVersion"):
             raise CommandError(f"{name}: a document lacks apiVersion or kind")
         if document["kind"].endswith("List") and isinstance(document.get("items"), list):
-            yield from document["items"]
+            for index, item in enumerate(document["items"]):
+                yield Found(item, name, text, number, ("items", index))
         else:
-            yield document
+            yield Found(document, name, text, number)

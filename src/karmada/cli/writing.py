@@ -5,14 +5,16 @@ from typing import Any
 
 from karmada.cli.access import Access
 from karmada.cli.failures import CommandError
-from karmada.cli.files import read_objects
+from karmada.cli.files import Found, find_objects
 from karmada.cli.flags import Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.output.objects import renderer
 from karmada.cli.output.tables import spelled_kind
 from karmada.cli.reading import Look, namespace_of, objects
 from karmada.cli.session import Session
+from karmada.cli.strict import check, complaints, is_about_fields, mode
 from karmada.machinery.discovery import ApiResource
+from karmada.machinery.errors import ApiError
 from karmada.machinery.resource import Resource
 from karmada.machinery.transport import GroupVersionResource
 
@@ -28,6 +30,8 @@ class Named:
     name: str
     given: JSONObject | None = None
     """As a file has it."""
+    found: Found | None = None
+    """Where the file has it."""
 
     @property
     def spelled(self) -> str:
@@ -40,17 +44,39 @@ class Named:
 
 
 def writer(access: Access, type_: GroupVersionResource, flags: Values) -> Resource[JSONObject]:
-    """A collection, written to under the field manager of the flags."""
+    """A collection, written to under the field manager and as strictly as the flags say."""
     import dataclasses
 
-    manager = getattr(flags, "field_manager", "")
     found = access.client.resource(type_)
-    return dataclasses.replace(found, field_manager=manager) if manager else found
+    manager = getattr(flags, "field_manager", "") or found.field_manager
+    return dataclasses.replace(found, field_manager=manager, field_validation=mode(flags))
 
 
 async def from_files(access: Access, flags: Values) -> list[Named]:
     """The objects of `-f`, in the namespaces they belong to."""
-    return [await in_place(access, flags, item) for item in read_objects(flags)]
+    import dataclasses
+
+    return [
+        dataclasses.replace(await in_place(access, flags, found.item), found=found) for found in find_objects(flags)
+    ]
+
+
+async def checked(access: Access, flags: Values, named: list[Named]) -> list[Named]:
+    """The objects; those that are not sent to the server (`--dry-run=client`) are held against its schemas here."""
+    if dry_run(flags).client and mode(flags) == "Strict":
+        await check(access, [one.found for one in named if one.found is not None])
+    return named
+
+
+async def refused(session: Session, access: Access, named: Named, error: ApiError) -> None:
+    """Say why a server refused an object, and where its file has the fields that it refused."""
+    from karmada.cli.errors import lines
+
+    for line in lines(error, session):
+        session.warn(line)
+    if named.found is not None and is_about_fields(error.message):
+        for line in await complaints(access, named.kind, named.found):
+            session.warn(f"  {line}")
 
 
 async def in_place(access: Access, flags: Values, item: JSONObject) -> Named:

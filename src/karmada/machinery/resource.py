@@ -135,6 +135,8 @@ class Resource(Generic[T]):
     codec: Codec[T]
     field_manager: str = ""
     timeout: float = 30.0
+    field_validation: str = ""
+    """What a server does about fields it does not know: Strict, Warn, Ignore, or (empty) what it does by default."""
 
     def within(self, seconds: float) -> "Resource[T]":
         """The same collection with another deadline per request."""
@@ -305,6 +307,8 @@ class Resource(Generic[T]):
         query = dict(params or {})
         if self.field_manager and verb in _WRITES:
             query.setdefault("fieldManager", self.field_manager)
+        if self.field_validation and verb in _WRITES:
+            query["fieldValidation"] = self.field_validation
         request = Request(
             verb,
             self.type,

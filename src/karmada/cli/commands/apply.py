@@ -6,13 +6,12 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.reading import cluster_names
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, from_files, in_place, tell
+from karmada.cli.writing import Named, checked, from_files, in_place, refused, tell
 
 
 async def run(session: Session, flags: Values) -> int:
     """Apply files; with clusters, propagate what is in them. What fails does not keep the rest from being applied."""
     from karmada.cli.applying import apply, policy_for
-    from karmada.cli.errors import lines
     from karmada.cli.pruning import check, prune
     from karmada.machinery.errors import ApiError
 
@@ -25,7 +24,7 @@ async def run(session: Session, flags: Values) -> int:
             if name not in known:
                 raise CommandError(f"cluster {name} does not exist")
         clusters = known if flags.all_clusters else list(flags.cluster)
-    wanted = await from_files(hub, flags)
+    wanted = await checked(hub, flags, await from_files(hub, flags))
     if flags.selector:
         wanted = [one for one in wanted if _selected(one, flags.selector)]
     failed = False
@@ -44,8 +43,7 @@ async def run(session: Session, flags: Values) -> int:
             if not error.status:
                 raise
             failed = True
-            for line in lines(error, session):
-                session.warn(line)
+            await refused(session, hub, one, error)
     if flags.prune and not failed:
         await prune(session, flags, {one.namespace for one in wanted if one.namespace}, kept)
     return int(failed)

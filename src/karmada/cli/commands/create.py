@@ -9,27 +9,38 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import NOTHING_NAMED
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, dry_run, from_files, in_place, tell
+from karmada.cli.writing import Named, checked, dry_run, from_files, in_place, refused, tell
 
 JSONObject = dict[str, Any]
 
 
-async def run(session: Session, flags: Values) -> None:
-    """Create what is in files."""
+async def run(session: Session, flags: Values) -> int:
+    """Create what is in files. What fails does not keep the rest from being created."""
     if flags.raw:
         from karmada.cli.files import read_text
 
         text = session.stdin.read() if flags.filename == ["-"] else read_text(flags.filename[0])
         session.out.write((await session.hub(flags).transport.raw("POST", flags.raw, text.encode())).decode())
-        return
+        return 0
     if flags.arguments:
         raise CommandError(f'unknown kind "{flags.arguments[0]}": see karmadactl create --help, or use -f FILE')
     if not flags.filename and not flags.kustomize:
         raise CommandError(NOTHING_NAMED)
     if flags.edit:
         raise CommandError("--edit is not supported: edit the file first")
-    for one in await from_files(session.hub(flags), flags):
-        await _create(session, flags, one)
+    from karmada.machinery.errors import ApiError
+
+    hub = session.hub(flags)
+    failed = False
+    for one in await checked(hub, flags, await from_files(hub, flags)):
+        try:
+            await _create(session, flags, one)
+        except ApiError as error:
+            if not error.status:
+                raise
+            failed = True
+            await refused(session, hub, one, error)
+    return int(failed)
 
 
 async def _create(session: Session, flags: Values, one: Named) -> None:

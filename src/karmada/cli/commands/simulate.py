@@ -6,9 +6,10 @@ from karmada.cli import common_flags as common
 from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
-from karmada.cli.files import parse, read_objects, read_text
+from karmada.cli.files import find_objects, parse, read_text
 from karmada.cli.flags import Flag, Values, one_of
 from karmada.cli.session import Session
+from karmada.cli.strict import check, mode
 from karmada.cli.taints import EFFECTS
 
 if TYPE_CHECKING:
@@ -67,7 +68,10 @@ async def _subjects(hub: Access, flags: Values, terms: "Terms") -> "list[Subject
 
     replicas = flags.replicas if "replicas" in flags.given else None
     namespace = flags.namespace or hub.target.namespace
-    items = read_objects(flags) if flags.filename or flags.kustomize else []
+    found = find_objects(flags) if flags.filename or flags.kustomize else []
+    if mode(flags) == "Strict":
+        await check(hub, found)
+    items = [one.item for one in found]
     if not items and not flags.arguments:
         return await all_subjects(hub.client, flags.namespace, replicas)
     named = [
@@ -129,6 +133,7 @@ COMMAND = Command(
         *common.CONNECTION,
         common.NAMESPACE,
         *common.FILES,
+        common.VALIDATE,
         Flag("without-cluster", [], "Clusters to leave out."),
         Flag("taint", [], "Taints to add, as CLUSTER:KEY=VALUE:EFFECT.", repeated=True),
         Flag("replicas", 0, "Replicas to place, in place of those the template wants."),

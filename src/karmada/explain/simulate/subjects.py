@@ -78,7 +78,8 @@ def _defaulted(policy: JSONObject) -> JSONObject:
     spec = policy.get("spec") or {}
     namespace = policy["metadata"]["namespace"]
     selectors = [
-        {**selector, "namespace": selector.get("namespace") or namespace} for selector in spec["resourceSelectors"]
+        {**selector, "namespace": selector.get("namespace") or namespace}
+        for selector in spec.get("resourceSelectors") or ()
     ]
     return {**policy, "spec": {**spec, "resourceSelectors": selectors}}
 
