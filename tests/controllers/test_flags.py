@@ -4,11 +4,14 @@ from dataclasses import fields
 
 import pytest
 
+from karmada.api.feature_gates import DEFAULTS
 from karmada.controllers.cluster_monitor import MonitorOptions
 from karmada.controllers.context import Concurrency
-from karmada.controllers.flags import options_of, parser, without_effect
+from karmada.controllers.flags import NAMES, options_of, parser, without_effect
+from karmada.controllers.idle_kinds import ACTING, NOBODY, idle_kinds
 from karmada.controllers.quota_enforcement import QuotaOptions
 from karmada.controllers.registry import CONTROLLERS
+from karmada.controllers.selection import Selection
 from karmada.standalone.control_plane_main import parser as embedded_parser
 
 KINDS = {
@@ -61,3 +64,18 @@ def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_control
     options = [kind for registered in CONTROLLERS for kind in registered.options]
     assert len(set(names)) == len(names)
     assert len(set(options)) == len(options)
+
+
+def test_a_gate_that_changes_nothing_is_told_when_it_is_turned_on() -> None:
+    given = parser().parse(["--feature-gates=ContextualLogging=true,Failover=true"])
+    said = [sentence for sentence in without_effect(given, ()) if "gate" in sentence]
+    assert said == ["the feature gate ContextualLogging has no effect in this version"]
+
+
+def test_every_kind_that_waits_for_a_controller_names_one_that_is_registered() -> None:
+    everything = Selection(("*", *NAMES))
+    on = DEFAULTS.with_overrides({"AllAlpha": True, "AllBeta": True})
+    built = {registered.name for registered in CONTROLLERS if registered.build is not None}
+    waiting = {kind for kind, name in ACTING.items() if name not in built}
+    assert idle_kinds(everything, on).keys() == waiting | NOBODY.keys()
+    assert idle_kinds(Selection(("-remedy", "*")), on)["remedy.karmada.io", "remedies"].startswith("--controllers")

@@ -31,6 +31,10 @@ ACCEPTED = (
 """Flags of other versions, without effect: manifests that give them keep starting."""
 
 
+IDLE_GATES = frozenset({"ContextualLogging", "ControllerPriorityQueue", "LoggingAlphaOptions", "LoggingBetaOptions"})
+"""Feature gates that are known and change nothing here."""
+
+
 def parser() -> FlagParser:
     """All flags of the program."""
     made = component_flags(PROGRAM, ":10357", "Runs the controllers of the control plane.")
@@ -63,7 +67,11 @@ def options_of(flags: Namespace) -> ControllerOptions:
 
 def without_effect(flags: Namespace, running: Collection[str]) -> list[str]:
     """What was asked for and does not happen, as sentences for the log."""
-    said = []
+    said = [
+        f"the feature gate {name} has no effect in this version"
+        for name, on in flags.feature_gates.overrides.items()
+        if on and name in IDLE_GATES
+    ]
     for registered in CONTROLLERS:
         wanted = registered.wanted(flags.controllers, flags.feature_gates)
         if registered.build is None and wanted and registered.optional:

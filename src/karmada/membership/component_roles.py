@@ -121,6 +121,7 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             *_REVIEWS,
         ),
         "karmada-webhook": (
+            _rule("cluster.karmada.io", ["clusters"], ("get",)),
             _rule("config.karmada.io", ["resourceinterpretercustomizations"], ("list",)),
             _rule("policy.karmada.io", ["federatedresourcequotas"], ("list",)),
             _rule("policy.karmada.io", ["federatedresourcequotas/status"], ("update",)),

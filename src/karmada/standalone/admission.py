@@ -10,7 +10,7 @@ from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.model import Operation as ServerOperation
 from karmada.apiserver.failures import Failure
 from karmada.webhook.handlers import HANDLERS
-from karmada.webhook.model import Denied, Handler, JSONObject, Lookup, Operation, Review
+from karmada.webhook.model import Denied, Handler, Inventory, JSONObject, Lookup, Operation, Review
 
 
 class KarmadaAdmission:
@@ -24,8 +24,10 @@ class KarmadaAdmission:
         allow_no_execute: bool = False,
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         now: Callable[[], float] = time.time,
+        inventory: Inventory | None = None,
     ) -> None:
         self._lookup = lookup
+        self._inventory = inventory
         self._gates = gates
         self._allow_no_execute = allow_no_execute
         self._new_id = new_id
@@ -89,6 +91,7 @@ class KarmadaAdmission:
             request.dry_run,
             self._allow_no_execute,
             request.warnings,
+            self._inventory,
         )
 
 

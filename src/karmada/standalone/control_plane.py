@@ -27,6 +27,7 @@ from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.composition import ControllerOptions, Recorders, controllers
+from karmada.controllers.idle_kinds import idle_kinds
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.selection import Selection
 from karmada.controllers.taint_manager import TaintManagerOptions
@@ -56,6 +57,7 @@ from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.conversion import CONVERTED, BindingConverter
 from karmada.standalone.decisions import ROOT, DecisionsPage
 from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
+from karmada.standalone.idle_kinds import IdleKinds
 from karmada.webhook.lookup import ClientLookup
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -102,7 +104,13 @@ class ControlPlane:
                 folder=options.folder,
                 admission=[
                     *self.clusters.admission,
-                    KarmadaAdmission(self._lookup, options.gates, allow_no_execute=options.allow_no_execute),
+                    KarmadaAdmission(
+                        self._lookup,
+                        options.gates,
+                        allow_no_execute=options.allow_no_execute,
+                        inventory=self._lookup,
+                    ),
+                    IdleKinds(idle_kinds(options.selection, options.gates)),
                 ],
                 apis=[self.clusters.local],
                 storage_protection=False,

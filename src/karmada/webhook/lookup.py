@@ -1,12 +1,15 @@
 """What admission functions need to know about other objects, asked through a client."""
 
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.client import Client
+from karmada.machinery.discovery import UnknownKind
+from karmada.machinery.errors import NotFound
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 
 
 class ClientLookup:
-    """A `webhook.model.Lookup` on the control plane itself; the client is set once the server exists."""
+    """A `Lookup` and `Inventory` on the control plane itself; the client is set once the server exists."""
 
     client: Client
 
@@ -19,3 +22,19 @@ class ClientLookup:
         """Write the status of an object that was read."""
         served = await self.client.mapper.of_kind(api_version, kind)
         await self.client.resource(served.type).update(tree, "status", dry_run=dry_run)
+
+    async def has_cluster(self, name: str) -> bool:
+        """Whether there is a cluster of a name."""
+        try:
+            await self.client.of(Cluster).get(name)
+        except NotFound:
+            return False
+        return True
+
+    async def serves(self, api_version: str, kind: str) -> bool:
+        """Whether the control plane has a kind."""
+        try:
+            await self.client.mapper.of_kind(api_version, kind)
+        except UnknownKind:
+            return False
+        return True

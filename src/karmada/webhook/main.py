@@ -35,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise SystemExit(f"error: no certificate to serve with at {certificate}: {error}") from error
 
     async def body(process: Process) -> None:
-        server = WebhookServer(Settings(_lookup(process), flags.feature_gates, flags.allow_no_execute_taint_policy))
+        lookup = _lookup(process)
+        settings = Settings(lookup, flags.feature_gates, flags.allow_no_execute_taint_policy, lookup)
+        server = WebhookServer(settings)
         process.registry.register(server.figures)
         log.info("webhooks at https://%s:%d", host, await server.listen(host, port, tls))
         process.supervisor.start("certificate renewal", lambda: renew(tls, flags))

@@ -47,6 +47,18 @@ class Lookup(Protocol):
         ...
 
 
+class Inventory(Protocol):
+    """What exists: for advice about names that lead nowhere."""
+
+    async def has_cluster(self, name: str) -> bool:
+        """Whether there is a cluster of a name."""
+        ...
+
+    async def serves(self, api_version: str, kind: str) -> bool:
+        """Whether the control plane has a kind."""
+        ...
+
+
 @dataclass(slots=True)
 class Review:
     """One object on its way in, out, or to another state. `old` must not be changed."""
@@ -64,6 +76,8 @@ class Review:
     allow_no_execute: bool = False
     """`--allow-no-execute-taint-policy`."""
     warnings: list[str] = field(default_factory=list)
+    inventory: Inventory | None = None
+    """None where nobody can say what exists."""
 
 
 Mutate = Callable[[Review], None]

@@ -20,6 +20,7 @@ from karmada.api.policy.v1alpha1 import (
 )
 from karmada.overrides.identity import is_managed, touched_by
 from karmada.overrides.spelling import spelled, spelled_item
+from karmada.webhook.advice import advise_overrides
 from karmada.webhook.model import Review, decoded, items, refuse_if_any
 from karmada.webhook.placement import validate_affinity
 
@@ -42,12 +43,16 @@ def mutate_override_policy(review: Review) -> None:
 
 async def validate_override_policy(review: Review) -> None:
     """Judge an OverridePolicy."""
-    refuse_if_any(_spec_errors(decoded(review.object, OverridePolicy).spec, review))
+    spec = decoded(review.object, OverridePolicy).spec
+    refuse_if_any(_spec_errors(spec, review))
+    await advise_overrides(review, spec)
 
 
 async def validate_cluster_override_policy(review: Review) -> None:
     """Judge a ClusterOverridePolicy."""
-    refuse_if_any(_spec_errors(decoded(review.object, ClusterOverridePolicy).spec, review))
+    spec = decoded(review.object, ClusterOverridePolicy).spec
+    refuse_if_any(_spec_errors(spec, review))
+    await advise_overrides(review, spec)
 
 
 def _spec_errors(spec: OverrideSpec, review: Review) -> list[FieldError]:

@@ -11,6 +11,7 @@ from karmada.api.policy.v1alpha1 import (
     StatePreservation,
 )
 from karmada.policies.legacy_fields import contradictions
+from karmada.webhook.advice import advise_policy
 from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, items, refuse_if_any
 from karmada.webhook.placement import validate_placement
 
@@ -80,12 +81,14 @@ async def validate_policy(review: Review) -> None:
     policy = decoded(review.object, PropagationPolicy)
     errors = _selector_errors(policy.spec, review.namespace)
     _judge(review, policy, labels.PROPAGATION_POLICY_PERMANENT_ID, errors)
+    await advise_policy(review, policy.spec)
 
 
 async def validate_cluster_policy(review: Review) -> None:
     """Judge a ClusterPropagationPolicy."""
     policy = decoded(review.object, ClusterPropagationPolicy)
     _judge(review, policy, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID, [])
+    await advise_policy(review, policy.spec)
 
 
 def _judge(

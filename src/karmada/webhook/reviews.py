@@ -13,7 +13,7 @@ import orjson
 from karmada.api.codec import DecodeError
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.conversion import UnknownVersionError, convert
-from karmada.webhook.model import Denied, Handler, JSONObject, Lookup, Operation, Review
+from karmada.webhook.model import Denied, Handler, Inventory, JSONObject, Lookup, Operation, Review
 
 CONTROLLERS = "karmada-controller-manager"
 """The field manager of the controllers."""
@@ -34,6 +34,7 @@ class Settings:
     lookup: Lookup
     gates: FeatureGates
     allow_no_execute: bool = False
+    inventory: Inventory | None = None
 
     def review(self, request: JSONObject) -> Review:
         """A review from the request of an AdmissionReview."""
@@ -53,6 +54,7 @@ class Settings:
             self.lookup,
             bool(request.get("dryRun")),
             self.allow_no_execute,
+            inventory=self.inventory,
         )
 
 

@@ -1,0 +1,40 @@
+"""Kinds of Karmada on which nothing acts in a control plane as it is configured, and why."""
+
+from karmada.api.feature_gates import FeatureGates
+from karmada.controllers.registry import CONTROLLERS, Registration
+from karmada.controllers.selection import Selection
+
+ACTING = {
+    ("apps.karmada.io", "workloadrebalancers"): "workloadRebalancer",
+    ("autoscaling.karmada.io", "cronfederatedhpas"): "cronFederatedHorizontalPodAutoscaler",
+    ("autoscaling.karmada.io", "federatedhpas"): "federatedHorizontalPodAutoscaler",
+    ("multicluster.x-k8s.io", "serviceexports"): "serviceExport",
+    ("multicluster.x-k8s.io", "serviceimports"): "serviceImport",
+    ("networking.karmada.io", "multiclusterservices"): "multiclusterservice",
+    ("policy.karmada.io", "clustertaintpolicies"): "clustertaintpolicy",
+    ("remedy.karmada.io", "remedies"): "remedy",
+}
+"""The controller without which objects of a kind do nothing."""
+NOBODY = {
+    ("networking.karmada.io", "multiclusteringresses"): "it is for an ingress controller of your own that reads it",
+    ("operator.karmada.io", "karmadas"): "this version has no operator",
+    ("search.karmada.io", "resourceregistries"): "this version has no search",
+}
+"""Kinds without a controller of the control plane."""
+
+
+def idle_kinds(selection: Selection, gates: FeatureGates) -> dict[tuple[str, str], str]:
+    """By group and plural, why objects of a kind do nothing."""
+    known = {registered.name: registered for registered in CONTROLLERS}
+    found = {kind: _reason(known[name], selection, gates) for kind, name in ACTING.items()}
+    return {kind: reason for kind, reason in (found | NOBODY).items() if reason}
+
+
+def _reason(registered: Registration, selection: Selection, gates: FeatureGates) -> str:
+    if registered.build is None:
+        return f"this version has no controller {registered.name}"
+    if registered.gate and not gates.enabled(registered.gate):
+        return f"the feature gate {registered.gate} is off"
+    if not registered.wanted(selection, gates):
+        return f"--controllers turns the controller {registered.name} off"
+    return ""

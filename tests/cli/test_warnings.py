@@ -1,0 +1,79 @@
+"""What is accepted and will not do what it seems to say: told at once, by the server, to every client."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.world import World
+
+POLICY = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {{name: {name}}}
+spec:
+  {more}
+  resourceSelectors: [{{apiVersion: apps/v1, kind: {kind}, name: web}}]
+  placement: {{clusterAffinity: {{clusterNames: [{clusters}]}}}}
+"""
+
+
+def apply(federation: World, folder: Path, text: str) -> list[str]:
+    file = folder / "objects.yaml"
+    file.write_text(text)
+    outcome = federation.run("apply", "-f", str(file), "-n", federation.namespace())
+    assert outcome.code == 0, outcome.err
+    return outcome.err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "warnings"),
+    [
+        ({}, []),
+        (
+            {"clusters": "member1, membr2"},
+            ['Warning: spec.placement.clusterAffinity.clusterNames: there is no cluster "membr2"'],
+        ),
+        (
+            {"kind": "Deploymnt"},
+            ['Warning: spec.resourceSelectors[0]: the control plane serves no kind "Deploymnt" in "apps/v1"'],
+        ),
+        (
+            {"more": "preemption: Always"},
+            ["Warning: spec.preemption has no effect: the feature gate PropagationPolicyPreemption is off"],
+        ),
+    ],
+    ids=["all well", "cluster", "kind", "gate"],
+)
+def test_a_policy_that_leads_nowhere_brings_a_warning(
+    federation: World, tmp_path: Path, said: dict[str, str], warnings: list[str]
+) -> None:
+    words = {"name": "here", "kind": "Deployment", "clusters": "member1", "more": ""} | said
+    assert apply(federation, tmp_path, POLICY.format(**words)) == warnings
+
+
+def test_an_override_for_an_unknown_cluster_brings_a_warning(federation: World, tmp_path: Path) -> None:
+    text = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {name: there}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
+  overrideRules:
+  - targetCluster: {clusterNames: [nowhere]}
+    overriders: {labelsOverrider: [{operator: add, value: {a: b}}]}
+"""
+    wanted = 'Warning: spec.overrideRules[0].targetCluster.clusterNames: there is no cluster "nowhere"'
+    assert apply(federation, tmp_path, text) == [wanted]
+
+
+def test_an_object_on_which_nothing_acts_brings_a_warning(federation: World, tmp_path: Path) -> None:
+    text = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: ClusterTaintPolicy
+metadata: {name: idle}
+spec: {taints: [{key: a, effect: NoSchedule}]}
+"""
+    wanted = "Warning: nothing acts on this ClusterTaintPolicy: the feature gate Failover is off"
+    try:
+        assert apply(federation, tmp_path, text) == [wanted]
+    finally:
+        federation.run("delete", "clustertaintpolicy", "idle")
