@@ -1,9 +1,12 @@
 """Eviction from tainted clusters and of unhealthy workloads, and the end of evictions, in virtual time."""
 
+from dataclasses import replace
+
 import orjson
 import pytest
 from tests.controllers.plane import CLUSTERS, on_a_plane
 
+from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.application_failover import ApplicationFailoverController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
@@ -251,5 +254,124 @@ def test_an_eviction_ends_with_its_grace_period_whatever_the_replacement_does():
         assert [one["fromCluster"] for one in await tasks_of(plane)] == ["m1"]
         await plane.clock.sleep(90)
         assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
+
+
+KEEPING = FeatureGates({"KeepLastCopy": True})
+HEALTHY_TWO = {"applied": True, "health": "Healthy", "status": {"replicas": 2, "readyReplicas": 2}}
+
+
+async def keeping(plane, ready=("m1", "m2"), **spec):
+    """Graceful eviction under KeepLastCopy of a binding whose task for m1 has timed out; clusters are ready or not."""
+    context = replace(plane.context, gates=KEEPING)
+    plane.start(GracefulEvictionController(context, GracefulEvictionOptions(timeout=10)).controller)
+    for name in ("m1", "m2"):
+        await plane.cluster(name)
+        await set_ready(plane, name, name in ready)
+    await bind(plane, **{"clusters": ("m2",), "replicas": 2, "gracefulEvictionTasks": [TASK], **spec})
+
+
+async def set_ready(plane, cluster, ready=True):
+    condition = {"type": "Ready", "status": "True" if ready else "False", "reason": "x", "message": "", **NOW}
+    await plane.client.resource(CLUSTERS).patch(cluster, {"status": {"conditions": [condition]}}, subresource="status")
+
+
+async def reports(plane, **items):
+    """What each cluster reports of its copy."""
+    listed = [{"clusterName": cluster, **item} for cluster, item in items.items()]
+    status = {"status": {"aggregatedStatus": listed}}
+    await plane.client.resource(BINDINGS).patch("web", status, "default", subresource="status")
+
+
+TASK = {"fromCluster": "m1", "replicas": 2, "reason": "TaintUntolerated", "producer": "TaintManager"}
+NOW = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+UNCONFIRMED = {
+    "nothing is reported": {},
+    "the replacement is unhealthy": {"m2": {"applied": True, "health": "Unhealthy"}},
+    "too few replicas are ready": {"m2": {**HEALTHY_TWO, "status": {"replicas": 2, "readyReplicas": 1}}},
+    "the report is older than its share": {"m2": {**HEALTHY_TWO, "status": {"replicas": 1, "readyReplicas": 1}}},
+}
+
+
+@pytest.mark.parametrize("items", UNCONFIRMED.values(), ids=UNCONFIRMED)
+def test_no_timer_ends_an_eviction_without_a_confirmed_replacement(items):
+    async def scenario(plane):
+        await keeping(plane)
+        await reports(plane, **items)
+        await plane.clock.sleep(3600)
+        (task,) = await tasks_of(plane)
+        assert task["message"].startswith("KeepLastCopy: the copy stays until its replacement is confirmed")
+        await reports(plane, m2=HEALTHY_TWO)
+        await plane.clock.sleep(1)
+        assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_without_any_target_the_evicted_copy_stays():
+    async def scenario(plane):
+        await keeping(plane, clusters=())
+        await plane.clock.sleep(3600)
+        assert await tasks_of(plane)
+
+    on_a_plane(scenario)
+
+
+def test_a_replacement_in_a_cluster_that_is_not_ready_is_not_believed():
+    async def scenario(plane):
+        await keeping(plane, ready=("m1",))
+        await reports(plane, m2=HEALTHY_TWO)
+        await plane.clock.sleep(3600)
+        assert await tasks_of(plane)
+        await set_ready(plane, "m2")
+        await plane.clock.sleep(1)
+        assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_an_eviction_ends_only_when_its_cluster_is_back_and_the_replacement_is_healthy_then():
+    async def scenario(plane):
+        await keeping(plane, ready=("m2",))
+        await reports(plane, m2=HEALTHY_TWO)
+        await plane.clock.sleep(3600)
+        (task,) = await tasks_of(plane)
+        assert "until its cluster is ready again" in task["message"]
+        await set_ready(plane, "m2", False)
+        await set_ready(plane, "m1")
+        await plane.clock.sleep(60)
+        assert await tasks_of(plane), "the replacement was healthy once, which is no reason to delete the copy now"
+        await set_ready(plane, "m2")
+        await plane.clock.sleep(1)
+        assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("asked", [{"purgeMode": "Directly"}, {"suppressDeletion": False}], ids=str)
+def test_an_explicit_purge_needs_no_replacement(asked):
+    async def scenario(plane):
+        await keeping(plane, clusters=(), gracefulEvictionTasks=[{**TASK, **asked}])
+        await plane.clock.sleep(3600)
+        assert await tasks_of(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_an_eviction_is_undone_when_the_copy_is_healthy_again_and_nothing_replaces_it():
+    async def scenario(plane):
+        await keeping(plane, ready=(), clusters=())
+        await reports(plane, m1=HEALTHY_TWO)
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(60)
+        await set_ready(plane, "m1")
+        await plane.clock.sleep(60)
+        assert await clusters_of(plane) == [], "while the taint lasts, the copy would be evicted again"
+        await taint(plane, "m1")
+        await plane.clock.sleep(2)
+        assert (await clusters_of(plane), await tasks_of(plane)) == (["m1"], [])
+        reasons = [event["reason"] for event in (await plane.client.resource(EVENTS).list()).items]
+        assert "EvictionUndone" in reasons
 
     on_a_plane(scenario)

@@ -437,3 +437,52 @@ def test_a_change_that_comes_between_result_and_status_and_shows_only_with_them_
         assert await plane.result("web") == {"member2": 2}
 
     on_a_plane(scenario)
+
+
+WEIGHTED = {
+    "replicaSchedulingType": "Divided",
+    "replicaDivisionPreference": "Weighted",
+    "weightPreference": {
+        "staticWeightList": [
+            {"targetCluster": {"clusterNames": ["member1"]}, "weight": 1},
+            {"targetCluster": {"clusterNames": ["member2"]}, "weight": 9},
+        ]
+    },
+}
+
+
+def test_a_result_that_the_cache_does_not_show_yet_is_not_decided_anew_when_a_cluster_changes() -> None:
+    async def scenario(plane: Plane) -> None:
+        def lose(request: Request) -> None:
+            if request.verb is Verb.PATCH and request.resource == BINDINGS:
+                plane.before_request = None
+                plane.lose_news()
+
+        await plane.join("member1")
+        plane.before_request = lose
+        await plane.bind("web", 1, {"replicaScheduling": WEIGHTED})
+        await plane.settle(0.01)
+        assert await plane.result("web") == {"member1": 1}
+        await plane.join("member2")
+        await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"labels": {"zone": "a"}}})
+        await plane.settle(5)
+        assert await plane.result("web") == {"member1": 1}, "nothing asked for a move"
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("gate", [True, False])
+def test_with_its_gate_no_copy_goes_where_a_toleration_that_ends_lets_it_be_evicted(gate: bool) -> None:
+    async def scenario(plane: Plane) -> None:
+        taint = {"key": "maintenance", "effect": "NoExecute", "timeAdded": "2020-01-01T00:00:00Z"}
+        await plane.join("member1", taints=[taint])
+        await plane.join("member2")
+        brief = {"key": "maintenance", "operator": "Exists", "tolerationSeconds": 60}
+        await plane.bind("web", placement={"clusterTolerations": [brief]})
+        await plane.bind("always", placement={"clusterTolerations": [{"key": "maintenance", "operator": "Exists"}]})
+        await plane.settle()
+        both = {"member1": 2, "member2": 2}
+        assert await plane.result("web") == ({"member2": 2} if gate else both)
+        assert await plane.result("always") == both
+
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"AvoidEvictionLoops": gate}))))

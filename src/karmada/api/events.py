@@ -47,6 +47,7 @@ GET_REPLICAS = _outcome("GetReplicas")
 PREEMPT_POLICY = _outcome("PreemptPolicy")
 SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES = _outcome("SyncScheduleResultToDependencies")
 CLEANUP_WORK_FAILED = "CleanupWorkFailed"
+EVICTION_UNDONE = "EvictionUndone"
 DEPENDENCY_POLICY_CONFLICT = "DependencyPolicyConflict"
 
 # FederatedResourceQuota

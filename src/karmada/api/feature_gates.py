@@ -1,8 +1,10 @@
 """Feature gates: Karmada's names, stages and defaults, and the `--feature-gates` flag.
 
-A `FeatureGates` value is immutable; components receive one and ask `enabled`. `KeepLastCopy` is this project's own
-gate: with it, a workload's last running copy is never removed because a policy edit fits no cluster. It is set by its
-name only: who turns on a whole stage, as Karmada's own manifests do, means Karmada's features.
+A `FeatureGates` value is immutable; components receive one and ask `enabled`. Gates of stage OWN are this project's
+own: `KeepLastCopy`, with which neither a policy edit that fits no cluster nor an eviction without a healthy replacement
+removes a workload's last running copy, and `AvoidEvictionLoops`, with which nothing new goes where a NoExecute taint
+would evict it later. They are set by their names only: who turns on a whole stage, as Karmada's own manifests do, means
+Karmada's features.
 """
 
 import difflib
@@ -29,6 +31,7 @@ class Feature:
 
 
 FEATURES: Mapping[str, Feature] = {
+    "AvoidEvictionLoops": Feature(Stage.OWN, False, "nothing new is placed where a NoExecute taint would evict it"),
     "ContextualLogging": Feature(Stage.BETA, True, "log entries carry the context they arose in"),
     "ControllerPriorityQueue": Feature(Stage.BETA, True, "objects of the initial list yield to changes in controllers"),
     "CustomizedClusterResourceModeling": Feature(Stage.BETA, True, "clusters are modelled by grades of nodes"),

@@ -37,3 +37,9 @@ def record_eviction(recorder: EventRecorder, binding: Binding, cluster: str, suc
     )
     for about in (ObjectReference.to(binding), template):
         recorder.event(about, type_, reason, f"Evict from cluster {cluster} {word}.")
+
+
+def record_return(recorder: EventRecorder, binding: Binding, cluster: str) -> None:
+    """Record that an eviction was undone, as the copy runs well again and nothing replaces it."""
+    text = f"Eviction from cluster {cluster} undone: its copy is healthy again and has no replacement."
+    recorder.event(ObjectReference.to(binding), events.NORMAL, events.EVICTION_UNDONE, text)

@@ -1,7 +1,8 @@
 """Graceful eviction: ends the eviction tasks of a binding when the replacement is healthy or their time is up.
 
 This controller is the one that stamps and removes tasks; others only add them. The binding controller deletes the Work
-of a cluster once no task keeps it.
+of a cluster once no task keeps it. With the gate KeepLastCopy a task outlives its time until a replacement is confirmed
+healthy and its own cluster is ready; one whose copy runs well again while nothing replaces it is taken back.
 """
 
 from dataclasses import dataclass
@@ -9,19 +10,26 @@ from typing import Any
 
 import msgspec
 
-from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.work.v1alpha2 import GracefulEvictionTask, ResourceBinding
 from karmada.controllers.bindings import Binding, BindingKey, Bindings
+from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
-from karmada.controllers.evictions import record_eviction, requeue
+from karmada.controllers.evictions import record_eviction, record_return, requeue
+from karmada.interpreter.model import Operation, kind_of
 from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, Result
 from karmada.machinery.flags import seconds
-from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.cache import Change, Item
+from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
 from karmada.policies.failover.graceful import Assessment, assess
+from karmada.policies.failover.last_copy import hold, returns, taken_back
+from karmada.policies.failover.taints import remaining_toleration
 
 NAMESPACED = "resource-binding-graceful-eviction-controller"
 WIDE = "cluster-resource-binding-graceful-eviction-controller"
+BY_EVICTION = "by-eviction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +45,99 @@ class GracefulEvictionController:
     def __init__(self, context: Context, options: GracefulEvictionOptions) -> None:
         self._clock = context.clock
         self._timeout = options.timeout
+        self._interpreter = context.interpreter
         self._bindings = Bindings(context)
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
+        self._keeps_last_copy = context.gates.enabled("KeepLastCopy")
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        needs = (*self._bindings.informers, *((self._clusters,) if self._keeps_last_copy else ()))
         self.controller: Controller[BindingKey] = Controller(
-            NAMESPACED, self.reconcile, workers=5, needs=self._bindings.informers, clock=context.clock
+            NAMESPACED, self.reconcile, workers=5, needs=needs, clock=context.clock
         )
         for informer in self._bindings.informers:
             self.controller.watch(informer, _with_tasks)
+            if self._keeps_last_copy:
+                informer.add_index(BY_EVICTION, _concerned_clusters)
+        if self._keeps_last_copy:
+            self.controller.watch(self._clusters, self._cluster_changed)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Assess the tasks of one binding."""
         binding = self._bindings.get(key)
         if binding is None or binding.metadata.deletion_timestamp is not None:
             return DONE
-        assessment = self._assess(binding)
+        assessment, returned = self._assess(binding)
 
         def decide(current: Binding) -> Binding:
-            nonlocal assessment
-            assessment = self._assess(current)
-            return _with(current, assessment.kept)
+            nonlocal assessment, returned
+            assessment, returned = self._assess(current)
+            return _with(current, assessment.kept, returned)
 
         outcome = await self._bindings.commit(binding, decide)
         if isinstance(outcome, Written):
+            recorder = self._recorders[isinstance(binding, ResourceBinding)]
             for cluster in assessment.evicted:
-                record_eviction(self._recorders[isinstance(binding, ResourceBinding)], binding, cluster, succeeded=True)
+                record_eviction(recorder, binding, cluster, succeeded=True)
+            for task in returned:
+                record_return(recorder, binding, task.from_cluster)
         return requeue(assessment.requeue_after)
 
-    def _assess(self, binding: Binding) -> Assessment:
-        return assess(binding.spec, binding.status, binding.metadata.generation, self._timeout, self._clock.now())
+    def _assess(self, binding: Binding) -> tuple[Assessment, list[GracefulEvictionTask]]:
+        """What becomes of the tasks, and those whose cluster is taken back."""
+        spec, status, now = binding.spec, binding.status, self._clock.now()
+        if not self._keeps_last_copy:
+            return assess(spec, status, binding.metadata.generation, self._timeout, now), []
+        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        facts = (spec, status, self._is_ready, self._interpreter.enabled(kind, Operation.HEALTH))
+        assessment = assess(
+            spec, status, binding.metadata.generation, self._timeout, now, lambda task: hold(task, *facts)
+        )
+        back = [task for task in assessment.kept if self._is_welcome(binding, task) and returns(task, *facts)]
+        return assessment, back[:1]
+
+    def _is_ready(self, name: str) -> bool | None:
+        cluster = self._clusters.get(name)
+        return None if cluster is None else is_ready(cluster)
+
+    def _is_welcome(self, binding: Binding, task: GracefulEvictionTask) -> bool:
+        """Whether no taint of the task's cluster would evict the copy again."""
+        cluster, placement = self._clusters.get(task.from_cluster), binding.spec.placement
+        tolerations = placement.cluster_tolerations if placement is not None else ()
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            return False
+        return remaining_toleration(cluster.spec.taints, tolerations, self._clock.now()) is None
+
+    def _cluster_changed(self, change: Change[Cluster]) -> list[BindingKey]:
+        """Bindings with tasks that leave a cluster, or wait for it, when its readiness or its taints changed."""
+        if change.old is not None and change.new is not None:
+            before, after = change.old.value, change.new.value
+            if is_ready(before) == is_ready(after) and before.spec.taints == after.spec.taints:
+                return []
+        return [
+            BindingKey(*item.key)
+            for informer in self._bindings.informers
+            if informer.has_synced
+            for item in informer.indexed_items(BY_EVICTION, change.key.name)
+        ]
 
 
-def _with(binding: Binding, tasks: tuple[Any, ...]) -> Binding:
-    if tasks == binding.spec.graceful_eviction_tasks:
+def _with(binding: Binding, tasks: tuple[Any, ...], returned: list[GracefulEvictionTask]) -> Binding:
+    if tasks == binding.spec.graceful_eviction_tasks and not returned:
         return binding
-    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, graceful_eviction_tasks=tasks))
+    spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=tasks)
+    return msgspec.structs.replace(binding, spec=taken_back(spec, returned))
 
 
 def _with_tasks(change: Change[Any]) -> list[BindingKey]:
     if change.new is None or not change.new.value.spec.graceful_eviction_tasks:
         return []
     return [BindingKey(*change.key)]
+
+
+def _concerned_clusters(item: Item[Any]) -> list[str]:
+    """Index function of bindings: clusters that are left, and those that replace them."""
+    spec = item.value.spec
+    if not spec.graceful_eviction_tasks:
+        return []
+    left = {task.from_cluster for task in spec.graceful_eviction_tasks}
+    return sorted(left | {target.name for target in spec.clusters})

@@ -99,6 +99,8 @@ class Controller(Generic[K]):
             random=random,
         )
         self.results = {"success": 0, "requeue_after": 0, "error": 0, "given_up": 0}
+        self.defects: list[Exception] = []
+        """The last exceptions that are no answer of an API server: something is wrong with the reconcile function."""
         self._crew: list[asyncio.Task[None]] = []
         """Workers so far: while fewer than `workers` have a place, one of them waits for a key."""
         self._relieved: set[asyncio.Task[None]] = set()
@@ -240,6 +242,7 @@ class Controller(Generic[K]):
         elif isinstance(error, ApiError | str):
             self._log.warning(cause, "%s retries %s in %.3f s: %s", self.name, key, pause, error)
         else:
+            self.defects = [*self.defects[-9:], error]
             self._log.warning(cause, "%s failed on %s; retry in %.3f s", self.name, key, pause, trace=error)
 
 

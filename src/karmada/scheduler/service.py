@@ -309,10 +309,19 @@ class Scheduler:
                 )
                 return True
             estimates = await self._estimates(key, binding)
-            written = await self._writer.result(binding, lambda current: self._decide(key, current, estimates))
+
+            def decided(current: Binding) -> Decision | None:
+                # What was seen may lack the scheduler's own last result: deciding anew would move what just settled.
+                return self._decide(key, current, estimates) if current is binding or self._needs(current) else None
+
+            written = await self._writer.result(binding, decided)
             if written is None:
                 return True
             current, decision = written
+            if decision is None:
+                result = "scheduled"
+                await self._say_the_rest(key, current)
+                return True
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
             if isinstance(decision.outcome, Placed):
                 self._untold[key] = Untold(current.metadata.generation, decision, reason)
@@ -355,6 +364,10 @@ class Scheduler:
         self._count_assumed(key)
         names, sets = fitting_names(self.snapshot, binding, self.options.settings, self.options.framework)
         return await self._estimator.estimate(self.snapshot, binding, names, sets) if names else {}
+
+    def _needs(self, binding: Binding) -> bool:
+        needed = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
+        return needed not in (Need.NONE, Need.DELETING, Need.NO_PLACEMENT)
 
     def _decide(self, key: BindingKey, binding: Binding, estimates: Estimates) -> Decision:
         self._count_assumed(key)

@@ -19,7 +19,8 @@ from karmada.machinery.committer import Absent, Committer, Unchanged, Written
 from karmada.scheduler.core.rendering import condition_message
 from karmada.scheduler.core.request import Binding
 
-Decide = Callable[[Binding], Decision]
+Decide = Callable[[Binding], Decision | None]
+"""What to do with a binding as it is; None when there is nothing to decide."""
 
 
 class Verdict(NamedTuple):
@@ -55,13 +56,13 @@ class Writer:
         self._wide: Committer[ClusterResourceBinding] = Committer(client.of(ClusterResourceBinding))
         self._keep_last_copy = keep_last_copy
 
-    async def result(self, seen: Binding, decide: Decide) -> tuple[Binding, Decision] | None:
+    async def result(self, seen: Binding, decide: Decide) -> tuple[Binding, Decision | None] | None:
         """Decide and write the clusters; what is there afterwards, or None when the binding is gone."""
-        made: list[Decision] = []
+        made: list[Decision | None] = []
 
         def wanted(current: Any) -> Any:
-            made.append(decide(current))
-            return self._with_result(current, made[-1])
+            made.append(decision := decide(current))
+            return current if decision is None else self._with_result(current, decision)
 
         outcome = await self._commit(seen, wanted)
         return None if isinstance(outcome, Absent) else (outcome.value, made[-1])

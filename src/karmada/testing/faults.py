@@ -75,6 +75,8 @@ class FaultyTransport:
         self._lists: dict[str, bytes] = {}
         self.partitioned = False
         """Nothing gets through in either direction."""
+        self.deaf = False
+        """Requests arrive and take effect, answers do not come back."""
         self.dead = False
         """The process is gone: whatever its remains still try has no effect."""
 
@@ -96,6 +98,7 @@ class FaultyTransport:
             with contextlib.suppress(ApiError):
                 await self._inner.send(_copied(request))
         answer = await self._inner.send(request)
+        await self._hear()
         await self._travel(faults)
         return answer
 
@@ -104,6 +107,7 @@ class FaultyTransport:
         """Pass a watch on; it may break later."""
         faults = self._faults()
         await self._travel(faults)
+        await self._hear()
         self._refuse(faults, request)
         if "sendInitialEvents" in request.params:
             if self._happens(faults.no_streaming):
@@ -117,6 +121,7 @@ class FaultyTransport:
         async for batch in stream:
             faults = self._faults()
             await self._travel(faults)
+            await self._hear()
             if self._happens(faults.watch_cut):
                 if self._random.random() < 0.5:
                     return
@@ -128,7 +133,9 @@ class FaultyTransport:
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
         """Pass a page request on, or not."""
         await self._travel(self._faults())
-        return await self._inner.raw(method, path, body, accept)
+        answer = await self._inner.raw(method, path, body, accept)
+        await self._hear()
+        return answer
 
     async def close(self) -> None:
         """The inner transport is closed by whoever made it."""
@@ -144,6 +151,11 @@ class FaultyTransport:
         if self.dead or self.partitioned:
             await asyncio.sleep(1.0)
             raise Unavailable("no route to the server (injected)")
+
+    async def _hear(self) -> None:
+        if self.deaf:
+            await asyncio.sleep(1.0)
+            raise Unavailable("no answer from the server (injected)")
 
     def _refuse(self, faults: Faults, request: Request) -> None:
         if not self._burst and self._happens(faults.burst):
@@ -171,6 +183,7 @@ class FaultyTransport:
         if old is not None and _is_load(request) and self._happens(faults.stale_list):
             return old
         answer = await self._inner.send(request)
+        await self._hear()
         self._lists[key] = answer
         return answer
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from karmada.testing.scenarios import federation, leadership, mirror, propagation
+from karmada.testing.scenarios import failover, federation, leadership, mirror, propagation
 from karmada.testing.world import Broken, explore
 
 
@@ -23,6 +23,7 @@ def _killing(seed: int) -> list[str]:
 
 
 SCENARIOS: dict[str, Callable[[int], list[str]]] = {
+    "failover": lambda seed: explore(failover.scenario(), seed, failover.SERVERS),
     "federation": lambda seed: explore(federation.scenario, seed, federation.SERVERS),
     "killing": _killing,
     "leadership": lambda seed: explore(leadership.scenario(), seed),

@@ -101,6 +101,8 @@ class World:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._links: dict[tuple[str, str], FaultyTransport] = {}
         """By component and server."""
+        self._outages: dict[tuple[str, str], bool] = {}
+        """By component and server: whether requests still arrive, and only answers are lost."""
         self._incarnations: dict[str, int] = {}
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         for name, server in servers.items():
@@ -161,6 +163,27 @@ class World:
             self._note(f"{component} reaches {server} again")
 
         return heal
+
+    def outage(self, component: str, server: str, one_way: bool = False) -> Callable[[], None]:
+        """Have a component lose a server, through its crashes as well; the function that ends it.
+
+        One way: what it asks for still takes effect, and it never hears of it.
+        """
+        self._note(f"{component} loses {'answers of ' if one_way else ''}{server}")
+        self._outages[component, server] = one_way
+        self._apply_outage(component, server)
+
+        def heal() -> None:
+            self._outages.pop((component, server), None)
+            self._apply_outage(component, server)
+            self._note(f"{component} has {server} again")
+
+        return heal
+
+    def _apply_outage(self, component: str, server: str) -> None:
+        link, one_way = self._links.get((component, server)), self._outages.get((component, server))
+        if link is not None:
+            link.partitioned, link.deaf = one_way is False, one_way is True
 
     def background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something of the scenario's own at the same time; it ends with the world."""
@@ -225,6 +248,7 @@ class World:
         if before is not None:
             link.remember(before)
         self._links[name, server] = link
+        self._apply_outage(name, server)
         return link
 
     async def _run(self, component: Component, surroundings: Surroundings) -> None:

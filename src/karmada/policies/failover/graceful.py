@@ -1,5 +1,6 @@
 """Graceful eviction: which copies still wait for their replacement, and which may go."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -8,6 +9,11 @@ from karmada.api.work.v1alpha2 import GracefulEvictionTask, ResourceBindingSpec,
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 
 HEALTHY = "Healthy"
+
+
+def _never(task: GracefulEvictionTask) -> str:
+    """Nothing holds a task that is over."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +28,34 @@ class Assessment:
 
 
 def assess(
-    spec: ResourceBindingSpec, status: ResourceBindingStatus, generation: int, timeout: float, now: float
+    spec: ResourceBindingSpec,
+    status: ResourceBindingStatus,
+    generation: int,
+    timeout: float,
+    now: float,
+    hold: Callable[[GracefulEvictionTask], str] = _never,
 ) -> Assessment:
-    """Stamp new tasks, end those whose replacement is healthy or whose time is up, keep the rest."""
+    """Stamp new tasks, end those whose replacement is healthy or whose time is up, keep the rest.
+
+    `hold` says why a task that is over stays nevertheless; its message tells it.
+    """
     is_scheduled = status.scheduler_observed_generation == generation
     replaced = is_scheduled and is_replacement_healthy(spec, status)
     kept: list[GracefulEvictionTask] = []
     evicted: list[str] = []
+    waits: list[float] = []
     for task in spec.graceful_eviction_tasks:
         if task.creation_timestamp is None:
-            kept.append(msgspec.structs.replace(task, creation_timestamp=rfc3339(now)))
+            task = msgspec.structs.replace(task, creation_timestamp=rfc3339(now))
         elif _is_over(task, timeout, now, replaced):
-            evicted.append(task.from_cluster)
-        else:
-            kept.append(task)
-    waits = [_deadline(task, timeout) - now for task in kept if task.suppress_deletion is None]
+            if why := hold(task):
+                kept.append(msgspec.structs.replace(task, message=why))
+            else:
+                evicted.append(task.from_cluster)
+            continue
+        kept.append(task)
+        if task.suppress_deletion is None:
+            waits.append(_deadline(task, timeout) - now)
     return Assessment(tuple(kept), tuple(evicted), min(waits, default=None))
 
 

@@ -35,11 +35,14 @@ class Settings:
     """Whether grade models of clusters are looked at."""
     protects: bool = field(init=False)
     """Whether what was placed recently counts against room."""
+    avoids_loops: bool = field(init=False)
+    """Whether a toleration that ends opens no cluster to a new copy."""
 
     def __post_init__(self) -> None:
         # Asked for every decision: looked up once.
         object.__setattr__(self, "by_model", self.gates.enabled("CustomizedClusterResourceModeling"))
         object.__setattr__(self, "protects", self.gates.enabled("SchedulingOvercommitProtection"))
+        object.__setattr__(self, "avoids_loops", self.gates.enabled("AvoidEvictionLoops"))
 
 
 DEFAULT_SETTINGS = Settings()

@@ -9,11 +9,12 @@ its copies as wanted, and nothing is left of those that are gone: no copy, no Wo
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from karmada.aggregated.cluster_type import cluster_type
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.crd.definition import definitions
-from karmada.api.feature_gates import DEFAULTS
+from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
@@ -22,14 +23,16 @@ from karmada.controllers.manager import ControllerManager
 from karmada.interpreter.facade import native_interpreter
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer
+from karmada.machinery.controller import Controller
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.options import Options
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject, Transport
 from karmada.membership import installation
 from karmada.membership.connections import PushMembers
-from karmada.scheduler.service import Scheduler
+from karmada.scheduler.service import Scheduler, SchedulerOptions
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.control_plane import component_user
 from karmada.testing.blueprint import PLAIN, Blueprint
@@ -61,13 +64,13 @@ WEATHER = Faults(
 )
 
 
-def hub(storage: Storage) -> ApiServer:
+def hub(storage: Storage, allow_no_execute: bool = False) -> ApiServer:
     """The control plane's API server, with Karmada's admission inside."""
     lookup, clock = ClientLookup(), VirtualClock()
     server = ApiServer(
         ApiServerOptions(
             storage=storage,
-            admission=[KarmadaAdmission(lookup, DEFAULTS, now=clock.now)],
+            admission=[KarmadaAdmission(lookup, DEFAULTS, allow_no_execute=allow_no_execute, now=clock.now)],
             apis=[LocalApi([cluster_type()])],
             now=clock.now,
             random=clock.random(),
@@ -103,8 +106,14 @@ def _as_it_is(transport: Transport, around: Surroundings) -> Transport:
     return transport
 
 
-async def run_manager(around: Surroundings, wrap: Wrap = _as_it_is) -> None:
-    """The controllers of the control plane."""
+async def run_manager(
+    around: Surroundings,
+    wrap: Wrap = _as_it_is,
+    gates: FeatureGates = DEFAULTS,
+    options: Options | None = None,
+    started: Callable[[list[Controller[Any]]], None] = lambda _: None,
+) -> None:
+    """The controllers of the control plane; `started` is told of them."""
     client = Client(wrap(around.client.transport, around), field_manager="controller-manager")
 
     async def open_member(cluster: Cluster) -> Transport:
@@ -116,20 +125,21 @@ async def run_manager(around: Surroundings, wrap: Wrap = _as_it_is) -> None:
             client,
             informers,
             lambda component: EventRecorder(client, component, clock=around.clock),
-            DEFAULTS,
-            native_interpreter(DEFAULTS),
+            gates,
+            native_interpreter(gates),
             around.clock,
         )
-        ControllerManager(context, PushMembers(open_member, around.clock)).start(supervisor)
+        manager = ControllerManager(context, PushMembers(open_member, around.clock), options=options or Options())
+        started(manager.start(supervisor))
         await supervisor.wait()
 
 
-async def run_scheduler(around: Surroundings) -> None:
+async def run_scheduler(around: Surroundings, options: SchedulerOptions | None = None) -> None:
     """The scheduler."""
     async with Supervisor(around.clock) as supervisor:
         informers = InformerFactory(around.client, supervisor, clock=around.clock)
         recorder = EventRecorder(around.client, "default-scheduler", clock=around.clock)
-        Scheduler(around.client, informers, recorder, clock=around.clock).start(supervisor)
+        Scheduler(around.client, informers, recorder, options, clock=around.clock).start(supervisor)
         await supervisor.wait()
 
 
