@@ -8,6 +8,7 @@ from tests.controllers.plane import CLUSTERS, on_a_plane
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.application_failover import ApplicationFailoverController
+from karmada.controllers.eviction_storm import EvictionStorm, EvictionStormController, StormOptions
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
 from karmada.machinery.supervisor import Supervisor
@@ -375,3 +376,54 @@ def test_an_eviction_is_undone_when_the_copy_is_healthy_again_and_nothing_replac
         assert "EvictionUndone" in reasons
 
     on_a_plane(scenario)
+
+
+def test_while_most_clusters_are_unhealthy_nothing_is_evicted_and_they_say_so():
+    async def scenario(plane):
+        storm = EvictionStorm(plane.context, StormOptions(threshold=0.55))
+        plane.start(TaintManager(plane.context, TaintManagerOptions(enabled=True, rate=100.0), storm).controller)
+        plane.start(EvictionStormController(plane.context, storm).controller)
+        for name in ("m1", "m2", "m3"):
+            await plane.cluster(name)
+            await set_ready(plane, name, name == "m3")
+        await bind(plane)
+        await plane.clock.sleep(1)
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(600)
+        assert await clusters_of(plane) == ["m1", "m2"]
+        assert await paused(plane, "m1") == ("True", "2 of 3 clusters are not ready: nothing is evicted")
+        assert await paused(plane, "m3") is None
+        await set_ready(plane, "m2")
+        await plane.clock.sleep(11)
+        assert await clusters_of(plane) == ["m2"]
+        assert await paused(plane, "m1") == ("False", "1 of 3 clusters are not ready: evictions go on")
+        reasons = [event["reason"] for event in (await plane.client.resource(EVENTS).list()).items]
+        assert reasons.count("TooManyClustersUnhealthy") == 2
+
+    on_a_plane(scenario)
+
+
+def test_application_failover_waits_for_the_end_of_a_storm_and_forgets_no_toleration():
+    async def scenario(plane):
+        storm = EvictionStorm(plane.context, StormOptions(threshold=0.55))
+        plane.start(ApplicationFailoverController(plane.context, storm).controller)
+        for name in ("m1", "m2"):
+            await plane.cluster(name)
+            await set_ready(plane, name, False)
+        await bind(
+            plane, propagateDeps=True, failover={"application": {"decisionConditions": {"tolerationSeconds": 30}}}
+        )
+        await healths(plane, m1="Unhealthy", m2="Healthy")
+        await plane.clock.sleep(600)
+        assert await clusters_of(plane) == ["m1", "m2"]
+        await set_ready(plane, "m2")
+        await plane.clock.sleep(11)
+        assert await clusters_of(plane) == ["m2"]
+
+    on_a_plane(scenario)
+
+
+async def paused(plane, cluster):
+    """What a cluster says of evictions."""
+    found = (await plane.client.resource(CLUSTERS).get(cluster))["status"]["conditions"]
+    return next(((one["status"], one["message"]) for one in found if one["type"] == "EvictionsPaused"), None)

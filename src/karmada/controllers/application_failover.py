@@ -2,7 +2,8 @@
 
 When a copy was first seen unhealthy is kept in the binding's status, so that a restart of this controller neither
 forgets a toleration nor starts it anew. While it runs, tolerations are timed by a clock that never jumps. Under a
-policy with `applicationMigrationPolicy` a cluster that is not ready counts like an unhealthy copy.
+policy with `applicationMigrationPolicy` a cluster that is not ready counts like an unhealthy copy. Evictions wait while
+too many clusters are unhealthy at once.
 """
 
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of
 from karmada.controllers.context import Context
+from karmada.controllers.eviction_storm import PAUSED, EvictionStorm, StormOptions
 from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction, requeue
 from karmada.interpreter.model import Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339, rfc3339_micro
@@ -29,7 +31,8 @@ from karmada.policies.failover.state import StateUnavailable
 class ApplicationFailoverController:
     """Moves workloads away from clusters in which they stay unhealthy."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, storm: EvictionStorm | None = None) -> None:
+        self._storm = storm or EvictionStorm(context, StormOptions())
         self._gates = context.gates
         self._clock = context.clock
         self._interpreter = context.interpreter
@@ -93,7 +96,8 @@ class ApplicationFailoverController:
         if since is None:
             ages = ((name, self._clock.now() - parse_rfc3339(first)) for name, first in self._recorded(binding))
             since = {cluster: now - max(0.0, age) for cluster, age in ages}
-        return judge(binding.spec, binding.status, since, now, producer, self._gates, self._unavailable(binding))
+        pause = PAUSED if self._storm.rages() else None
+        return judge(binding.spec, binding.status, since, now, producer, self._gates, self._unavailable(binding), pause)
 
     @staticmethod
     def _recorded(binding: Binding) -> Iterable[tuple[str, str]]:

@@ -24,6 +24,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.cron_autoscaler import CronAutoscalerController
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
+from karmada.controllers.eviction_storm import EvictionStorm, EvictionStormController, StormOptions
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.namespace import NamespaceController
@@ -60,6 +61,11 @@ class Shared:
     def templates(self) -> Templates:
         """The resource templates of all kinds that may be propagated."""
         return Templates(self.context)
+
+    @cached_property
+    def storm(self) -> EvictionStorm:
+        """Says when evictions have to wait."""
+        return EvictionStorm(self.context, self.options.of(StormOptions))
 
     @cached_property
     def status_reporter(self) -> StatusReporter | None:
@@ -173,11 +179,16 @@ def _replicas_syncer(shared: Shared) -> Iterable[tuple[str, Part]]:
 def _taint_manager(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(TaintManagerOptions)
     if options.enabled:
-        yield "taintManager", TaintManager(shared.context, options).controller
+        yield "taintManager", TaintManager(shared.context, options, shared.storm).controller
 
 
 def _application_failover(shared: Shared) -> Iterable[tuple[str, Part]]:
-    yield "applicationFailover", ApplicationFailoverController(shared.context).controller
+    yield "applicationFailover", ApplicationFailoverController(shared.context, shared.storm).controller
+
+
+def _eviction_storm(shared: Shared) -> Iterable[tuple[str, Part]]:
+    if shared.options.of(StormOptions).threshold < 1:
+        yield "evictionStorm", EvictionStormController(shared.context, shared.storm).controller
 
 
 def _graceful_eviction(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -199,6 +210,7 @@ CONTROLLERS = (
     Registration("resource-detector", _detector, optional=False),
     Registration("dependencies-distributor", _dependencies, gate="PropagateDeps", optional=False),
     Registration("taintManager", _taint_manager, options=(TaintManagerOptions,), gate="Failover", optional=False),
+    Registration("evictionStorm", _eviction_storm, options=(StormOptions,), optional=False),
     Registration("agentcsrapproving", _agent_csr),
     Registration("applicationFailover", _application_failover),
     Registration("binding", _binding),

@@ -1,6 +1,7 @@
 """Taint manager: evicts workloads from clusters whose NoExecute taints their placement does not tolerate (any longer).
 
-Runs with the gate Failover and `--enable-no-execute-taint-eviction`. Evictions are paced. A key is a binding in one
+Runs with the gate Failover and `--enable-no-execute-taint-eviction`. Evictions are paced, and wait while too many
+clusters are unhealthy at once. A key is a binding in one
 cluster; it is reconciled when taints, targets or the applied placement change, and when a toleration runs out.
 """
 
@@ -16,6 +17,8 @@ from karmada.api.policy.v1alpha1 import Placement
 from karmada.api.taints import NO_EXECUTE
 from karmada.controllers.bindings import Binding, BindingKey, Bindings
 from karmada.controllers.context import Context
+from karmada.controllers.eviction_storm import PAUSED as STORM_PAUSE
+from karmada.controllers.eviction_storm import EvictionStorm, StormOptions
 from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -87,7 +90,8 @@ class EvictionPace:
 class TaintManager:
     """Evicts bindings from tainted clusters, each at its turn."""
 
-    def __init__(self, context: Context, options: TaintManagerOptions) -> None:
+    def __init__(self, context: Context, options: TaintManagerOptions, storm: EvictionStorm | None = None) -> None:
+        self._storm = storm or EvictionStorm(context, StormOptions())
         self._gates = context.gates
         self._clock = context.clock
         self._options = options
@@ -133,6 +137,8 @@ class TaintManager:
             return DONE
         if remaining > 0:
             return RequeueAfter(remaining)
+        if self._storm.rages():
+            return RequeueAfter(STORM_PAUSE)
         if wait := pace.wait(key):
             return RequeueAfter(wait)
         return await self._evict(binding, key.cluster)

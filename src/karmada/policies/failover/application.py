@@ -27,7 +27,7 @@ class Verdict:
     """Clusters whose toleration has run out."""
     unhealthy_since: Mapping[str, float]
     """When each copy that is not known to be healthy was first seen unhealthy."""
-    requeue_after: int | None
+    requeue_after: float | None
     """Seconds until the next toleration runs out; None when none is running."""
 
 
@@ -39,16 +39,20 @@ def judge(
     producer: str,
     gates: FeatureGates,
     unavailable: Collection[str] = (),
+    pause: float | None = None,
 ) -> Verdict:
     """Evict what has been unhealthy for too long; raises `StateUnavailable` or `PurgeModeRefused`, evicting nothing.
 
-    Copies in `unavailable` clusters count as unhealthy, whatever was last observed of them.
+    Copies in `unavailable` clusters count as unhealthy, whatever was last observed of them. With a `pause` nothing is
+    evicted now: what is due is looked at again after so many seconds.
     """
     assert spec.failover is not None
     assert spec.failover.application is not None
     configured = spec.failover.application.decision_conditions.toleration_seconds
     toleration = DEFAULT_TOLERATION if configured is None else configured
-    seen, due, waits = dict(since), [], []
+    seen: dict[str, float] = dict(since)
+    due: list[str] = []
+    waits: list[float] = []
     health = {item.cluster_name: item.health for item in status.aggregated_status}
     health.update((cluster, UNHEALTHY) for cluster in unavailable)
     for cluster, state in health.items():
@@ -58,7 +62,10 @@ def judge(
             seen[cluster] = now
             waits.append(toleration)
         elif now > seen[cluster] + toleration:
-            due.append(cluster)
+            if pause is None:
+                due.append(cluster)
+            else:
+                waits.append(pause)
         else:
             waits.append(toleration - int(now - seen[cluster]))
     after = evict(spec, [_task(spec, status, cluster, producer, gates) for cluster in due])
