@@ -119,7 +119,7 @@ class Engine:
         clusters = ClusterApi()
         options = ApiServerOptions(storage=self._storage, folder=self._folder / "keys")
         if not self._stock:
-            options.admission = [*clusters.admission, KarmadaAdmission(lookup, DEFAULTS)]
+            options.admission = [KarmadaAdmission(lookup, DEFAULTS)]
             options.apis = [clusters.local]
         self.server = ApiServer(options)
         self.hub = Client(self.server.direct(ADMIN))

@@ -1,4 +1,4 @@
-"""The group cluster.karmada.io as one `LocalApi`: the type, its proxy and its tunnels."""
+"""The group cluster.karmada.io as one `LocalApi`: the type, its proxy, its tunnels and its admission."""
 
 import asyncio
 import time
@@ -11,7 +11,6 @@ from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
 from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
-from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
@@ -29,7 +28,6 @@ class ClusterApi:
         self.tunnels = Tunnels()
         self._identities = ClusterIdentities()
         self._guard = AgentGuard()
-        self.admission: list[AdmissionPlugin] = [self._guard, self._identities]
         self._proxy: ClusterProxy | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.local = LocalApi(
@@ -38,6 +36,7 @@ class ClusterApi:
                 (GROUP, PLURAL, PROXY): Guarded(Access.RESOURCE, self._proxied),
                 (GROUP, PLURAL, TUNNEL): Guarded(Access.RESOURCE, TunnelEndpoint(self.tunnels)),
             },
+            [self._guard, self._identities],
         )
 
     def connect(self, hub: Client, store: WatchCache) -> None:

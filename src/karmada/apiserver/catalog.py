@@ -5,10 +5,11 @@ and cost one dict access. Whoever derives something from the whole (discovery, O
 changes with every change, or subscribes.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
 from karmada.apiserver.builtin.conversions import converter_of
-from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.resources import ANY, ResourceType
 from karmada.apiserver.served_resource import Converter, Served
 
 Key = tuple[str, str, str]
@@ -37,12 +38,12 @@ class Catalog:
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
         """The resource served under these names."""
-        return self._served.get((group, version, plural))
+        return self._served.get((group, version, plural)) or self._any(group, version, plural)
 
     def serves(self, group: str, version: str, plural: str, subresource: str = "") -> bool:
         """Whether a resource, or one of its subresources, is served."""
         served = self._served.get((group, version, plural))
-        if served is None or not subresource:
+        if served is None or served.type.open or not subresource:
             return served is not None
         return any(known.name == subresource for known in served.type.subresources)
 
@@ -92,11 +93,16 @@ class Catalog:
         """Call `listener` after every change."""
         self._listeners.append(listener)
 
+    def _any(self, group: str, version: str, plural: str) -> Served | None:
+        """A resource that no type names, where one type stands for all of its group version."""
+        template = self._served.get((group, version, ANY))
+        return Served(dataclasses.replace(template.type, plural=plural)) if template is not None else None
+
     def _put(self, served: Served) -> None:
         type_ = served.type
         self._served[(type_.group, type_.version, type_.plural)] = served
         self._kinds.setdefault((type_.group, type_.version, type_.kind), served)
-        if served.is_storage_version:
+        if served.is_storage_version and not type_.open:
             self._stored[served.key] = served
         self._groups.setdefault(type_.group, set()).add(type_.version)
 

@@ -101,6 +101,8 @@ class ScalePaths(NamedTuple):
     selector: str = ""
 
 
+ANY = "*"
+"""As a plural: whatever resource of the group version no other type names."""
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
@@ -136,6 +138,8 @@ class ResourceType:
     """Where the scale subresource of a custom kind finds its values."""
     deprecation: str = ""
     """Warning that every answer of a deprecated version carries."""
+    open: bool = False
+    """Not stored, with any subresource and in any scope: the handler of `(group, plural, "")` answers every path."""
     stored_as: tuple[str, str] = field(init=False)
     """Where objects live in the store: one place for all served versions."""
 

@@ -333,6 +333,7 @@ class ApiServer:
             DeviceTaintTimes(self.options.now),
             DeviceAdmins(store),
             EscalationCheck(self.identity.rbac),
+            *(plugin for api in self.options.apis for plugin in api.admission),
             *self.options.admission,
             MutatingPolicies(PolicySet(store, self.catalog, "mutating"), self._canonical),
             MutatingWebhooks(hooks),

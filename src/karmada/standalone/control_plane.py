@@ -103,7 +103,6 @@ class ControlPlane:
                 storage=options.storage,
                 folder=options.folder,
                 admission=[
-                    *self.clusters.admission,
                     KarmadaAdmission(
                         self._lookup,
                         options.gates,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from karmada.apiserver.crds.types import version_order
-from karmada.apiserver.resources import ResourceType, Subresource
+from karmada.apiserver.resources import ANY, ResourceType, Subresource
 
 JSONObject = dict[str, Any]
 AGGREGATED_VERSIONS = ("v2", "v2beta1")
@@ -70,7 +70,7 @@ def resource_list(group: str, version: str, types: Iterable[ResourceType]) -> JS
     found = [type_ for type_ in types if type_.group == group and type_.version == version]
     if not found:
         return None
-    resources = [entry for type_ in found for entry in _entries(type_)]
+    resources = [entry for type_ in found if type_.plural != ANY for entry in _entries(type_)]
     name = f"{group}/{version}" if group else version
     head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {}), "groupVersion": name}
     return {**head, "resources": resources}
@@ -116,7 +116,11 @@ def aggregated(
     for name, versions in by_version(types).items():
         if (name == "") == core:
             listed = [
-                {"version": v, "resources": [_resource(type_) for type_ in found], "freshness": "Current"}
+                {
+                    "version": v,
+                    "resources": [_resource(type_) for type_ in found if type_.plural != ANY],
+                    "freshness": "Current",
+                }
                 for v, found in versions.items()
             ]
             items.append({"metadata": {"name": name} if name else {}, "versions": listed})

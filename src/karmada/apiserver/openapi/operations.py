@@ -100,6 +100,8 @@ def version_paths(group: str, version: str, types: Iterable[ResourceType]) -> Pa
 
 
 def _resource(paths: Paths, base: str, prefix: str, type_: ResourceType) -> None:
+    if type_.open:
+        return  # Its handler alone knows its paths.
     scope = "Namespaced" if type_.namespaced else ""
     space = f"{base}/namespaces/{{namespace}}/" if type_.namespaced else f"{base}/"
     where = ("namespace",) if type_.namespaced else ()

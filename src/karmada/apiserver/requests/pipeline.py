@@ -14,6 +14,7 @@ from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.requests.patch import patch
 from karmada.apiserver.requests.update import update
 from karmada.apiserver.requests.watch import Watch, open_watch
+from karmada.apiserver.resources import ANY
 
 Verb = Callable[[Context, Call], Awaitable[AnyAnswer]]
 Special = tuple[str, str, str]
@@ -46,6 +47,9 @@ class Pipeline:
 
     def _special(self, call: Call) -> Verb | None:
         type_ = call.served.type
+        if type_.open:
+            own = self._specials.get((type_.group, type_.plural, "")) or self._specials[type_.group, ANY, ""]
+            return own.handle
         special = self._specials.get((type_.group, type_.plural, call.subresource))
         if special is None and call.subresource:
             special = self._specials.get(("*", "*", call.subresource))

@@ -57,6 +57,8 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
             raise PageNotFound
         raise not_served()
     type_ = served.type
+    if type_.open:
+        return _routed_open(served, verb, path)
     if type_.namespaced:
         if path.name and not path.namespace:
             raise not_served()
@@ -82,6 +84,15 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
         if verb in ("update", "patch") and not path.name:
             raise method_not_allowed()
     if not allowed or verb not in verbs:
+        raise method_not_allowed()
+    return served
+
+
+def _routed_open(served: Served, verb: str, path: ResourcePath) -> Served:
+    """A resource whose handler judges names and scope: its verbs alone are given."""
+    if not path.name and "list" not in served.type.verbs:
+        raise not_served()
+    if verb not in served.type.verbs:
         raise method_not_allowed()
     return served
 
