@@ -10,8 +10,11 @@ from karmada.aggregated.identities import CLUSTERS, ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
 from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.watchcache import Kind, StoreEvent, WatchCache
@@ -45,6 +48,11 @@ class ClusterApi:
         self._guard.connect(hub)
         store.subscribe(self._seen)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
+
+    async def forward(self, cluster: Cluster, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
+        """Pass a request on to a path of a member, in the name of a user."""
+        assert self._proxy is not None, "connect comes before the first request"
+        return await self._proxy.forward(cluster, request, path, user)
 
     def _seen(self, kind: Kind, event: StoreEvent) -> None:
         """Whoever opened the tunnel of a Cluster that is gone does not speak for the next one of its name."""

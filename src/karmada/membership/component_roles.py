@@ -20,6 +20,7 @@ COMPONENTS = (
     "karmada-controller-manager",
     "karmada-descheduler",
     "karmada-scheduler",
+    "karmada-search",
     "karmada-webhook",
 )
 FOLLOW = ("list", "watch")
@@ -119,6 +120,13 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("work.karmada.io", [f"{plural}/status" for plural in _BINDINGS], ("patch",)),
             _EVENTS,
             *_REVIEWS,
+        ),
+        "karmada-search": (
+            # What it caches of a member is read with the credentials in the cluster's Secret.
+            _rule("", ["secrets"], ["get"]),
+            _rule("cluster.karmada.io", ["clusters"], FOLLOW),
+            _rule("search.karmada.io", ["resourceregistries"], ("get", *FOLLOW)),
+            _rule("search.karmada.io", ["resourceregistries/status"], ("patch",)),
         ),
         "karmada-webhook": (
             _rule("cluster.karmada.io", ["clusters"], ("get",)),

@@ -52,8 +52,10 @@ from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.service import Scheduler, SchedulerOptions
+from karmada.search.api import SearchApi, Surroundings
 from karmada.standalone import configuration
 from karmada.standalone.admission import KarmadaAdmission
+from karmada.standalone.as_user import AsUser
 from karmada.standalone.conversion import CONVERTED, BindingConverter
 from karmada.standalone.decisions import ROOT, DecisionsPage
 from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
@@ -63,7 +65,7 @@ from karmada.webhook.lookup import ClientLookup
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
-AGGREGATED, WEBHOOK = "karmada-aggregated-apiserver", "karmada-webhook"
+AGGREGATED, WEBHOOK, SEARCH = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-search"
 SYSTEM_NAMESPACES = ("karmada-system", "karmada-cluster")
 
 
@@ -86,6 +88,8 @@ class ControlPlaneOptions:
     """`--enable-scheduler-estimator`: count nodes and pods of members for every division, not only their summaries."""
     read_only: str = ""
     """Why nothing can be written, if so: what is stored is served, and no component runs."""
+    search: bool = True
+    """Whether `search.karmada.io` is served: the objects of all members as one API."""
     clock: Clock = REAL
 
 
@@ -98,6 +102,7 @@ class ControlPlane:
         self._stack = AsyncExitStack()
         self._lookup = ClientLookup()
         self.clusters = ClusterApi(options.gates, options.clock.now)
+        self.search = SearchApi(options.clock) if options.search else None
         self.server = ApiServer(
             ApiServerOptions(
                 storage=options.storage,
@@ -111,7 +116,7 @@ class ControlPlane:
                     ),
                     IdleKinds(idle_kinds(options.selection, options.gates)),
                 ],
-                apis=[self.clusters.local],
+                apis=[self.clusters.local, *([self.search.local] if self.search is not None else [])],
                 storage_protection=False,
                 converters=dict.fromkeys(CONVERTED, BindingConverter()),
                 default_accounts=False,
@@ -126,6 +131,8 @@ class ControlPlane:
         self.supervisor = Supervisor(options.clock)
         self.metrics = PipelineMetrics()
         self.members = PushMembers(open_member or SecretAccess(manager, clock=options.clock), options.clock)
+        secrets = SecretAccess(self.component(SEARCH), agent=SEARCH, clock=options.clock)
+        self._searched = PushMembers(open_member or secrets, options.clock)
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
         self._lookup.client = self.component(WEBHOOK)
@@ -143,6 +150,7 @@ class ControlPlane:
         await self._install()
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
+        self._stack.push_async_callback(self._searched.close)
         options, clock = self.options, self.options.clock
         manager = self.component(MANAGER)
         informers = InformerFactory(manager, self.supervisor, clock=clock)
@@ -163,6 +171,8 @@ class ControlPlane:
         descheduler = Descheduler(client, other, recorder, estimates.unschedulable, clock=clock)
         descheduler.start(self.supervisor)
         self._informers = (informers, own, other)
+        if self.search is not None:
+            self._start_search(self.search, informers)
         machinery = MachineryCollector()
         machinery.controllers.extend(started)
         for collector in (self.metrics, scheduler.metrics, machinery):
@@ -177,6 +187,14 @@ class ControlPlane:
         }
         page = configuration.ConfigurationPage(options.gates, flags, options.read_only)
         self.server.pages.own[configuration.ROOT] = page
+
+    def _start_search(self, search: SearchApi, informers: InformerFactory) -> None:
+        client = self.component(SEARCH)
+        around = Surroundings(
+            client, client, self._searched, self.clusters.forward, AsUser(self.server), self.server.catalog
+        )
+        own = InformerFactory(client, self.supervisor, clock=self.options.clock, lender=informers)
+        search.start(around, own, self.supervisor)
 
     def _beside(
         self, informers: InformerFactory, recorders: Recorders, name: str, source: str

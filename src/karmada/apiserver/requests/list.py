@@ -26,7 +26,7 @@ async def list_objects(context: Context, call: Call) -> Answer:
     page = await read_page(context, call, options, selection)
     metadata: JSONObject = {"resourceVersion": str(page.revision)}
     if page.next:
-        metadata["continue"] = continuation.encode(continuation.Position(page.revision, _start(call, page.next)))
+        metadata["continue"] = continuation.encode(continuation.Position(page.revision, start_of(call, page.next)))
         if page.remaining and selection.match is None:
             metadata["remainingItemCount"] = page.remaining
     elif call.served.type.custom:
@@ -41,7 +41,7 @@ async def read_page(context: Context, call: Call, options: ListOptions, selectio
         if options.resource_version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
         position = continuation.decode(options.continue_)
-        after, at = _after(call, position.after), max(position.revision, 0)
+        after, at = after_of(call, position.after), max(position.revision, 0)
     elif options.resource_version:
         try:
             version = parse_version(options.resource_version)
@@ -57,7 +57,7 @@ async def read_page(context: Context, call: Call, options: ListOptions, selectio
         return context.store.list(call.served.key, call.namespace, selection.match, limit, after, at)
     except Compacted:
         if options.continue_:
-            raise continuation.expired(_start(call, after)) from None
+            raise continuation.expired(start_of(call, after)) from None
         raise gone(f"The resourceVersion for the provided list is too old: {at}") from None
 
 
@@ -103,11 +103,12 @@ def _joined(served: Served, page: Page, metadata: JSONObject) -> bytes:
     return b"".join(parts)
 
 
-def _start(call: Call, position: str) -> str:
+def start_of(call: Call, position: str) -> str:
     """A store position as tokens spell it: relative to the namespace that is listed."""
     namespace, _, name = position.partition("/")
     return name if call.namespace or not namespace else position
 
 
-def _after(call: Call, start: str) -> str:
+def after_of(call: Call, start: str) -> str:
+    """The store position that a token spells."""
     return start if call.served.type.namespaced and not call.namespace else f"{call.namespace}/{start}"

@@ -72,6 +72,11 @@ class WatchCache:
             watcher.close()
         await self._storage.close()
 
+    def finish(self) -> None:
+        """End all watches once they have read everything that happened: nothing will happen any more."""
+        for watcher in self._watchers():
+            watcher.finish()
+
     @property
     def revision(self) -> int:
         """The revision of everything visible."""

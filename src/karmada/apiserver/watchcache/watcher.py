@@ -42,6 +42,8 @@ class Watcher:
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False
         """Nothing is buffered any more."""
+        self._finished = False
+        """Nothing comes any more; what is buffered is still to be read."""
         self._error: Exception | None = None
 
     def begin(self, past: Past | None, events: list[StoreEvent]) -> None:
@@ -90,6 +92,14 @@ class Watcher:
             self._closed = True
             self._past = None
             self._buffer = []
+            if not self._finished:
+                self._detach(self)
+            self._wake()
+
+    def finish(self) -> None:
+        """End the iteration after what has gathered was read: nothing will happen any more."""
+        if not self._closed and not self._finished:
+            self._finished = True
             self._detach(self)
             self._wake()
 
@@ -112,7 +122,7 @@ class Watcher:
         while not self._buffer:
             if self._error is not None:
                 raise self._error
-            if self._closed:
+            if self._closed or self._finished:
                 raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
             try:

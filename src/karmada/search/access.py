@@ -1,0 +1,111 @@
+"""What the asking user may do in each member: the member itself is asked, and its answer is believed for a while.
+
+Cached objects were read with the rights of karmada-search. Nobody sees a row of them that they could not read in the
+member: a SubjectAccessReview there decides, for the whole cluster first, then for each namespace. A member that does
+not answer in time shows nothing.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.watchcache import Match
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
+from karmada.machinery.errors import ApiError
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.members import MemberUnavailable
+
+REVIEWS = GroupVersionResource("authorization.k8s.io", "v1", "subjectaccessreviews")
+SECONDS = 3.0
+"""How long a member may take to say what a user may do."""
+BELIEVED = 10.0
+"""How long its answer is believed."""
+REMEMBERED = 10_000
+NAMESPACES = 200
+"""Namespaces of one member that a user without rights to all of them is checked for."""
+AT_ONCE = 8
+"""Questions to one member."""
+
+
+class MemberAccess:
+    """Answers what users may do in members."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: dict[object, tuple[bool, float]] = {}
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        """By cluster, so that one which hangs delays nobody's question to another."""
+
+    async def allows(
+        self,
+        cluster: str,
+        client: Client,
+        user: UserInfo,
+        verb: str,
+        type_: GroupVersionResource,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+    ) -> bool:
+        """Whether a member lets a user do something; raises `MemberUnavailable` when it does not say."""
+        asked = (cluster, user.name, user.groups, verb, type_, namespace, name, subresource)
+        known = self._known.get(asked)
+        now = self._clock.monotonic()
+        if known is not None and now < known[1]:
+            return known[0]
+        review = _review(user, verb, type_, namespace, name, subresource)
+        slots = self._slots.setdefault(cluster, asyncio.Semaphore(AT_ONCE))
+        try:
+            async with slots, asyncio.timeout(SECONDS):
+                answer = await client.resource(REVIEWS).create(review)
+        except (TimeoutError, ApiError) as error:
+            raise MemberUnavailable(f"cluster {cluster} does not say what {user.name} may do: {error}") from error
+        allowed = bool((answer.get("status") or {}).get("allowed"))
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known[asked] = (allowed, now + BELIEVED)
+        return allowed
+
+    async def readable(
+        self,
+        cluster: str,
+        client: Client,
+        user: UserInfo,
+        verb: str,
+        type_: GroupVersionResource,
+        namespaces: Iterable[str],
+    ) -> frozenset[str]:
+        """Those of some namespaces that a user may read in, where not all may be read."""
+        asked = sorted(set(namespaces))[:NAMESPACES]
+        answers = await asyncio.gather(
+            *(self.allows(cluster, client, user, verb, type_, namespace) for namespace in asked)
+        )
+        return frozenset(namespace for namespace, allowed in zip(asked, answers, strict=True) if allowed)
+
+
+def within(namespaces: frozenset[str], match: Match | None) -> Match:
+    """A match narrowed to some namespaces."""
+    if match is None:
+        return lambda item: item.namespace in namespaces
+    return lambda item: item.namespace in namespaces and match(item)
+
+
+def _review(
+    user: UserInfo, verb: str, type_: GroupVersionResource, namespace: str, name: str, subresource: str
+) -> JSONObject:
+    attributes = {
+        "verb": verb,
+        "group": type_.group,
+        "version": type_.version,
+        "resource": type_.resource,
+        "subresource": subresource,
+        "namespace": namespace,
+        "name": name,
+    }
+    spec: JSONObject = {
+        "user": user.name,
+        "groups": list(user.groups),
+        "resourceAttributes": {key: value for key, value in attributes.items() if value},
+    }
+    return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}

@@ -1,0 +1,76 @@
+"""The group search.karmada.io as one `LocalApi`: registries, `search/cache` and the `proxying` global API server."""
+
+from dataclasses import dataclass
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.search.v1alpha1 import ResourceRegistry
+from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.requests.access import Access, Guarded
+from karmada.apiserver.requests.model import AnyAnswer, Call, Context
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.supervisor import Supervisor
+from karmada.membership.members import Members
+from karmada.search.access import MemberAccess
+from karmada.search.cache_endpoint import CacheEndpoint
+from karmada.search.caches import Caches
+from karmada.search.controller import RegistryController
+from karmada.search.kinds import Kinds
+from karmada.search.proxy import GlobalProxy, ToCluster, ToControlPlane
+from karmada.search.registry_type import GROUP, PROXYING, SEARCH, connect_types, registry_type
+from karmada.search.sources import Finder
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What search works with: the control plane, the members, and how requests are passed on to both."""
+
+    hub: Client
+    registries: Client
+    """Where registries are: the control plane, or a server of their own."""
+    members: Members
+    to_cluster: ToCluster
+    to_control_plane: ToControlPlane
+    catalog: Catalog | None = None
+    """Custom kinds with their columns, where the control plane is in the same process."""
+
+
+class SearchApi:
+    """What a server needs to serve search; `start` comes before the first request."""
+
+    _cache: CacheEndpoint
+    _proxy: GlobalProxy
+
+    def __init__(self, clock: Clock = REAL) -> None:
+        self._clock = clock
+        self.local = LocalApi(
+            [registry_type(), *connect_types()],
+            {
+                (GROUP, SEARCH, ""): Guarded(Access.RESOURCE, self._searched),
+                (GROUP, PROXYING, ""): Guarded(Access.RESOURCE, self._proxied),
+            },
+        )
+
+    def start(self, around: Surroundings, informers: InformerFactory, supervisor: Supervisor) -> Caches:
+        """Follow clusters and registries, mirror what they call for, and answer from it."""
+        clock = self._clock
+        caches = Caches(around.members, Kinds(around.catalog), supervisor, clock)
+        finder = Finder(caches, MemberAccess(clock))
+        self._cache = CacheEndpoint(finder, around.hub)
+        self._proxy = GlobalProxy(caches, finder, around.to_cluster, around.to_control_plane)
+        registries = informers
+        if around.registries is not around.hub:
+            registries = InformerFactory(around.registries, supervisor, clock=clock)
+        controller = RegistryController(
+            around.hub, around.registries, informers.of(Cluster), registries.of(ResourceRegistry), caches, clock
+        )
+        supervisor.start("search", controller.controller.run)
+        return caches
+
+    async def _searched(self, context: Context, call: Call) -> AnyAnswer:
+        return await self._cache(context, call)
+
+    async def _proxied(self, context: Context, call: Call) -> AnyAnswer:
+        return await self._proxy(context, call)

@@ -1,0 +1,123 @@
+"""Keeps the mirrors at what ResourceRegistries and clusters call for, and says in the registries how that went.
+
+Every cluster and every registry has a key of its own: a cluster that does not answer delays no other.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import set_condition
+from karmada.api.search.v1alpha1 import ResourceRegistry
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock, rfc3339
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.errors import ApiError
+from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource
+from karmada.search.caches import Caches
+from karmada.search.plan import KindRef, condition, kinds_of, wanted
+
+COMPONENT = "karmada-search"
+LOOK_AGAIN = 2.0
+"""Seconds until a cluster that is not served yet is looked at again."""
+
+
+class Key(NamedTuple):
+    """What is reconciled: a cluster, or the registry of a name."""
+
+    kind: str
+    name: str
+
+
+class RegistryController:
+    """Reconciles clusters into mirrors and registries into conditions."""
+
+    def __init__(
+        self,
+        hub: Client,
+        registries_client: Client,
+        clusters: Informer[Cluster],
+        registries: Informer[ResourceRegistry],
+        caches: Caches,
+        clock: Clock,
+    ) -> None:
+        """`hub` knows the kinds of the control plane; registries are written with `registries_client`."""
+        self._hub = hub
+        self._clusters = clusters
+        self._registries = registries
+        self._caches = caches
+        self._clock = clock
+        self._commit = Committer(registries_client.of(ResourceRegistry))
+        self._problems: dict[str, dict[KindRef, str]] = {}
+        self.controller: Controller[Key] = Controller(
+            COMPONENT, self.reconcile, workers=8, needs=(clusters, registries), clock=clock
+        )
+        self.controller.watch(clusters, lambda change: [Key("cluster", change.key.name)])
+        self.controller.watch(registries, self._registry_changed)
+
+    async def reconcile(self, key: Key) -> Result:
+        """Bring one cluster or one registry up to date."""
+        return await (self._cluster(key.name) if key.kind == "cluster" else self._registry(key.name))
+
+    async def _cluster(self, name: str) -> Result:
+        cluster = self._clusters.get(name)
+        kinds = wanted(self._registries.values(), [cluster] if cluster is not None else ()).get(name)
+        before = self._problems.get(name)
+        if cluster is None or kinds is None:
+            self._problems.pop(name, None)
+            if self._caches.member(name) is not None:
+                await self._caches.drop(name)
+        elif not is_ready(cluster) and self._caches.member(name) is None:
+            self._problems[name] = dict.fromkeys(kinds, "the cluster is not ready")
+        else:
+            self._problems[name] = await self._caches.apply(cluster, kinds)
+        if self._problems.get(name) != before:
+            await self._register()
+            for item in self._registries.all_items():
+                self.controller.enqueue(Key("registry", item.key.name))
+        return RequeueAfter(LOOK_AGAIN) if any((self._problems.get(name) or {}).values()) else DONE
+
+    async def _registry(self, name: str) -> Result:
+        await self._register()
+        registry = self._registries.get(name)
+        if registry is None or registry.metadata.deletion_timestamp:
+            return DONE
+        clusters = self._clusters.values()
+        problems = {(cluster, kind): text for cluster, of in self._problems.items() for kind, text in of.items()}
+
+        def decide(current: ResourceRegistry) -> ResourceRegistry:
+            found = condition(current, clusters, problems, rfc3339(self._clock.now()))
+            conditions = set_condition(current.status.conditions, found)
+            return msgspec.structs.replace(
+                current, status=msgspec.structs.replace(current.status, conditions=conditions)
+            )
+
+        await self._commit.commit(registry, decide)
+        return DONE
+
+    async def _register(self) -> None:
+        """Know the collections that registries name, as the control plane or a member spells them."""
+        known: dict[GroupVersionResource, ApiResource] = {}
+        for kind in {kind for registry in self._registries.values() for kind in kinds_of(registry)}:
+            resource = await self._resource(kind)
+            if resource is not None:
+                known[resource.type] = resource
+        self._caches.register(known.values())
+
+    async def _resource(self, kind: KindRef) -> ApiResource | None:
+        try:
+            return await self._hub.mapper.of_kind(*kind)
+        except ApiError:
+            return next((found for mapper in self._caches.mappers() if (found := mapper.known_kind(*kind))), None)
+
+    def _registry_changed(self, change: Change[ResourceRegistry]) -> list[Key]:
+        if change.old is not None and change.new is not None and change.old.value.spec == change.new.value.spec:
+            return [Key("registry", change.key.name)]
+        clusters = self._clusters.all_items() if self._clusters.has_synced else ()
+        return [Key("registry", change.key.name), *(Key("cluster", item.key.name) for item in clusters)]

@@ -1,0 +1,106 @@
+"""`proxying/karmada/proxy/<path>`: the control plane and all its members as one API server."""
+
+import re
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.failures import bad_request, conflict, not_found
+from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.requests.model import AnyAnswer, Call, Context
+from karmada.apiserver.requests.negotiation import negotiate
+from karmada.apiserver.requests.routing import method_not_allowed, not_served
+from karmada.search import reading, watching, writes
+from karmada.search.caches import Caches
+from karmada.search.routes import Answerer, Route, route
+from karmada.search.sources import Ask, Finder
+
+ToCluster = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
+"""Passes a request on to a path of a member, as a user."""
+ToControlPlane = Callable[[HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
+"""Passes a request on to a path of the control plane, as a user."""
+NAME, PROXY = "karmada", "proxy"
+_SLASHES = re.compile("/{2,}")
+
+
+class GlobalProxy:
+    """The handler of `proxying`; every answer is what the asking user may see or do where it comes from."""
+
+    def __init__(self, caches: Caches, finder: Finder, to_cluster: ToCluster, to_control_plane: ToControlPlane) -> None:
+        self._caches = caches
+        self._finder = finder
+        self._to_cluster = to_cluster
+        self._to_control_plane = to_control_plane
+
+    async def __call__(self, context: Context, call: Call) -> AnyAnswer:
+        """Answer an authorised request."""
+        request = call.http
+        if request is None:
+            raise bad_request("proxying passes on HTTP requests; use HTTP")
+        if call.subresource != PROXY:
+            raise not_served()
+        _, _, rest = request.path.partition(f"/proxying/{call.name}/{PROXY}")
+        path = _SLASHES.sub("/", rest) or "/"
+        params = dict(parse_qsl(request.query, keep_blank_values=True))
+        chosen = route(request.method, path, params, self._caches.registered)
+        match chosen.answerer:
+            case Answerer.CACHE:
+                return await self._read(chosen, call, params)
+            case Answerer.CLUSTER:
+                return await self._act(chosen, request, path, call.user)
+            case Answerer.CONTROL_PLANE:
+                return await self._to_control_plane(request, path, call.user)
+
+    async def _read(self, chosen: Route, call: Call, params: dict[str, str]) -> AnyAnswer:
+        path = chosen.path
+        assert path is not None
+        assert call.http is not None
+        served = self._caches.served(chosen.type)
+        view = negotiate(call.http.headers.get("accept", ""), chosen.verb != "get")
+        if params.get("pretty") in ("true", "1"):
+            view = view._replace(pretty=True)
+        inner = Call(chosen.verb, served, call.user, path.namespace, path.name, params=params, view=view)
+        inner.warnings, inner.now = call.warnings, call.now
+        ask = Ask(call.user, chosen.verb, chosen.type, path.namespace, path.name)
+        if chosen.verb == "get":
+            return await reading.get(self._finder, inner, ask)
+        if chosen.verb == "list":
+            return await reading.list_objects(self._finder, inner, ask)
+        return await watching.watch(self._finder, self._caches, inner, ask)
+
+    async def _act(self, chosen: Route, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
+        """Pass a request on to the cluster that has the object."""
+        if chosen.path is None or not chosen.verb or not chosen.path.name:
+            raise method_not_allowed()  # Nobody can tell which cluster is meant.
+        cluster = await self._owner(chosen, user)
+        given = request.headers.get("content-type", "")
+        body, content_type = writes.for_member(request.body, given, cluster.metadata.name)
+        if body is not request.body:
+            headers = {**request.headers, "content-type": content_type}
+            request = msgspec.structs.replace(request, body=body, headers=headers)
+        return await self._to_cluster(cluster, request, path, user)
+
+    async def _owner(self, chosen: Route, user: UserInfo) -> Cluster:
+        """The one cluster that has an object, of those where the user may do what is asked."""
+        where = chosen.path
+        assert where is not None
+        type_ = chosen.type
+        having = [
+            mirror for mirror in self._caches.mirrors(type_) if mirror.get(where.namespace, where.name) is not None
+        ]
+        if len(having) > 1:
+            ask = Ask(user, chosen.verb, type_, where.namespace, where.name, where.subresource)
+            sources = await self._finder.sources(ask, having)
+            if (refusal := sources.refusal(ask)) is not None:
+                raise refusal
+            having = [source.mirror for source in sources.found]
+        if len(having) > 1:
+            names = ", ".join(mirror.cluster for mirror in having)
+            raise conflict(type_.group, type_.resource, where.name, f"ambiguous objects in clusters [{names}]")
+        caches = self._caches.member(having[0].cluster) if having else None
+        if caches is None:
+            raise not_found(type_.group, type_.resource, where.name)
+        return caches.cluster

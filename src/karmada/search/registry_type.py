@@ -1,0 +1,50 @@
+"""ResourceRegistry as an API server serves it: schema from the types; any selection is accepted, its state is told in
+the conditions."""
+
+import dataclasses
+
+from karmada.api.crd.definition import definition
+from karmada.api.kinds import BY_TYPE
+from karmada.api.search.v1alpha1 import ResourceRegistry
+from karmada.apiserver.crds.types import resource_types_of
+from karmada.apiserver.printing import cells
+from karmada.apiserver.resources import Column, JSONObject, ResourceType
+from karmada.apiserver.schema.model import Schema
+
+GROUP, VERSION = "search.karmada.io", "v1alpha1"
+REGISTRIES, SEARCH, PROXYING = "resourceregistries", "search", "proxying"
+_CONNECT = ("create", "delete", "get", "patch", "update")
+_COLUMNS = (
+    Column("Name", "string", "name", "Name of the registry."),
+    Column("Ready", "string", "", "Whether everything it selects is cached."),
+    Column("Age", "date", "", "How long the registry has existed."),
+    Column("Message", "string", "", "What is cached, or why not.", 1),
+)
+
+
+def registry_type() -> ResourceType:
+    """The served type of registries."""
+    kind, _ = BY_TYPE[ResourceRegistry]
+    (custom,) = resource_types_of(definition(kind))
+    return dataclasses.replace(custom, columns=_COLUMNS, row=_row)
+
+
+def connect_types() -> list[ResourceType]:
+    """`search` and `proxying`, which are paths rather than objects."""
+    schema = Schema("object", preserve_unknown=True)
+    return [
+        ResourceType(
+            GROUP, VERSION, plural, kind, False, schema, singular=plural, verbs=verbs, has_status=False, open=True
+        )
+        for plural, kind, verbs in ((PROXYING, "Proxying", _CONNECT), (SEARCH, "Search", ("get",)))
+    ]
+
+
+def _row(registry: JSONObject, now: float) -> list[object]:
+    ready = cells.condition(registry, "Ready") or {}
+    return [
+        cells.name_of(registry),
+        ready.get("status", "Unknown"),
+        cells.age(registry, now),
+        ready.get("message", ""),
+    ]

@@ -1,0 +1,112 @@
+"""Which members answer a read: those that cache the kind, are ready and loaded, and let the user read there."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.failures import Failure, forbidden
+from karmada.apiserver.watchcache import Match
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.members import MemberUnavailable
+from karmada.search.access import MemberAccess, within
+from karmada.search.caches import Caches
+from karmada.search.mirror import Mirror
+
+LOAD_SECONDS = 2.0
+"""How long a read waits for a member's first load."""
+NAMED = 20
+"""Clusters that a warning names."""
+
+
+class Ask(NamedTuple):
+    """What is read, by whom."""
+
+    user: UserInfo
+    verb: str
+    type: GroupVersionResource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+@dataclass(slots=True)
+class Source:
+    """A mirror and what of it the user may see; everything when `match` is None."""
+
+    mirror: Mirror
+    match: Match | None = None
+
+
+@dataclass(slots=True)
+class Sources:
+    """Who answers a read, and who does not."""
+
+    found: list[Source] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+    refusing: list[str] = field(default_factory=list)
+
+    def warnings(self) -> list[str]:
+        """What a client should hear about rows that are missing."""
+        said = []
+        if self.silent:
+            said.append(f"no rows of clusters that do not answer: {_names(self.silent)}")
+        if self.refusing:
+            said.append(f"no rows of clusters that you may not read: {_names(self.refusing)}")
+        return said
+
+    def refusal(self, ask: Ask) -> Failure | None:
+        """The refusal, where the user may read in no cluster at all."""
+        if self.found or not self.refusing:
+            return None
+        where = f'in the namespace "{ask.namespace}" of any cluster' if ask.namespace else "in any cluster"
+        resource = f"{ask.type.resource}/{ask.subresource}" if ask.subresource else ask.type.resource
+        group = ask.type.group
+        why = f'User "{ask.user.name}" cannot {ask.verb} resource "{resource}" in API group "{group}" {where}'
+        return forbidden(group, ask.type.resource, ask.name, why)
+
+
+class Finder:
+    """Finds the sources of reads."""
+
+    def __init__(self, caches: Caches, access: MemberAccess) -> None:
+        self._caches = caches
+        self._access = access
+
+    async def sources(self, ask: Ask, mirrors: Sequence[Mirror] | None = None) -> Sources:
+        """The members that answer, in the order of their names; no member delays this for long."""
+        asked = self._caches.mirrors(ask.type) if mirrors is None else mirrors
+        outcome = Sources()
+        for mirror, source in zip(asked, await asyncio.gather(*(self._source(ask, m) for m in asked)), strict=True):
+            if isinstance(source, Source):
+                outcome.found.append(source)
+            else:
+                (outcome.refusing if source is False else outcome.silent).append(mirror.cluster)
+        return outcome
+
+    async def _source(self, ask: Ask, mirror: Mirror) -> Source | bool:
+        """The source, False where the user may read nothing, True where nobody knows."""
+        caches = self._caches.member(mirror.cluster)
+        if caches is None or not is_ready(caches.cluster):
+            return True
+        try:
+            if not mirror.loaded.is_set():
+                async with asyncio.timeout(LOAD_SECONDS):
+                    await mirror.loaded.wait()
+            access, client = self._access, caches.client
+            about = (mirror.cluster, client, ask.user, ask.verb, ask.type)
+            if await access.allows(*about, ask.namespace, ask.name, ask.subresource):
+                return Source(mirror)
+            if ask.namespace or not mirror.served.type.namespaced:
+                return False
+            spaces = await access.readable(*about, (item.namespace for item in mirror.store.list(mirror.key).items))
+            return Source(mirror, within(spaces, None)) if spaces else False
+        except (MemberUnavailable, TimeoutError):
+            return True
+
+
+def _names(clusters: list[str]) -> str:
+    more = len(clusters) - NAMED
+    return ", ".join(clusters[:NAMED]) + (f" and {more} more" if more > 0 else "")

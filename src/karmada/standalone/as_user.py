@@ -1,0 +1,85 @@
+"""Requests passed on to the API server of this process in the name of a user who has been authenticated already."""
+
+from collections.abc import AsyncIterator, Callable
+
+from karmada.apiserver.aggregation.proxy import is_identity
+from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
+from karmada.apiserver.http.model import ByteStream, Headers, HttpRequest, HttpResponse, StreamResponse
+from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed, Upgraded
+from karmada.apiserver.server import ApiServer
+
+
+class _Request(HttpRequest, eq=False):
+    """A request of somebody who is known."""
+
+    user: UserInfo = ANONYMOUS
+
+
+class AsUser:
+    """Passes requests on: authorised as the user, never as whoever passes them on."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._dispatch = HttpDispatcher(server.dispatcher, _user_of, server.api_services)
+
+    async def __call__(self, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
+        """The server's answer to a request for another path."""
+        headers = {name: value for name, value in request.headers.items() if not is_identity(name)}
+        inner = _Request(
+            request.method, path, request.query, headers, request.body, request.peer, None, user.name, None, user
+        )
+        answer = await self._dispatch(inner)
+        if isinstance(answer, HttpResponse):
+            return Answer(answer.status, answer.body, answer.content_type, _joined(answer.headers))
+        if isinstance(answer, StreamResponse):
+            chunks = _Chunks(answer.chunks, answer.ended)
+            return Streamed(answer.status, chunks, answer.content_type, _joined(answer.headers))
+        upgrade = answer
+
+        async def serve(stream: ByteStream) -> None:
+            try:
+                await upgrade.serve(stream)
+            finally:
+                upgrade.ended()
+
+        return Upgraded(upgrade.headers, serve)
+
+
+class _Chunks:
+    """A streamed body that tells once when it is over."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], ended: Callable[[], None]) -> None:
+        self._chunks = chunks
+        self._ended = ended
+        self._over = False
+
+    def __aiter__(self) -> "_Chunks":
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._chunks)
+        except BaseException:
+            self._end()
+            raise
+
+    async def aclose(self) -> None:
+        """The client is gone."""
+        close = getattr(self._chunks, "aclose", None)
+        if close is not None:
+            await close()
+        self._end()
+
+    def _end(self) -> None:
+        if not self._over:
+            self._over = True
+            self._ended()
+
+
+def _user_of(request: HttpRequest) -> UserInfo:
+    assert isinstance(request, _Request)
+    return request.user
+
+
+def _joined(headers: Headers) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else ", ".join(value) for name, value in headers.items()}
