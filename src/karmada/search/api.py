@@ -19,7 +19,7 @@ from karmada.search.caches import Caches
 from karmada.search.controller import RegistryController
 from karmada.search.kinds import Kinds
 from karmada.search.proxy import GlobalProxy, ToCluster, ToControlPlane
-from karmada.search.registry_type import GROUP, PROXYING, SEARCH, connect_types, registry_type
+from karmada.search.registry_type import GROUP, PROXYING, SEARCH, served_types
 from karmada.search.sources import Finder
 
 
@@ -46,7 +46,7 @@ class SearchApi:
     def __init__(self, clock: Clock = REAL) -> None:
         self._clock = clock
         self.local = LocalApi(
-            [registry_type(), *connect_types()],
+            served_types(),
             {
                 (GROUP, SEARCH, ""): Guarded(Access.RESOURCE, self._searched),
                 (GROUP, PROXYING, ""): Guarded(Access.RESOURCE, self._proxied),

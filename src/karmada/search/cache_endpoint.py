@@ -33,7 +33,7 @@ class CacheEndpoint:
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
         """Answer an authorised request."""
         if call.name != NAME or not call.subresource:
-            raise Failure(500, "", f"invalid requestInfo parts: [search {call.name}]", {})
+            raise Failure(500, "", f"invalid requestInfo parts: [search {call.name}]")
         path = paths.parse(f"/{call.subresource}/{call.subpath}")
         if path is None:
             raise not_served()

@@ -8,7 +8,7 @@ from karmada.api.kinds import BY_TYPE
 from karmada.api.search.v1alpha1 import ResourceRegistry
 from karmada.apiserver.crds.types import resource_types_of
 from karmada.apiserver.printing import cells
-from karmada.apiserver.resources import Column, JSONObject, ResourceType
+from karmada.apiserver.resources import ALL_VERBS, Column, FieldError, JSONObject, ResourceType
 from karmada.apiserver.schema.model import Schema
 
 GROUP, VERSION = "search.karmada.io", "v1alpha1"
@@ -26,18 +26,26 @@ def registry_type() -> ResourceType:
     """The served type of registries."""
     kind, _ = BY_TYPE[ResourceRegistry]
     (custom,) = resource_types_of(definition(kind))
-    return dataclasses.replace(custom, columns=_COLUMNS, row=_row)
+    judge = custom.strategy.validate
+
+    def validate(registry: JSONObject, old: JSONObject | None) -> list[FieldError]:
+        """A registry that lacks something selects nothing, which its condition says."""
+        return [error for error in judge(registry, old) if error.reason != "FieldValueRequired"]
+
+    strategy = dataclasses.replace(custom.strategy, validate=validate)
+    return dataclasses.replace(custom, verbs=ALL_VERBS, strategy=strategy, columns=_COLUMNS, row=_row)
 
 
-def connect_types() -> list[ResourceType]:
-    """`search` and `proxying`, which are paths rather than objects."""
+def served_types() -> list[ResourceType]:
+    """Registries, and `search` and `proxying`, which are paths rather than objects."""
     schema = Schema("object", preserve_unknown=True)
-    return [
+    proxying, search = (
         ResourceType(
             GROUP, VERSION, plural, kind, False, schema, singular=plural, verbs=verbs, has_status=False, open=True
         )
         for plural, kind, verbs in ((PROXYING, "Proxying", _CONNECT), (SEARCH, "Search", ("get",)))
-    ]
+    )
+    return [proxying, registry_type(), search]
 
 
 def _row(registry: JSONObject, now: float) -> list[object]:
