@@ -54,6 +54,7 @@ def parser() -> FlagParser:
     add("--logging-format", choices=[form.value for form in logs.Format], default="text", help="Form of log lines.")
     add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
     add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
+    add_truth(made, "--enable-search", True, "Serve the objects of all members as one API (context karmada-search).")
     add_controller_flags(made)
     add("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
     return made
@@ -97,6 +98,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         allow_no_execute=flags.allow_no_execute_taint_policy,
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
+        search=flags.enable_search,
     )
 
 

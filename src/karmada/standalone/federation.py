@@ -6,6 +6,7 @@ members joined already.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,35 @@ from karmada.api import yaml
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.apiserver.auth.pki import write_file
 from karmada.machinery.client import Client
-from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import token
 from karmada.membership.agent_grant import EVERYTHING
 from karmada.membership.certificate import YEAR
 from karmada.membership.join import describe, join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import Registration, agent_access
+from karmada.search.proxy import PATH as PROXY
 from karmada.standalone.children import Child, ChildFailed
 from karmada.standalone.layout import Layout
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
-CONTEXT, ALIAS, HOST = "karmada-apiserver", "karmada", "karmada-host"
+REGISTRIES = GroupVersionResource("search.karmada.io", "v1alpha1", "resourceregistries")
+CONTEXT, ALIAS, HOST, SEARCH = "karmada-apiserver", "karmada", "karmada-host", "karmada-search"
+FEW = 10
+"""So many members are cached from the beginning; who has more says what is worth it (ResourceRegistry)."""
+SEARCHED: JSONObject = {
+    "apiVersion": "search.karmada.io/v1alpha1",
+    "kind": "ResourceRegistry",
+    "metadata": {"name": "default"},
+    "spec": {
+        "targetCluster": {},
+        "resourceSelectors": [{"apiVersion": "v1", "kind": kind} for kind in ("Pod", "Event", "Node")],
+    },
+}
+"""What a new federation has at hand in the context `karmada-search`."""
 AGENT_TOKEN_SECONDS = 600.0
 READY_SECONDS = 120.0
 Progress = Callable[[str], None]
@@ -79,6 +94,7 @@ class Federation:
             return
         hub = self.client(CONTEXT)
         try:
+            is_new = not (await hub.resource(CLUSTERS).list()).items
             self.progress(f"joining {len(described)} members")
             pulled = self._pulled(described)
             pushed = [name for name in described if name not in pulled]
@@ -89,6 +105,9 @@ class Federation:
             await self._wait_ready(hub, list(described))
             for name in pulled:
                 await self._label(hub, name, described[name])
+            if is_new and len(described) <= FEW:
+                with suppress(NotFound, AlreadyExists):  # Search is switched off, or somebody was quicker.
+                    await hub.resource(REGISTRIES).create(SEARCHED)
         finally:
             await hub.close()
 
@@ -221,6 +240,9 @@ class Federation:
             {"name": name, "context": {"cluster": cluster["name"], "user": user["name"]}}
             for name in (CONTEXT, ALIAS, HOST)
         ]
+        address = cluster["cluster"]["server"].rstrip("/") + PROXY
+        config["clusters"].append({"name": SEARCH, "cluster": {**cluster["cluster"], "server": address}})
+        config["contexts"].append({"name": SEARCH, "context": {"cluster": SEARCH, "user": user["name"]}})
         for name, facts in members.items():
             member = yaml.load(Path(facts["kubeconfig"]).read_text())
             config["clusters"].append({**member["clusters"][0], "name": name})

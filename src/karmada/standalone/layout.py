@@ -2,7 +2,7 @@
 
 DIR/lock                    held by the supervising process: two federations never share a directory
 DIR/format                  the version of this layout
-DIR/kubeconfig              contexts karmada-apiserver, karmada, karmada-host, member1, ... (0600)
+DIR/kubeconfig              contexts karmada-apiserver, karmada, karmada-host, karmada-search, member1, ... (0600)
 DIR/control-plane/          database, keys, admin.kubeconfig
 DIR/members/                one directory per member, written by the simulator
 DIR/logs/<part>.log         what each process says

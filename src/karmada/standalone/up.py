@@ -92,6 +92,7 @@ async def _stay(federation: Federation) -> None:
         f"\nThe federation is ready.\n\n"
         f"  export KUBECONFIG={layout.kubeconfig}\n"
         f"  kubectl get clusters\n"
+        f"  kubectl --context karmada-search get pods -A\n"
         f"  kubectl --context member1 get pods -A\n\n"
         f"Ctrl-C stops it; its state stays in {layout.root}."
         if not federation.options.memory
