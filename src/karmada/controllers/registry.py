@@ -11,7 +11,6 @@ from typing import Any
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers import unbuilt
 from karmada.controllers.agent_csr import AgentRequestController
 from karmada.controllers.application_failover import ApplicationFailoverController
 from karmada.controllers.binding import BindingController
@@ -26,6 +25,7 @@ from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.eviction_storm import EvictionStorm, EvictionStormController, StormOptions
 from karmada.controllers.execution import ExecutionController
+from karmada.controllers.federated_hpa import AutoscalerOptions, FederatedHPAController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
@@ -168,6 +168,12 @@ def _cron_autoscaler(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "cronFederatedHorizontalPodAutoscaler", CronAutoscalerController(shared.context).controller
 
 
+def _federated_hpa(shared: Shared) -> Iterable[tuple[str, Part]]:
+    options = shared.options.of(AutoscalerOptions)
+    hpa = FederatedHPAController(shared.context, shared.members, shared.templates, options)
+    yield "federatedHorizontalPodAutoscaler", hpa.controller
+
+
 def _scale_target_marker(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "hpaScaleTargetMarker", ScaleTargetMarker(shared.context, shared.templates).controller
 
@@ -224,7 +230,7 @@ CONTROLLERS = (
     Registration("endpointsliceCollect", gate=_SERVICES),
     Registration("endpointsliceDispatch", gate=_SERVICES),
     Registration("execution", _execution),
-    Registration("federatedHorizontalPodAutoscaler", options=(unbuilt.AutoscalerOptions,)),
+    Registration("federatedHorizontalPodAutoscaler", _federated_hpa, options=(AutoscalerOptions,)),
     Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
     Registration("federatedResourceQuotaStatus", _quota_status),
     Registration("federatedResourceQuotaSync", _quota_sync),

@@ -13,6 +13,7 @@ import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -29,7 +30,7 @@ from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
 from karmada.machinery.options import Options
-from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
+from karmada.machinery.transport import GroupVersionResource, JSONObject, Request, Transport
 from karmada.simulator.fleet import Fleet
 from karmada.simulator.member import Member
 from karmada.simulator.spec import FleetSpec, load, numbered
@@ -73,6 +74,14 @@ class FederationMember:
         """Have the member's API server refuse connections, as after a power cut of its front."""
         self._change(down=True)
 
+    def use(self, pattern: str, cpu: int, memory: int = 32 << 20) -> None:
+        """Have pods of a pattern of `namespace/pod` use thousandths of a CPU and bytes of memory, each."""
+        self._member.usage.set(pattern, cpu, memory)
+
+    def hang(self) -> None:
+        """Have the member's API server accept requests and never answer."""
+        self._change(hanging=True)
+
     def slow(self, milliseconds: int) -> None:
         """Have every answer take that much longer."""
         self._change(slow_milliseconds=milliseconds)
@@ -85,6 +94,20 @@ class FederationMember:
         self._member.gate.set(msgspec.structs.replace(self._member.faults, **changes))
 
 
+class Overheard:
+    """A transport whose requests somebody sees."""
+
+    def __init__(self, inner: Transport, on_request: Callable[[Request], None]) -> None:
+        self._inner = inner
+        self._on_request = on_request
+        self.watch, self.raw, self.close = inner.watch, inner.raw, inner.close
+
+    async def send(self, request: Request) -> bytes:
+        """Hand a request on."""
+        self._on_request(request)
+        return await self._inner.send(request)
+
+
 class Federation:
     """A control plane and simulated members in the test's own process, without sockets."""
 
@@ -94,8 +117,11 @@ class Federation:
         *,
         fleet: FleetSpec | str | Path | None = None,
         options: ControlPlaneOptions | None = None,
+        on_request: Callable[[str, Request], None] | None = None,
     ) -> None:
-        """`fleet` describes members in detail, in place of `members` like those of `karmada up`."""
+        """`fleet` describes members in detail, in place of `members` like those of `karmada up`; `on_request` sees what
+        the control plane asks them."""
+        self._on_request = on_request
         spec = fleet if isinstance(fleet, FleetSpec) else load(fleet) if fleet is not None else _prompt(members)
         self._spec = spec
         self._options = options or ControlPlaneOptions(options=Options(PROBING))
@@ -112,11 +138,15 @@ class Federation:
         return self
 
     async def _start(self) -> None:
-        fleet = await self._stack.enter_async_context(Fleet(self._spec, start=_Images.member))
+        fleet = await self._stack.enter_async_context(
+            Fleet(self._spec, clock=self._options.clock, start=_Images.member)
+        )
         _Images.member = fleet.common
 
         async def open_member(cluster: Cluster) -> Transport:
-            return fleet[cluster.metadata.name].transport()
+            name = cluster.metadata.name
+            transport = fleet[name].transport()
+            return Overheard(transport, partial(self._on_request, name)) if self._on_request else transport
 
         storage = self._options.storage
         if isinstance(storage, MemoryStorage) and not storage.snapshot().records:
