@@ -6,6 +6,7 @@ karmada sim node member1 member1-node-1 down
 karmada sim image member1 '*web:v2*' Crash --seconds 5
 karmada sim usage member1 'default/web-*' --cpu 500m --memory 1Gi
 karmada sim quota member1 default full
+karmada sim open member1 web.default:80
 karmada sim webhook member1 policy --resources deployments.apps --reject "not on a Friday"
 """
 
@@ -68,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     fault.add_argument("--hang", action=argparse.BooleanOptionalAction)
     fault.add_argument("--slow", type=int, metavar="MILLISECONDS")
     fault.add_argument("--reject", type=int, metavar="CODE", help="answer everything with this code; 0 ends it")
+    fault.add_argument("--network-down", action=argparse.BooleanOptionalAction, help="cut its pods off")
     fault.add_argument("--expired", action=argparse.BooleanOptionalAction, help="show an expired certificate")
     fault.add_argument("--skew", type=float, metavar="SECONDS")
     fault.add_argument("--clear", action="store_true", help="mend everything")
@@ -86,6 +88,10 @@ def parser() -> argparse.ArgumentParser:
     usage.add_argument("--cpu", default="10m")
     usage.add_argument("--memory", default="32Mi")
     usage.add_argument("--usual", action="store_true", help="forget the pattern")
+    opened = commands.add_parser("open", help="give a Service or pod an address on this machine, and print it")
+    opened.add_argument("member")
+    opened.add_argument("name", metavar="HOST[:PORT]", help="a name of cluster DNS, or a pod's address")
+    opened.add_argument("--namespace", "-n", default="default", help="in which short names are looked up")
     quota = commands.add_parser("quota", help="fill up a namespace: no new pods")
     quota.add_argument("member")
     quota.add_argument("namespace")
@@ -106,6 +112,9 @@ def sim(argv: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(argv)
     try:
         client = ControlClient(flags.data)
+        if flags.command == "open":
+            sys.stdout.write(_opened(client, flags) + "\n")
+            return 0
         if flags.command == "list":
             answer = client.request("GET", "/v1/members")["members"].values()
         else:
@@ -116,6 +125,14 @@ def sim(argv: Sequence[str] | None = None) -> int:
     for member in answer:
         sys.stdout.write(line(member) + "\n")
     return 0
+
+
+def _opened(client: ControlClient, flags: argparse.Namespace) -> str:
+    host, _, port = flags.name.partition(":")
+    if port and not port.isdecimal():
+        raise ControlError(f"{flags.name}: the port must be a number")
+    wanted = {"namespace": flags.namespace, "host": host, "port": int(port or 80)}
+    return str(client.request("PUT", f"/v1/members/{quote(flags.member)}/ports", wanted)["address"])
 
 
 def line(member: dict[str, Any]) -> str:
@@ -166,6 +183,7 @@ def _fault(flags: argparse.Namespace) -> Patch:
         "hang": "hanging",
         "slow": "slowMilliseconds",
         "reject": "rejecting",
+        "network_down": "networkDown",
         "expired": "certificateExpired",
         "skew": "clockSkewSeconds",
     }

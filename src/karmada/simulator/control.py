@@ -8,6 +8,7 @@ PUT    /v1/members/NAME/images            {"pattern": "*web*", "fate": "Crash", 
 DELETE /v1/members/NAME/images/PATTERN
 PUT    /v1/members/NAME/usage             {"pattern": "default/web-*", "cpu": "500m", "memory": "1Gi"}
 DELETE /v1/members/NAME/usage/PATTERN
+PUT    /v1/members/NAME/ports             {"namespace": "default", "host": "web", "port": 80}: its loopback address
 """
 
 import secrets
@@ -24,6 +25,8 @@ from karmada.apiserver.http.server import HttpServer
 from karmada.simulator.behaviour import ImageRule
 from karmada.simulator.faults import Faults
 from karmada.simulator.member import Member
+from karmada.simulator.network.listeners import Entrance
+from karmada.simulator.network.plane import Unreachable
 
 
 class Refused(Exception):
@@ -88,6 +91,8 @@ class ControlApi:
                 member.usage.set(body["pattern"], cpu, memory)
             case "DELETE", ["usage", pattern]:
                 member.usage.reset(pattern)
+            case "PUT", ["ports"]:
+                return await opened(member, body)
             case _:
                 raise Refused(405, f"{request.method} is not possible on {request.path}")
         return described(member)
@@ -96,6 +101,16 @@ class ControlApi:
 def changed(faults: Faults, patch: Any) -> Faults:
     """Faults with a merge patch applied; null puts a field back to its usual value."""
     return msgspec.convert(merge_patch.apply(msgspec.to_builtins(faults), patch), Faults)
+
+
+async def opened(member: Member, body: Any) -> dict[str, str]:
+    """The loopback address of a name and port inside a member."""
+    wanted = msgspec.convert(body, Entrance)
+    try:
+        host, port = await member.ports.entrance(*wanted)
+    except Unreachable as error:
+        raise Refused(404, str(error)) from None
+    return {"address": f"http://{host}:{port}"}
 
 
 def described(member: Member) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class Faults(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     """Every answer takes this much longer."""
     rejecting: int = 0
     """Every request is answered with this status code (500 to 599)."""
+    network_down: bool = False
+    """Nobody outside reaches its pods, and they reach nobody outside."""
     certificate_expired: bool = False
     """The serving certificate is out of date."""
     clock_skew_seconds: float = 0.0

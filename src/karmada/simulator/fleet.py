@@ -21,6 +21,7 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.watchcache.keys import place_of
 from karmada.machinery.clock import REAL, Clock
 from karmada.simulator.member import Member
+from karmada.simulator.network.plane import Network
 from karmada.simulator.spec import FleetSpec, MemberSpec
 
 _ALIKE = ("apiregistration.k8s.io", "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
@@ -45,6 +46,8 @@ class Fleet(Mapping[str, Member]):
         self.common = start
         self._memory = memory or folder is None
         random = random or clock.random()
+        self.network = Network()
+        """What the pods of all members reach each other by."""
         self._members = {one.name: self._member(one, clock, random) for one in spec.each()}
         self._stack = AsyncExitStack()
 
@@ -120,7 +123,7 @@ class Fleet(Mapping[str, Member]):
             folder = self._folder / spec.name / "pki"
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         own = Random(random.getrandbits(64))
-        return Member(spec, clock=clock, random=own, folder=folder, storage=self._storage(spec))
+        return Member(spec, clock=clock, random=own, folder=folder, storage=self._storage(spec), network=self.network)
 
     def _storage(self, spec: MemberSpec) -> Storage | None:
         if self._memory or self._folder is None:

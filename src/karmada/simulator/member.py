@@ -32,10 +32,13 @@ from karmada.simulator.faults import Faults, Gate, SkewedClock
 from karmada.simulator.interference import Interference
 from karmada.simulator.listener import Listener
 from karmada.simulator.metrics import MetricsApi
+from karmada.simulator.network.listeners import Listeners
+from karmada.simulator.network.plane import Network, Site
 from karmada.simulator.nodes import nodes_of
 from karmada.simulator.runtime.console import Console
 from karmada.simulator.runtime.forwarding import Forwarding
 from karmada.simulator.runtime.logs import Logs
+from karmada.simulator.runtime.proxying import PodProxy
 from karmada.simulator.spec import MemberSpec
 from karmada.simulator.usage import Usage
 from karmada.simulator.workloads.context import Workloads
@@ -69,7 +72,9 @@ class Member:
         folder: Path | None = None,
         storage: Storage | None = None,
         admission: Sequence[AdmissionPlugin] = (),
+        network: Network | None = None,
     ) -> None:
+        """`network`: that of the fleet, in which pods of its members reach each other."""
         self.spec = spec
         self.gate = Gate(clock, spec.faults, spec.latency_milliseconds / 1000)
         self.clock: Clock = SkewedClock(clock, lambda: self.gate.faults.clock_skew_seconds)
@@ -90,9 +95,15 @@ class Member:
         )
         self.server = ApiServer(options)
         store = self.server.store
-        options.backends.exec = Console(store, self.clock)
+        self.network = network or Network()
+        self.network.sites[spec.name] = Site(spec.name, store, self.behaviour, lambda: self.faults.network_down)
+        self.ports = Listeners(spec.name, self.network, store, self.clock)
+        """Loopback addresses of its pods."""
+        options.backends.exec = Console(store, self.clock, spec.name, self.network)
         options.backends.logs = Logs(store, self.clock)
-        options.backends.forward = Forwarding(store)
+        options.backends.forward = Forwarding(spec.name, self.network, self.clock)
+        proxy = PodProxy(spec.name, self.network, self.clock)
+        options.backends.proxies.update(pods=proxy, services=proxy)
         self._listener = Listener(self.server, self.gate)
         self._supervisor: Supervisor | None = None
 
@@ -116,6 +127,7 @@ class Member:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        await self.ports.close()
         await self._listener.stop()
         if self._supervisor is not None:
             await self._supervisor.stop()

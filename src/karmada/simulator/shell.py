@@ -1,15 +1,18 @@
 """A tiny shell: enough to look around in a simulated container, and for jobs to do what their command says.
 
 It knows `echo`, `printf`, `cat`, `env`, `hostname`, `sleep`, `exit` and a few more, variables, quotes, `;`, `&&`, `||`
-and redirection to nowhere. Nothing is executed anywhere: a command is a pure function of its surroundings to its
-output, exit code and duration.
+and redirection to nowhere; where there is a network, also `curl`, `wget` and `nslookup`. Nothing is executed anywhere:
+a command is a pure function of its surroundings to its output, exit code and duration.
 """
 
 import operator
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from karmada.simulator.network.commands import COMMANDS as NETWORK_COMMANDS
+from karmada.simulator.network.commands import Web
 
 SHELLS = ("sh", "bash", "ash", "dash", "busybox")
 ENDLESS = float("inf")
@@ -26,6 +29,8 @@ class Surroundings:
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     stdin: str = ""
+    web: Web | None = None
+    """The network, where there is one."""
 
 
 @dataclass(slots=True)
@@ -50,7 +55,11 @@ def is_known(command: Sequence[str]) -> bool:
     if not command:
         return False
     name = command[0].rsplit("/", 1)[-1]
-    return name in _COMMANDS or (name in SHELLS and (len(command) == 1 or command[1].startswith("-")))
+    return (
+        name in _COMMANDS
+        or name in NETWORK_COMMANDS
+        or (name in SHELLS and (len(command) == 1 or command[1].startswith("-")))
+    )
 
 
 def run(command: Sequence[str], around: Surroundings) -> Outcome:
@@ -97,8 +106,7 @@ def _statement(words: list[str], variables: dict[str, str], around: Surroundings
     target = quiet if redirected else loud
     target.seconds = outcome.seconds
     try:
-        here = Surroundings(around.hostname, variables, around.files, around.stdin)
-        return _one(plain, here, target)
+        return _one(plain, replace(around, env=variables), target)
     except _Exit:
         outcome.code = target.code
         raise
@@ -149,6 +157,12 @@ def _without_redirection(words: list[str]) -> tuple[list[str], bool]:
 
 def _one(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     name = words[0].rsplit("/", 1)[-1]
+    if name in NETWORK_COMMANDS and around.web is not None:
+        said = NETWORK_COMMANDS[name](words[1:], around.web)
+        outcome.output += said.output
+        outcome.errors += said.errors
+        outcome.seconds += said.seconds
+        return said.code
     command = _COMMANDS.get(name)
     if command is None:
         outcome.errors += f"sh: {words[0]}: not found\n"

@@ -1,5 +1,6 @@
-"""Exec and attach: the tiny shell in a simulated container."""
+"""Exec and attach: the tiny shell in a simulated container, with the network of its member."""
 
+import re
 from dataclasses import replace
 from math import isinf
 
@@ -10,16 +11,23 @@ from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import Clock
 from karmada.machinery.transport import JSONObject
 from karmada.simulator import shell
+from karmada.simulator.network.plane import Network
+from karmada.simulator.network.program import WebReply, WebRequest
 from karmada.simulator.runtime.pods import config_files, container_of, find, status_of
 from karmada.simulator.workloads.containers import surroundings
+from karmada.simulator.workloads.views import Pod
+
+_ITSELF = re.compile(r"^(\w+://)?(localhost|127\.0\.0\.1)(?=[:/?]|$)")
 
 
 class Console:
     """Runs commands in containers."""
 
-    def __init__(self, store: WatchCache, clock: Clock) -> None:
+    def __init__(self, store: WatchCache, clock: Clock, cluster: str = "", network: Network | None = None) -> None:
         self._store = store
         self._clock = clock
+        self._cluster = cluster
+        self._network = network
 
     async def execute(self, request: ExecRequest, streams: ProcessStreams) -> ExitStatus:
         """Act a command; a shell without a script is read from the input line by line."""
@@ -79,6 +87,8 @@ class Console:
         pod = find(self._store, request.namespace, request.pod)
         item = self._store.get(("", "pods"), request.namespace, request.pod)
         around = surroundings(pod, container_of(pod, request.container))
+        if self._network is not None:
+            around = replace(around, web=ContainerWeb(self._network, self._cluster, pod))
         if item is None:
             return around
         tree: JSONObject = orjson.loads(item.body)
@@ -94,6 +104,24 @@ class Console:
     async def _forever(self, streams: ProcessStreams) -> None:
         while await streams.read():
             continue
+
+
+class ContainerWeb:
+    """The network as a container of one pod sees it (`network.commands.Web`)."""
+
+    def __init__(self, network: Network, cluster: str, pod: Pod) -> None:
+        self._network = network
+        self._cluster = cluster
+        self._pod = pod
+
+    def fetch(self, url: str, request: WebRequest) -> WebReply:
+        """What a URL answers to this pod; `localhost` is the pod itself."""
+        own = _ITSELF.sub(lambda match: f"{match[1] or ''}{self._pod.status.pod_ip}", url)
+        return self._network.fetch(self._cluster, self._pod.metadata.namespace, own, request)
+
+    def lookup(self, host: str) -> list[str]:
+        """The addresses of a name."""
+        return self._network.lookup(self._cluster, self._pod.metadata.namespace, host)
 
 
 def _lines(text: str, tty: bool) -> bytes:

@@ -1,29 +1,66 @@
-"""Port-forward: a simulated port answers HTTP with a few facts and echoes everything else."""
+"""Port-forward: a connection to a port of a simulated pod, which answers HTTP and echoes everything else."""
 
+import time
+
+from karmada.apiserver.http import encoding
 from karmada.apiserver.http.backends import ForwardingFailed
-from karmada.apiserver.http.model import ByteStream
-from karmada.apiserver.watchcache import WatchCache
-from karmada.simulator.runtime.pods import find
+from karmada.apiserver.http.model import ByteStream, HttpResponse
+from karmada.apiserver.http.parsing import Limits, Refusal, RequestParser
+from karmada.machinery.clock import Clock
+from karmada.simulator.network.listeners import http_response, web_request
+from karmada.simulator.network.plane import Network, PodPort, Unreachable
 
-_METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ")
+_METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIONS ")
 
 
 class Forwarding:
     """Connects to ports of pods."""
 
-    def __init__(self, store: WatchCache) -> None:
-        self._store = store
+    def __init__(self, cluster: str, network: Network, clock: Clock) -> None:
+        self._cluster = cluster
+        self._network = network
+        self._clock = clock
+        self._date = encoding.DateHeader()
 
     async def forward(self, namespace: str, pod: str, port: int, stream: ByteStream) -> None:
         """Serve one connection to its end."""
-        found = find(self._store, namespace, pod)
-        if found.status.phase != "Running":
-            raise ForwardingFailed(f"pod {pod} is not running")
-        while data := await stream.read():
-            if data.startswith(_METHODS):
-                body = f"{namespace}/{pod}:{port} on {found.spec.node_name}\n".encode()
-                head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
-                await stream.write(head % len(body) + body)
-                break
-            await stream.write(data)
+        try:
+            target = self._network.at(self._cluster, namespace, pod, port)
+            self._network.listening(target, self._cluster)
+        except Unreachable as error:
+            raise ForwardingFailed(str(error)) from None
+        parser = RequestParser(Limits(), ("127.0.0.1", 0))
+        speaks_http = False
+        try:
+            while data := await stream.read():
+                speaks_http = speaks_http or data.startswith(_METHODS)
+                if not speaks_http:
+                    await stream.write(data)
+                elif not await self._answer(target, parser, data, stream):
+                    break
+        finally:
+            parser.close()
         await stream.close()
+
+    async def _answer(self, target: PodPort, parser: RequestParser, data: bytes, stream: ByteStream) -> bool:
+        """Answer what became complete; whether the connection goes on."""
+        for parsed in parser.feed(data):
+            if isinstance(parsed, Refusal):
+                await stream.write(self._encoded(HttpResponse(parsed.status, parsed.message.encode(), "text/plain")))
+                return False
+            try:
+                reply = self._network.ask(target, web_request(parsed.request), self._cluster)
+            except Unreachable:
+                return False
+            await self._clock.sleep(reply.seconds)
+            response = http_response(reply)
+            await stream.write(self._encoded(response, parsed.keep_alive, parsed.request.method == "HEAD"))
+            if not parsed.keep_alive:
+                return False
+        return True
+
+    def _encoded(self, answer: HttpResponse, keep_alive: bool = False, only_head: bool = False) -> bytes:
+        framing = b"" if answer.status in (204, 304) else encoding.length(len(answer.body))
+        date = self._date.at(time.time())
+        head = encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive)
+        return head if only_head or not framing else head + answer.body

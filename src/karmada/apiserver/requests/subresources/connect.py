@@ -47,9 +47,10 @@ class Connect:
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
         """Find the object, ask admission, hand over to the backend."""
         type_ = call.served.type
-        item = context.store.get(call.served.key, call.namespace, call.name)
+        name = proxied_name(call.name) if call.subresource == "proxy" else call.name
+        item = context.store.get(call.served.key, call.namespace, name)
         if item is None:
-            raise not_found(type_.group, type_.plural, call.name)
+            raise not_found(type_.group, type_.plural, name)
         if call.subresource == "log":
             return await self._log(call, orjson.loads(item.body))
         await _admit(context, call)
@@ -116,6 +117,12 @@ class Connect:
         )
         upgrade = exec_upgrade(request, wanted, self._backends.exec)
         return Upgraded(upgrade.headers, upgrade.serve)
+
+
+def proxied_name(name: str) -> str:
+    """The object that a proxy request names as `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`."""
+    parts = name.split(":")
+    return parts[1] if len(parts) == 3 else parts[0]
 
 
 def _container(call: Call, pod: JSONObject, asked: str) -> str:

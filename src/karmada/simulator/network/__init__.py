@@ -1,0 +1,1 @@
+"""The data plane of simulated members: pods that answer HTTP, cluster DNS, and routes between members."""
