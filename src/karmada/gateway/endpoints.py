@@ -1,0 +1,110 @@
+"""Endpoints of a backend from the EndpointSlices of several clusters. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from karmada.api import annotations, conditions, labels, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.name_rules import dns_subdomain
+from karmada.api.networking.v1alpha1 import MultiClusterService
+from karmada.api.remedy.v1alpha1 import RemedyAction
+from karmada.machinery.transport import JSONObject
+
+DERIVED = "derived-"
+
+
+class Endpoint(NamedTuple):
+    """A pod that answers."""
+
+    cluster: str
+    namespace: str
+    pod: str
+    """Empty where the slice does not name one."""
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.pod or self.address}:{self.port}"
+
+
+class Standing(Enum):
+    """Whether a cluster gets requests."""
+
+    UP = "up"
+    DOWN = "down"
+    """Not ready: only when nobody else answers, as it may be the control plane that cannot see it."""
+    BLOCKED = "blocked"
+    """It leaves, or a Remedy says so."""
+
+
+def standing(cluster: Cluster | None) -> Standing:
+    """Whether a cluster gets requests."""
+    if cluster is None or cluster.metadata.deletion_timestamp is not None:
+        return Standing.BLOCKED
+    if RemedyAction.TRAFFIC_CONTROL in cluster.status.remedy_actions:
+        return Standing.BLOCKED
+    ready = any(c.type == conditions.READY and c.status == "True" for c in cluster.status.conditions)
+    return Standing.UP if ready else Standing.DOWN
+
+
+def port_name(wanted: str | int, declared: Sequence[tuple[str, int]]) -> str | None:
+    """The name of a Service's port by its name or number; None when the Service has no such port."""
+    return next((name for name, number in declared if wanted in (name or number, number)), None)
+
+
+def declared_ports(service: JSONObject | None, exposed: MultiClusterService | None) -> list[tuple[str, int]]:
+    """Names and numbers of a Service's ports; a MultiClusterService stands in where there is no Service."""
+    if service is not None:
+        return [(port.get("name") or "", port["port"]) for port in service["spec"].get("ports") or ()]
+    return [(port.name, port.port) for port in exposed.spec.ports] if exposed is not None else []
+
+
+def of_slices(slices: Iterable[tuple[str, JSONObject]], name: str) -> list[Endpoint]:
+    """The ready endpoints of slices, each with its cluster, for the port of a name."""
+    found: dict[Endpoint, None] = {}
+    for cluster, one in slices:
+        number = _port(one, name)
+        if not number:
+            continue
+        for endpoint in one.get("endpoints") or ():
+            if not is_ready(endpoint) or not endpoint.get("addresses"):
+                continue
+            reference = endpoint.get("targetRef") or {}
+            namespace, pod = str(one["metadata"].get("namespace", "")), ""
+            if reference.get("kind") == "Pod":
+                # Whoever may write slices in one namespace must not reach the pods of another through the gateway.
+                if reference.get("namespace", namespace) != namespace or dns_subdomain(str(reference.get("name"))):
+                    continue
+                pod = str(reference["name"])
+            found[Endpoint(cluster, namespace, pod, str(endpoint["addresses"][0]), number)] = None
+    return sorted(found)
+
+
+def is_ready(endpoint: Mapping[str, object]) -> bool:
+    """Whether an endpoint takes new requests; one that does not say does."""
+    given = endpoint.get("conditions")
+    return not isinstance(given, dict) or given.get("ready") is not False
+
+
+def is_local(one: JSONObject) -> bool:
+    """Whether a slice in a member is about that member's own pods: others were put there by Karmada."""
+    manager = (one["metadata"].get("labels") or {}).get(labels.KUBERNETES_ENDPOINT_SLICE_MANAGED_BY)
+    return manager not in (labels.IMPORTED_ENDPOINT_SLICE_CONTROLLER, labels.DISPATCHED_ENDPOINT_SLICE_CONTROLLER)
+
+
+def provider_of(one: JSONObject, clusters: Iterable[str]) -> str:
+    """The cluster that a slice in the control plane was collected from; empty when it does not say."""
+    metadata = one["metadata"]
+    marks = metadata.get("annotations") or {}
+    if provider := marks.get(annotations.ENDPOINT_SLICE_PROVISION_CLUSTER):
+        return str(provider)
+    if space := str(marks.get(annotations.WORK_NAMESPACE, "")):
+        return space.removeprefix(names.EXECUTION_SPACE_PREFIX)
+    name = str(metadata["name"])
+    return max((each for each in clusters if name.startswith(f"imported-{each}-")), key=len, default="")
+
+
+def _port(one: JSONObject, name: str) -> int:
+    ports = [port for port in one.get("ports") or () if (port.get("protocol") or "TCP") == "TCP" and port.get("port")]
+    return next((int(port["port"]) for port in ports if (port.get("name") or "") == name), 0)
