@@ -1,8 +1,9 @@
 """Rules for all tests: no time limits on examples, no silent skips where it counts, and rights as in production.
 
-A test fails when a component is refused something: it would be in production too. A run of the whole suite fails when
-a component's role allows what no test used and `tests/security/unused_rights.py` does not explain. `--rights-used FILE`
-adds what was used to a file and says what remains, for runs in parts.
+A test fails when a reconcile function, a background task or a listener failed in a way that only a retry hid; tests
+that provoke it ask for `failures`. A test fails when a component is refused something: it would be in production too. A
+run of the whole suite fails when a component's role allows what no test used and `tests/security/unused_rights.py` does
+not explain. `--rights-used FILE` adds what was used to a file and says what remains, for runs in parts.
 
 With `CI=true` a skipped test fails the run, unless it needs Go and Go is absent, or the recordings beside the
 repository (`../shared`) and they are absent.
@@ -22,6 +23,7 @@ from tests.security.unused_rights import explained
 
 from karmada.apiserver.auth.usage import OBSERVERS
 from karmada.testing.rights import Recorder, Right, unused
+from karmada.testing.unexpected import UnexpectedFailures
 
 IN_CI = os.environ.get("CI") == "true"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -56,6 +58,22 @@ def components_have_their_rights() -> Iterator[None]:
     yield
     refused = RIGHTS.take_refused()
     assert not refused, "components were refused: " + "; ".join(map(str, refused[:20]))
+
+
+@pytest.fixture
+def failures() -> Iterator[list[str]]:
+    """For tests in which reconciling fails on purpose: what failed."""
+    with UnexpectedFailures().listening() as heard:
+        yield heard.found
+
+
+@pytest.fixture(autouse=True)
+def nothing_fails_unnoticed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which something failed that a retry hid."""
+    with UnexpectedFailures().listening() as heard:
+        yield
+    if "failures" not in request.fixturenames:
+        assert not heard.found, "failed, and was tried again: " + "; ".join(heard.found[:20])
 
 
 @pytest.fixture

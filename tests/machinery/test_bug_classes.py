@@ -229,7 +229,7 @@ def test_identity_by_name(server):
     simulate(server, story)
 
 
-def test_wrong_error_class(server):
+def test_wrong_error_class(server, failures):
     """A conflict is not a failure of the object, an unknown bug is not a conflict: both stay apart in log and count."""
 
     async def story(informers):

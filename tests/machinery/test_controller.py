@@ -54,7 +54,7 @@ def test_the_result_decides_when_the_key_comes_again(result, times, counted):
     [Retry("not ready"), ValueError("bug"), Conflict("changed"), "hang"],
     ids=["retry", "bug", "conflict", "hang"],
 )
-def test_a_failing_key_is_retried_with_growing_pauses_and_disturbs_no_other(failure):
+def test_a_failing_key_is_retried_with_growing_pauses_and_disturbs_no_other(failure, failures):
     async def main():
         attempts, others = [], []
 

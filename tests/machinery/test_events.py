@@ -2,7 +2,17 @@ import asyncio
 
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden, Unavailable
-from karmada.machinery.events import BURST, PACE, QUIET, RETREAT, WAITING, EventRecorder, ObjectReference, Pace
+from karmada.machinery.events import (
+    BURST,
+    PACE,
+    QUIET,
+    REFILL,
+    RETREAT,
+    WAITING,
+    EventRecorder,
+    ObjectReference,
+    Pace,
+)
 from karmada.testing.loop import VirtualClock, run_virtual
 
 BINDING = ObjectReference("work.karmada.io/v1alpha2", "ResourceBinding", "nginx-deployment", "default", "u1", "7")
@@ -46,6 +56,21 @@ def test_an_event_has_the_shape_other_components_give_it(server):
             "reportingComponent": "karmada-scheduler",
             "reportingInstance": "",
         }
+
+    run_virtual(main)
+
+
+def test_what_happened_to_objects_long_ago_is_not_remembered(server):
+    async def main():
+        events = recorder(server)
+        for number in range(500):
+            events.event(BINDING._replace(name=f"b{number}", uid=f"u{number}"), "Normal", "Done", f"{number} is done")
+            await events.flush()
+        assert events.remembered == 1500
+        await asyncio.sleep(BURST * REFILL + 1)
+        events.event(BINDING, "Normal", "Done", "done")
+        await events.flush()
+        assert events.remembered == 3
 
     run_virtual(main)
 

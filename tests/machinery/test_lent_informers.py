@@ -80,7 +80,7 @@ def test_what_the_lender_does_not_follow_is_followed_by_oneself() -> None:
     lending(["list", "watch"], story)
 
 
-def test_who_may_not_follow_it_does_not_go_unnoticed() -> None:
+def test_who_may_not_follow_it_does_not_go_unnoticed(failures) -> None:
     async def story(lender: InformerFactory, own: InformerFactory, asked: Asked, supervisor: Supervisor) -> None:
         own.resource(CONFIG_MAPS)
         await VirtualClock().sleep(1)

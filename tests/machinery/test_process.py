@@ -16,7 +16,7 @@ from karmada.machinery.supervisor import Supervisor
 from karmada.testing.loop import VirtualClock, run_virtual
 
 
-def test_a_failing_task_is_restarted_with_growing_pauses():
+def test_a_failing_task_is_restarted_with_growing_pauses(failures):
     async def main():
         starts = []
 
@@ -36,7 +36,7 @@ def test_a_failing_task_is_restarted_with_growing_pauses():
     run_virtual(main)
 
 
-def test_the_death_of_a_task_that_must_live_is_noticed():
+def test_the_death_of_a_task_that_must_live_is_noticed(failures):
     async def main():
         async def vital():
             await asyncio.sleep(3)

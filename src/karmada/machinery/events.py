@@ -40,6 +40,8 @@ INTERVAL = 600.0
 BURST = 25
 REFILL = 300.0
 REMEMBERED = 4096
+FORGOTTEN = 3600.0
+"""Seconds after which an event that did not happen again is not counted on: API servers keep events for an hour."""
 WAITING = 10_000
 """Events of a process that may wait, about a kilobyte each."""
 GATHERING = 0.1
@@ -95,21 +97,28 @@ class _Happening(NamedTuple):
 
 
 class _Recent(Generic[V]):
-    """A dictionary that forgets what was not used for longest."""
+    """A dictionary that forgets the oldest of too many, and whatever was not put for some seconds."""
 
-    def __init__(self) -> None:
-        self._values: OrderedDict[Hashable, V] = OrderedDict()
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._values: OrderedDict[Hashable, tuple[float, V]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def get(self, key: Hashable) -> V | None:
-        value = self._values.get(key)
-        if value is not None:
-            self._values.move_to_end(key)
-        return value
+        found = self._values.get(key)
+        return found[1] if found is not None else None
 
-    def put(self, key: Hashable, value: V) -> None:
-        self._values[key] = value
+    def put(self, key: Hashable, value: V, now: float) -> None:
+        self._values[key] = (now, value)
         self._values.move_to_end(key)
         if len(self._values) > REMEMBERED:
+            self._values.popitem(last=False)
+        self.forget(now)
+
+    def forget(self, now: float) -> None:
+        while self._values and next(iter(self._values.values()))[0] < now - self._seconds:
             self._values.popitem(last=False)
 
 
@@ -177,9 +186,9 @@ class EventRecorder:
         self._waiting: dict[Hashable, _Happening] = {}
         """What is to be written, in order; the same thing happening again is counted here, not written twice."""
         self._wake = asyncio.Event()
-        self._tokens: _Recent[_Tokens] = _Recent()
-        self._groups: _Recent[_Group] = _Recent()
-        self._logged: _Recent[_Logged] = _Recent()
+        self._tokens: _Recent[_Tokens] = _Recent(BURST * REFILL)
+        self._groups: _Recent[_Group] = _Recent(INTERVAL)
+        self._logged: _Recent[_Logged] = _Recent(FORGOTTEN)
         self._last_stamp = 0
         self.dropped = 0
 
@@ -199,6 +208,11 @@ class EventRecorder:
         self._pace.waiting += known is None
         self._waiting[key] = _Happening(about, type_, reason, message, now, known.times + 1 if known else 1)
         self._wake.set()
+
+    @property
+    def remembered(self) -> int:
+        """How much is remembered of what happened, to count it if it happens again."""
+        return len(self._tokens) + len(self._groups) + len(self._logged)
 
     async def run(self) -> None:
         """Write what was noted until cancelled."""
@@ -220,7 +234,7 @@ class EventRecorder:
         tokens = self._tokens.get(which)
         left = min(float(BURST), tokens.left + (now - tokens.at) / REFILL) if tokens else float(BURST)
         allowed = left >= 1
-        self._tokens.put(which, _Tokens(left - 1 if allowed else left, now))
+        self._tokens.put(which, _Tokens(left - 1 if allowed else left, now), now)
         return allowed
 
     def _folded(self, happening: _Happening) -> tuple[Hashable, str]:
@@ -232,10 +246,10 @@ class EventRecorder:
             group = _Group(frozenset(), now)
         group = _Group(group.messages | {message}, now)
         if len(group.messages) < SIMILAR:
-            self._groups.put(key, group)
+            self._groups.put(key, group, now)
             return (key, message), message
         # Like a full pot: one message goes so that the next different one is still seen as one too many.
-        self._groups.put(key, _Group(group.messages - {message}, now))
+        self._groups.put(key, _Group(group.messages - {message}, now), now)
         return key, f"(combined from similar events): {message}"
 
     async def _write(self, happening: _Happening) -> None:
@@ -263,7 +277,7 @@ class EventRecorder:
                     return
                 await self._clock.sleep(2.0**attempt)
                 continue
-            self._logged.put(key, known)
+            self._logged.put(key, known, happening.at)
             return
 
     async def _create(self, happening: _Happening, message: str) -> _Logged:

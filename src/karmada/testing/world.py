@@ -32,6 +32,7 @@ from karmada.machinery.transport import EventType, GroupVersionResource, JSONObj
 from karmada.testing.blueprint import PLAIN, Blueprint
 from karmada.testing.faults import CALM, STORMY, Faults, FaultyTransport
 from karmada.testing.loop import VirtualClock, run_virtual
+from karmada.testing.unexpected import UnexpectedFailures
 
 HUB = "hub"
 RESTART = (0.1, 5.0)
@@ -298,7 +299,8 @@ def explore(scenario: Scenario, seed: int, servers: Mapping[str, Blueprint] = ON
         async with AsyncExitStack() as stack:
             running = {name: await stack.enter_async_context(made.server()) for name, made in servers.items()}
             world = World(running, seed)
-            await world.live(scenario)
+            with UnexpectedFailures(partial(world.fail, "nothing fails that a retry hides")).listening():
+                await world.live(scenario)
             return world.trace
 
     for blueprint in servers.values():

@@ -1,0 +1,41 @@
+"""Failures that retries hide: an error in a reconcile function that is neither an API's refusal nor a conflict.
+
+A controller logs such an error with its traceback and tries again, so everything may still end well. Tests and worlds
+listen for it: nothing of that sort is expected anywhere.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_LOGGERS = ("karmada.machinery.controller", "karmada.machinery.supervisor", "karmada.apiserver.watchcache.cache")
+"""Who catches failures of reconcile functions, background tasks and listeners."""
+
+
+class UnexpectedFailures(logging.Handler):
+    """Keeps what was logged as an error by those who catch failures."""
+
+    def __init__(self, tell: Callable[[str], None] = lambda failure: None) -> None:
+        """`tell` is called with each failure when it happens."""
+        super().__init__(logging.ERROR)
+        self._tell = tell
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a failure; giving up on a key is a decision, not a failure."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None or "a listener failed" in str(record.msg):
+            self.found.append(f"{record.getMessage()}: {error!r}")
+            self._tell(self.found[-1])
+
+    @contextmanager
+    def listening(self) -> Iterator["UnexpectedFailures"]:
+        """Keep what fails meanwhile."""
+        loggers = [logging.getLogger(name) for name in _LOGGERS]
+        for logger in loggers:
+            logger.addHandler(self)
+        try:
+            yield self
+        finally:
+            for logger in loggers:
+                logger.removeHandler(self)
