@@ -8,6 +8,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from karmada.machinery.flags import port
+
 IGNORED = (
     "admission-control-config-file",
     "advertise-address",
@@ -82,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     )
     flags.add_argument("--bind-address", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     flags.add_argument(
-        "--secure-port", type=int, default=DEFAULT_PORT, help="HTTPS port, 0 for a free one (default: %(default)s)"
+        "--secure-port", type=port, default=DEFAULT_PORT, help="HTTPS port, 0 for a free one (default: %(default)s)"
     )
     flags.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="where to write the kubeconfig instead")
     flags.add_argument("--external-hostname", default="", help="further name in the certificate and the kubeconfig")

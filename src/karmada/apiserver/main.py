@@ -15,7 +15,7 @@ from karmada.apiserver.flags import parse
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.choice import storage_at
-from karmada.machinery.process import run
+from karmada.machinery.process import run, serving
 
 ADMIN = "kubernetes-admin"
 
@@ -99,7 +99,8 @@ def etcd_storage(flags: argparse.Namespace) -> Storage:
 async def _serve(flags: argparse.Namespace, options: ApiServerOptions) -> None:
     async with ApiServer(options) as server:
         hosts = [host for host in (flags.external_hostname, flags.bind_address) if host not in ("", "0.0.0.0", "::")]
-        port = await server.listen(flags.bind_address, flags.secure_port, hosts)
+        with serving(flags.bind_address, flags.secure_port, "--secure-port"):
+            port = await server.listen(flags.bind_address, flags.secure_port, hosts)
         _write_kubeconfig(flags, options, server, port)
         gc.collect()
         gc.freeze()

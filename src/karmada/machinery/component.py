@@ -28,7 +28,7 @@ from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.target import Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.leader import LeaderElector, Timing
-from karmada.machinery.process import run
+from karmada.machinery.process import run, serving
 from karmada.machinery.serving import DiagnosticsServer
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import Transport
@@ -84,7 +84,9 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
         for host, port in addresses:
             # One diagnostics per address; they share what they show.
             opened = replace(diagnostics)
-            log.info("health and metrics at http://%s:%d", host, await opened.listen(host, port))
+            with serving(host, port, "--health-probe-bind-address or --metrics-bind-address"):
+                bound = await opened.listen(host, port)
+            log.info("health and metrics at http://%s:%d", host, bound)
             stack.push_async_callback(opened.close)
         if not getattr(flags, "leader_elect", False):
             await _work(client, diagnostics, registry, lambda other: other, body)

@@ -36,6 +36,7 @@ LOGGING_OF_OLD = (
 """Flags of klog: logs go to the standard error stream, whatever they say."""
 
 T = TypeVar("T")
+LAST_PORT = 65535
 _TRUTHS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
 
 
@@ -122,6 +123,13 @@ def seconds(text: str) -> float:
         raise ArgumentTypeError(f"{error}; write a number with a unit, such as 10s or 1m30s") from error
 
 
+def port(text: str) -> int:
+    """A port to serve on; 0 is any free one."""
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise ArgumentTypeError(f"{text!r} is no port: write a number from 0 (any free one) to {LAST_PORT}")
+    return int(text)
+
+
 def truth(text: str) -> bool:
     """A boolean, as Go programs take it."""
     if text.lower() not in _TRUTHS:
@@ -148,10 +156,10 @@ def checked(function: Callable[[str], T]) -> Callable[[str], T]:
 
 def address(text: str) -> tuple[str, int]:
     """Host and port of `host:port` or `:port`."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise SystemExit(f"error: {text!r} is no address: write host:port or :port")
-    return host.strip("[]") or "0.0.0.0", int(port)
+    host, colon, number = text.rpartition(":")
+    if not colon or not number.isdecimal() or int(number) > LAST_PORT:
+        raise SystemExit(f"error: {text!r} is no address: write host:port or :port, ports go up to {LAST_PORT}")
+    return host.strip("[]") or "0.0.0.0", int(number)
 
 
 def _dashed(argument: str) -> str:

@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -21,6 +21,20 @@ SWITCH = 0.001
 """Seconds after which a busy event loop lets another thread have the interpreter: a commit waits for no more."""
 COLLECTOR = (100_000, 50, 100)
 """Thresholds of the collector: caches are large and free of cycles, so looking through them often is wasted time."""
+
+
+class CannotRun(Exception):
+    """The program cannot do its work: one sentence for people, with the remedy."""
+
+
+@contextlib.contextmanager
+def serving(host: str, port: int, flag: str) -> Iterator[None]:
+    """Turns the failure to serve on an address into a sentence that names the flag to change."""
+    try:
+        yield
+    except (OSError, OverflowError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise CannotRun(f"cannot serve on {host}:{port}: {reason}; choose another port with {flag}") from error
 
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> int:
@@ -84,5 +98,8 @@ def _exit_code(task: "asyncio.Future[None]") -> int:
         return 1
     if task.cancelled() or task.exception() is None:
         return 0
-    log.error("the program failed", exc_info=task.exception())
+    if isinstance(failure := task.exception(), CannotRun):
+        sys.stderr.write(f"error: {failure}\n")
+    else:
+        log.error("the program failed", exc_info=failure)
     return 1

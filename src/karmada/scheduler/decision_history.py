@@ -25,6 +25,8 @@ class DecisionHistory:
         self._per_binding = per_binding
         self._bindings = bindings
         self._noted: OrderedDict[BindingKey, deque[Noted]] = OrderedDict()
+        self.touched: set[BindingKey] | None = None
+        """The bindings of which something was noted or forgotten, for whoever keeps the history; None: nobody does."""
 
     def note(self, key: BindingKey, noted: Noted) -> None:
         """Remember a decision. One that says nothing new replaces the one before it."""
@@ -38,6 +40,8 @@ class DecisionHistory:
             if ring and ring[-1].decision.outcome == noted.decision.outcome:
                 ring.pop()
         ring.append(noted)
+        if self.touched is not None:
+            self.touched.add(key)
 
     def of(self, key: BindingKey) -> list[Noted]:
         """What is remembered about a binding, newest first."""
@@ -46,3 +50,5 @@ class DecisionHistory:
     def forget(self, key: BindingKey) -> None:
         """The binding is gone."""
         self._noted.pop(key, None)
+        if self.touched is not None:
+            self.touched.add(key)

@@ -28,9 +28,11 @@ class ControlError(Exception):
 
 
 class ControlClient:
-    """Talks to the control API that a fleet's folder names."""
+    """Talks to the control API of the fleet in a federation's directory, or in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
+        inside = folder / "members"
+        folder = inside if (inside / "fleet.json").exists() else folder
         try:
             control = json.loads((folder / "fleet.json").read_text())["control"]
         except (OSError, KeyError, ValueError):
@@ -59,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
     """The grammar of the command."""
     flags = argparse.ArgumentParser(prog="karmada sim", description="Break and mend simulated members.")
     home = Path(os.environ.get("KARMADA_HOME") or Path.home() / ".karmada")
-    flags.add_argument("--data", type=Path, default=home / "members", help="the fleet's folder (default: %(default)s)")
+    flags.add_argument(
+        "--data", type=Path, default=home, metavar="DIR", help="where the federation is kept (default: %(default)s)"
+    )
     commands = flags.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="show members and what is wrong with them")
     fault = commands.add_parser("fault", help="change what is wrong with a member's API server")

@@ -20,7 +20,7 @@ from karmada.apiserver.storage.sqlite.backup import Cut, restore
 from karmada.standalone.layout import FORMAT, Layout, LayoutError
 
 _MARK = "format"
-_LEFT_OUT = (".lock", "-wal", "-shm", ".partial", ".pid", ".log", ".mark", "fleet.json")
+_LEFT_OUT = (".lock", "-wal", "-shm", ".partial", ".pid", ".log", ".mark", ".sqlite", "fleet.json")
 """What belongs to running processes only, or to the databases in place."""
 _FAILURES = (OSError, EOFError, zlib.error, tarfile.TarError, StorageFailed)
 

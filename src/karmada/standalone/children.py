@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import ctypes
 import json
-import logging
 import os
 import re
 import signal
@@ -21,13 +20,14 @@ from typing import Any
 
 from karmada.standalone.logfile import LogFile
 
-log = logging.getLogger(__name__)
-
 GRACE = 15.0
 BACKOFF = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 STEADY = 60.0
 """Seconds after which a child counts as healthy and its backoff starts anew."""
+LAST_LINES = 3
+"""Of what a process said before it died."""
 _PR_SET_PDEATHSIG = 1
+_SIGNALS = frozenset(int(number) for number in signal.Signals)
 _TOLD = re.compile(r"(?:error|karmada\.[\w.]+|OSError|\w+Error): (.+)")
 Ready = dict[str, Any]
 
@@ -54,8 +54,13 @@ class Child:
         restarted: Callable[[Ready], None] = lambda ready: None,
         *,
         reports: bool = True,
+        notice: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`reports`: whether it says when it is ready; one that does not counts as ready once it runs."""
+        """`reports`: whether it says when it is ready; one that does not counts as ready once it runs.
+
+        `notice` is told when it died, how, and when it is back; its log has the same lines.
+        """
+        self._notice = notice
         self.name = name
         self._reports = reports
         self._arguments = list(arguments)
@@ -161,8 +166,10 @@ class Child:
         while not self._stopping:
             started = loop.time()
             assert self._process is not None
-            status = await self._process.wait()
-            log.warning("the %s ended with status %s: it is started again", self.name, status)
+            code = await self._process.wait()
+            if self._stopping:
+                return
+            self._report(f"the {self.name} (process {self._process.pid}) {ending(code)}{await self._last_words()}")
             attempt = 0 if loop.time() - started > STEADY else attempt
             while not self._stopping:
                 await asyncio.sleep(_pause(attempt))
@@ -170,10 +177,29 @@ class Child:
                 try:
                     ready = await self._spawn(60.0)
                 except Exception as error:  # nothing that fails here may leave the child dead
-                    log.error("%s", error)
+                    if not self._stopping:
+                        self._report(f"the {self.name} cannot be restarted: {error}")
                 else:
                     await self._announce(ready)
                     break
+
+    def _report(self, text: str) -> None:
+        """Write a line to the child's log and show it to the user; a full disk is no reason to stop."""
+        with contextlib.suppress(OSError):
+            self._log.write(f"supervisor: {text}\n".encode())
+        with contextlib.suppress(OSError):
+            self._notice(text)
+
+    async def _last_words(self) -> str:
+        """The end of what a process said before it died by itself."""
+        if self._listener is not None:
+            await asyncio.wait([self._listener])
+        try:
+            tail = self._log.tail()
+        except OSError:
+            return ""
+        said = [line for line in tail.splitlines() if line.strip()][-LAST_LINES:]
+        return "; its last lines:" + "".join(f"\n  {line}" for line in said) if said else ""
 
     async def _announce(self, ready: Ready) -> None:
         """Say that the child is back; what fails in that is tried again for as long as the child lives."""
@@ -184,8 +210,9 @@ class Child:
             try:
                 self._on_restart(ready)
             except Exception as error:
-                log.error("the %s is back, but what depends on it was not brought up to date: %s", self.name, error)
+                self._report(f"the {self.name} is back, but what depends on it was not brought up to date: {error}")
             else:
+                self._report(f"restarted the {self.name} (process {self.pid}): restart {self.restarts}")
                 self._back.set()
                 self._back = asyncio.Event()
                 return
@@ -193,6 +220,13 @@ class Child:
                 async with asyncio.timeout(_pause(attempt)):
                     await self._process.wait()
             attempt += 1
+
+
+def ending(code: int) -> str:
+    """How a process ended, by its exit code."""
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}" if -code in _SIGNALS else f"was killed by signal {-code}"
+    return f"ended with exit code {code}"
 
 
 def _pause(attempt: int) -> float:

@@ -57,6 +57,7 @@ from karmada.standalone import configuration
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.as_user import AsUser
 from karmada.standalone.conversion import CONVERTED, BindingConverter
+from karmada.standalone.decision_store import DecisionStore
 from karmada.standalone.decisions import ROOT, DecisionsPage
 from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
 from karmada.standalone.idle_kinds import IdleKinds
@@ -90,6 +91,8 @@ class ControlPlaneOptions:
     """Why nothing can be written, if so: what is stored is served, and no component runs."""
     search: bool = True
     """Whether `search.karmada.io` is served: the objects of all members as one API."""
+    decisions: Path | None = None
+    """Where the scheduler's last decisions are kept over a restart; None forgets them."""
     clock: Clock = REAL
 
 
@@ -164,6 +167,11 @@ class ControlPlane:
         estimates = MemberEstimates(self.members, own.of(Cluster), self.supervisor, options.gates, clock)
         asked = estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
         scheduler = Scheduler(client, own, recorder, scheduling, clock, asked)
+        if options.decisions is not None:
+            kept = DecisionStore(options.decisions, scheduler.decisions, clock)
+            kept.load()
+            self._stack.push_async_callback(kept.save)
+            self.supervisor.start("decisions", kept.run)
         scheduler.start(self.supervisor)
         self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)
         self._serve_configuration()

@@ -21,7 +21,8 @@ from karmada.apiserver.storage.sqlite import SqliteStorage, StoredSnapshot, Unwr
 from karmada.controllers.flags import add_controller_flags, options_of, without_effect
 from karmada.machinery import logging as logs
 from karmada.machinery.flags import FlagParser, add_truth, checked
-from karmada.machinery.process import run
+from karmada.machinery.flags import port as port_number
+from karmada.machinery.process import CannotRun, run, serving
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
@@ -37,16 +38,12 @@ MENDING = 5.0
 log = logging.getLogger(__name__)
 
 
-class CannotServe(Exception):
-    """The address cannot be had; the message says why and what to do."""
-
-
 def parser() -> FlagParser:
     """The flags of the process: the controllers' and its own. `karmada up` passes on what is none of its own."""
     made = FlagParser("karmada up", "Starts a control plane and simulated members.")
     add = made.add_argument
     add("--data", type=Path, required=True, help="Where database and keys are kept.")
-    add("--port", type=int, default=0, help="Where to serve; the port of the last time if absent.")
+    add("--port", type=port_number, default=0, help="Where to serve; the port of the last time if absent.")
     add("--bind-address", default="127.0.0.1", help="Address to serve on.")
     add("--memory", action="store_true", help="Keep objects in memory only.")
     add("--feature-gates", type=checked(parse_gates), default=DEFAULTS, help="Pairs such as Failover=true.")
@@ -69,18 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
-    refused: list[str] = []
-
-    async def serve() -> None:
-        try:
-            await _serve(flags, options)
-        except CannotServe as error:
-            refused.append(str(error))
-
-    code = run(serve)
-    if refused:
-        sys.stderr.write(f"error: {refused[0]}\n")
-    return 1 if refused else code
+    return run(lambda: _serve(flags, options))
 
 
 def _options(flags: Namespace) -> ControlPlaneOptions:
@@ -92,6 +78,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
     return ControlPlaneOptions(
         storage=MemoryStorage() if flags.memory else SqliteStorage(_database(flags)),
         folder=keys,
+        decisions=None if flags.memory else folder / "decisions.sqlite",
         gates=chosen.gates,
         selection=chosen.selection,
         options=chosen.options,
@@ -115,11 +102,11 @@ async def _listen(plane: ControlPlane, host: str, flags: Namespace) -> int:
 
     wanted = flags.port or _last_port(flags.data)
     try:
-        port = await (listen(wanted) if wanted else listen_lastingly(listen))
-    except OSError as error:
+        with serving(host, wanted, "--port"):
+            port = await (listen(wanted) if wanted else listen_lastingly(listen))
+    except CannotRun:
         if flags.port or not wanted:
-            reason = f"cannot serve on {host}:{wanted}: {error.strerror}; choose another port with --port"
-            raise CannotServe(reason) from error
+            raise
         port = await listen_lastingly(listen)
     _remember_port(flags.data, port)
     return port

@@ -7,6 +7,7 @@ its state in a temporary directory unless told otherwise.
 import argparse
 import asyncio
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -153,10 +154,22 @@ async def _why(layout: Layout, what: str) -> str:
     from karmada.cli.main import execute
     from karmada.cli.session import Session
 
-    output = io.StringIO()
+    output = _Screen() if _colours() else io.StringIO()
     session = Session(out=output, err=output, environment={"KUBECONFIG": str(layout.kubeconfig)})
     await execute(["why", what], session)
     return output.getvalue()
+
+
+class _Screen(io.StringIO):
+    """Text that goes to a terminal in the end."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+def _colours() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _indented(text: str) -> str:
@@ -221,7 +234,7 @@ async def _until(check: Callable[[], Awaitable[bool]], what: str) -> None:
 
 
 def _say(title: str, body: str) -> None:
-    if sys.stdout.isatty():
+    if _colours():
         print(f"\n{_BOLD}{title}{_PLAIN}\n{body}")
     else:
         print(f"\n{title}\n{body}")

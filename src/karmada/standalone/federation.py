@@ -5,7 +5,7 @@ members joined already.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,6 +71,10 @@ class Federation:
 
     options: FederationOptions
     progress: Progress
+    notice: Progress = lambda text: None
+    """Told what happens beside the steps: a process that died, and that it is back."""
+    left_out: list[str] = field(default_factory=list)
+    """Members of an earlier start that were not started now."""
     children: list[Child] = field(default_factory=list)
     read_only: str = ""
     """Why the control plane can only be read, if so; then members are left as they are."""
@@ -81,9 +85,13 @@ class Federation:
         layout = self.options.layout
         self.progress("starting the control plane and the members")
         control = Child(
-            "control plane", self._control_arguments(), layout.log("control-plane"), self._control_restarted
+            "control plane",
+            self._control_arguments(),
+            layout.log("control-plane"),
+            self._control_restarted,
+            notice=self.notice,
         )
-        members = Child("members", self._member_arguments(), layout.log("members"))
+        members = Child("members", self._member_arguments(), layout.log("members"), notice=self.notice)
         self.children = [control, members]
         hub_ready, members_ready = await asyncio.gather(control.start(), members.start())
         described: dict[str, Any] = members_ready["members"]
@@ -94,11 +102,17 @@ class Federation:
             return
         hub = self.client(CONTEXT)
         try:
-            is_new = not (await hub.resource(CLUSTERS).list()).items
-            self.progress(f"joining {len(described)} members")
+            step = f"joining {len(described)} member{'s' if len(described) > 1 else ''}"
+            self.progress(step)
+            listed = (await hub.resource(CLUSTERS).list()).items
+            self.left_out = sorted(self.idle(cluster["metadata"]["name"] for cluster in listed))
+            is_new = not listed
             pulled = self._pulled(described)
             pushed = [name for name in described if name not in pulled]
-            await asyncio.gather(*(self._join(hub, name, described[name]) for name in pushed))
+            joining = asyncio.as_completed([self._join(hub, name, described[name]) for name in pushed])
+            for joined, one in enumerate(joining, 1):
+                await one
+                self.progress(f"{step} ({joined} joined)")
             for name in pulled:
                 await self._start_agent(hub, name, described[name])
             self.progress("waiting until they are ready")
@@ -115,6 +129,12 @@ class Federation:
         """End both processes; the members last, so that the control plane does not see them fall."""
         for child in self.children:
             await child.stop()
+
+    def idle(self, clusters: Iterable[str]) -> set[str]:
+        """Which clusters are members of this directory that do not run: the kubeconfig leads to those that do."""
+        layout = self.options.layout
+        running = load([layout.kubeconfig]).contexts
+        return {name for name in clusters if name not in running and (layout.members / name).is_dir()}
 
     def client(self, context: str) -> Client:
         """A client for one of the kubeconfig's contexts."""
@@ -168,6 +188,7 @@ class Federation:
             ],
             layout.log(f"agent-{name}"),
             reports=False,
+            notice=self.notice,
         )
         self.children.insert(0, agent)
         await agent.start()
@@ -226,10 +247,12 @@ class Federation:
             _settle(waiting, cluster)
         if not waiting:
             return
+        known = len(waiting)
         async with hub.resource(CLUSTERS).watch(resource_version=listing.resource_version) as stream:
             async for batch in stream:
                 for change in batch:
                     _settle(waiting, change.object)
+                self.progress(f"waiting until they are ready ({known - len(waiting)} of {known})")
                 if not waiting:
                     return
 

@@ -125,7 +125,9 @@ class Layout:
         try:
             file = (self.root / "lock").open("w")
         except OSError as error:
-            raise LayoutError(f"cannot write {error.filename}: {error.strerror}") from error
+            raise LayoutError(
+                f"cannot write {error.filename}: {error.strerror}: choose another directory with --data"
+            ) from error
         for attempt in range(LOCK_ATTEMPTS):
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,6 +152,11 @@ class Layout:
         except OSError:
             return None
         return None
+
+    def members_before(self) -> int:
+        """How many numbered members there were at the last start; 0 if there were none."""
+        numbers = [path.name.removeprefix("member") for path in self.members.glob("member*") if path.is_dir()]
+        return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     def _written_pid(self) -> int | None:
         try:

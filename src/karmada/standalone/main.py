@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karmada import __version__
+from karmada.machinery.flags import port
 from karmada.standalone.layout import default_directory
 
 EXAMPLES = """
@@ -40,14 +41,20 @@ def parser() -> argparse.ArgumentParser:
     _federation(demo)
     for name, text in (
         ("down", "stop the running federation"),
-        ("status", "say what runs, and how the members are"),
         ("kubeconfig", "print the path of the federation's kubeconfig"),
         ("recover", "accept the loss of acknowledged writes, so that the federation can be written again"),
     ):
         _data(_command(commands, name, text))
+    status = _command(commands, "status", "say what runs, and how the members are")
+    _data(status)
+    _output(status)
+    _output(_command(commands, "version", "print the version"))
+    completion = _command(commands, "completion", "print the completion script of a shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     logs = _command(commands, "logs", "print what the processes say")
     logs.add_argument("part", nargs="?", default="", help="control-plane, members, supervisor; all when absent")
     logs.add_argument("--lines", type=int, default=50, metavar="N", help="from the end of each (default: %(default)s)")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until Ctrl-C")
     _data(logs)
     for name, text, file in (
         (
@@ -68,16 +75,29 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["__complete"]:
+        from karmada.standalone.completing import candidates
+
+        print("\n".join(candidates(parser(), given[1:])))
+        return 0
     if given and given[0] in DELEGATED:
         return _delegate(given[0], given[1:])
     flags, rest = parser().parse_known_args(given)
+    if getattr(flags, "data", None) is not None:
+        flags.data = flags.data.absolute()
     if flags.command in ("up", "demo"):
         return _start(flags, rest, given)
     if rest:
         parser().error(f"unrecognized arguments: {' '.join(rest)}")
-    from karmada.standalone import up
+    if flags.command == "completion":
+        from karmada.standalone.completing import script
 
-    return int(getattr(up, flags.command)(flags))
+        print(script(flags.shell), end="")
+        return 0
+    from karmada.standalone import looking, up
+
+    module = looking if flags.command in ("status", "kubeconfig", "logs", "version") else up
+    return int(getattr(module, flags.command)(flags))
 
 
 def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
@@ -124,9 +144,13 @@ def _data(flags: argparse.ArgumentParser) -> None:
     )
 
 
+def _output(flags: argparse.ArgumentParser) -> None:
+    flags.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
+
+
 def _federation(flags: argparse.ArgumentParser) -> None:
     """What it is made of."""
-    flags.add_argument("--members", type=int, default=3, metavar="N", help="simulated members (default: %(default)s)")
+    flags.add_argument("--members", type=int, metavar="N", help="simulated members (default: as before, or 3)")
     flags.add_argument("--fleet", type=Path, metavar="FILE", help="members as described in a file")
     flags.add_argument("--pull", action="append", default=[], metavar="MEMBER", help="joins by an agent of its own")
     flags.add_argument(
@@ -135,7 +159,7 @@ def _federation(flags: argparse.ArgumentParser) -> None:
         metavar="SECRETS",
         help="credentials of members that agents report: KubeCredentials,KubeImpersonator (default: %(default)s)",
     )
-    flags.add_argument("--port", type=int, default=0, metavar="P", help="of the control plane (default: any free one)")
+    flags.add_argument("--port", type=port, default=0, metavar="P", help="of the control plane (default: any free one)")
     flags.add_argument("--memory", action="store_true", help="keep nothing on disk but keys and logs")
     flags.epilog = (
         "Further flags go to the control plane: --feature-gates, --controllers, --cluster-failure-threshold ..."

@@ -1,28 +1,26 @@
-"""`karmada up`, `down` and `status`."""
+"""`karmada up`, `down`, `backup` and `restore`: commands that change a federation."""
 
 import argparse
 import asyncio
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
-
-import orjson
 
 from karmada.machinery.errors import ApiError
 from karmada.membership.refusal import Refused
 from karmada.standalone.children import ChildFailed
-from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
+from karmada.standalone.federation import Federation, FederationOptions
 from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_of
+from karmada.standalone.looking import READ_ONLY
 from karmada.standalone.progress import Reporter
 
 STOP_TIMEOUT = 40.0
-READ_ONLY = "read-only: "
+MEMBERS = 3
+_REMEDY = "start the federation with --members or --fleet as before, or remove it with `karmadactl unjoin {name}`"
 Tour = Callable[[Federation], Awaitable[None]]
 
 
@@ -42,7 +40,10 @@ def run(flags: argparse.Namespace, tour: Tour) -> int:
     except LayoutError as error:
         return _fail(str(error))
     with lock:
-        layout.pid_file.write_text(f"{os.getpid()}\n")
+        try:
+            layout.pid_file.write_text(f"{os.getpid()}\n")
+        except OSError as error:
+            return _fail(f"cannot write {error.filename}: {error.strerror}")
         try:
             return asyncio.run(_supervise(flags, layout, tour))
         finally:
@@ -53,7 +54,7 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
     options = FederationOptions(
         layout,
         flags.fleet,
-        flags.members,
+        flags.members if flags.members is not None else layout.members_before() or MEMBERS,
         pull=flags.pull,
         report_secrets=flags.report_secrets,
         port=flags.port,
@@ -61,7 +62,7 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
         control_flags=flags.rest,
     )
     with Reporter(sys.stderr) as reporter:
-        federation = Federation(options, reporter.step)
+        federation = Federation(options, reporter.step, reporter.notice)
         task = asyncio.ensure_future(_start_and(federation, reporter, tour))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -81,6 +82,8 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
 async def _start_and(federation: Federation, reporter: Reporter, tour: Tour) -> None:
     await federation.start()
     reporter.done("ready")
+    for name in federation.left_out:
+        reporter.notice(f"{name} is a member and was not started: {_REMEDY.format(name=name)}")
     await tour(federation)
 
 
@@ -111,7 +114,13 @@ def _detached(flags: argparse.Namespace) -> int:
     except LayoutError as error:
         return _fail(str(error))
     log = layout.log("supervisor")
-    with log.open("w") as output:
+    try:
+        if log.exists():
+            log.replace(log.with_name(f"{log.name}.1"))
+        output = log.open("w")
+    except OSError as error:
+        return _fail(f"cannot write {error.filename}: {error.strerror}")
+    with output:
         child = subprocess.Popen(
             [sys.executable, "-m", "karmada.standalone.main", *(a for a in flags.given if a != "--detach")],
             stdin=subprocess.DEVNULL,
@@ -119,13 +128,23 @@ def _detached(flags: argparse.Namespace) -> int:
             stderr=output,
             start_new_session=True,
         )
-    while "The federation is ready" not in log.read_text():
-        if child.poll() is not None:
-            return _fail(f"the federation did not start:\n{tail_of(log)}")
-        time.sleep(0.05)
-    for line in log.read_text().splitlines():
-        if line.startswith(READ_ONLY):
-            print(line)
+    with Reporter(sys.stderr) as reporter:
+        told = 0
+        while True:
+            ended, said = child.poll() is not None, log.read_text().splitlines()
+            if any("The federation is ready" in line for line in said):
+                break
+            for line in said[told:]:
+                if line.startswith("  "):
+                    reporter.step(line.strip())
+            told = len(said)
+            if ended:
+                reporter.close()
+                return _fail(f"the federation did not start:\n{tail_of(log)}")
+            time.sleep(0.05)
+    for line in said:
+        if " was not started: " in line or line.startswith(READ_ONLY):
+            print(line, file=sys.stderr)
     print(f"ready: export KUBECONFIG={layout.kubeconfig}")
     return 0
 
@@ -144,45 +163,6 @@ def down(flags: argparse.Namespace) -> int:
             return _fail(f"process {pid} does not stop: see {layout.log('control-plane')}")
         time.sleep(0.05)
     print("stopped")
-    return 0
-
-
-def status(flags: argparse.Namespace) -> int:
-    """Say what runs, and how the members are."""
-    layout = Layout(flags.data)
-    pid = layout.supervisor()
-    if pid is None:
-        print(f"nothing runs in {layout.root}: start it with `karmada up`")
-        return 1
-    print(f"running (process {pid}), state in {layout.root}")
-    try:
-        read_only, clusters = asyncio.run(_state(layout))
-    except (ApiError, OSError, ValueError) as error:
-        return _fail(f"the control plane does not answer: {error} (see `karmada logs control-plane`)")
-    if read_only:
-        print(f"{READ_ONLY}{read_only}")
-    for name, ready, version in clusters:
-        print(f"  {name:<20} {'ready' if ready else 'NOT READY':<10} {version}")
-    return 0
-
-
-def kubeconfig(flags: argparse.Namespace) -> int:
-    """Print where the federation's kubeconfig is."""
-    print(Layout(flags.data).kubeconfig)
-    return 0
-
-
-def logs(flags: argparse.Namespace) -> int:
-    """Print the end of the processes' logs."""
-    found = sorted((flags.data / "logs").glob("*.log"))
-    chosen = [log for log in found if flags.part in ("", log.stem)]
-    if not chosen:
-        known = ", ".join(log.stem for log in found) or "none yet"
-        return _fail(f"there is no log {flags.part!r} in {flags.data}; there are: {known}")
-    for log in chosen:
-        if len(chosen) > 1:
-            print(f"==> {log.stem} <==")
-        print(tail_of(log, flags.lines))
     return 0
 
 
@@ -226,27 +206,6 @@ def recover(flags: argparse.Namespace) -> int:
     if not any(losses.values()):
         print(f"nothing is lost in {layout.root}")
     return 0
-
-
-async def _state(layout: Layout) -> tuple[str, list[tuple[str, bool, str]]]:
-    """Why nothing can be written, if so; and the clusters."""
-    hub = Federation(FederationOptions(layout), lambda step: None).client(CONTEXT)
-    try:
-        configuration = orjson.loads(await hub.transport.raw("GET", "/configuration"))
-        found: list[dict[str, Any]] = (await hub.resource(CLUSTERS).list()).items
-    finally:
-        with contextlib.suppress(Exception):
-            await hub.close()
-    return configuration.get("readOnly", ""), [
-        (
-            cluster["metadata"]["name"],
-            any(
-                c["type"] == "Ready" and c["status"] == "True" for c in cluster.get("status", {}).get("conditions", ())
-            ),
-            cluster.get("status", {}).get("kubernetesVersion", ""),
-        )
-        for cluster in found
-    ]
 
 
 def _fail(message: str) -> int:

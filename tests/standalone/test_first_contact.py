@@ -1,0 +1,272 @@
+"""What a new user types and mistypes: a sentence each time, never a traceback, and nothing that happens in silence."""
+
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.standalone.progress import Reporter
+
+PROGRAM = [sys.executable, "-m", "karmada.standalone.main"]
+tools = pytest.mark.tools
+
+
+def karmada(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+def eventually(check: Callable[[], Any], seconds: float = 30) -> Any:
+    until = time.monotonic() + seconds
+    while not (found := check()):
+        assert time.monotonic() < until, "did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+def child(folder: Path, module: str) -> psutil.Process:
+    for process in psutil.process_iter():
+        try:
+            command = process.cmdline()
+        except psutil.Error:
+            continue
+        if module in command and any(str(folder) in word for word in command):
+            return process
+    raise AssertionError(f"{module} does not run")
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_a_port_that_is_none_is_refused_before_anything_runs(tmp_path: Path, port: str) -> None:
+    outcome = karmada("up", f"--port={port}", "--data", str(tmp_path / "federation"))
+    assert outcome.returncode == 2
+    assert f"argument --port: '{port}' is no port: write a number from 0" in outcome.stderr
+    assert not (tmp_path / "federation").exists()
+
+
+@pytest.mark.parametrize("kept", [0, 5, 2000], ids=lambda size: f"{size} bytes")
+def test_a_truncated_backup_is_refused_with_a_sentence(tmp_path: Path, kept: int) -> None:
+    import tarfile
+
+    content = tmp_path / "format"
+    content.write_bytes(os.urandom(100_000))
+    whole = tmp_path / "whole.tar.gz"
+    with tarfile.open(whole, "w:gz") as archive:
+        archive.add(content, "format")
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(whole.read_bytes()[:kept])
+    outcome = karmada("restore", str(cut), "--data", str(tmp_path / "restored"))
+    assert outcome.returncode == 1
+    assert outcome.stderr == f"error: {cut} was not restored: it is no backup, or only a part of one\n"
+    assert not (tmp_path / "restored").exists()
+
+
+@pytest.mark.parametrize("words", [["up"], ["up", "--detach"]], ids=["stays", "detached"])
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "lock").mkdir()  # whoever runs the tests, a file of that name cannot be written
+    outcome = karmada(*words, "--data", str(tmp_path))
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith(f"error: cannot write {tmp_path / 'lock'}: ")
+    assert outcome.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "flag"),
+    [("karmada.apiserver.main", "--secure-port"), ("karmada.scheduler.main", "--health-probe-bind-address")],
+    ids=["apiserver", "scheduler"],
+)
+def test_a_component_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path, module: str, flag: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        port = address.rpartition(":")[2]
+        config = tmp_path / "config"
+        write_kubeconfig(config, kubeconfig("http://127.0.0.1:1", b""))
+        given = {
+            "--secure-port": [flag, port, "--bind-address", "127.0.0.1", "--data-dir", str(tmp_path)],
+            "--health-probe-bind-address": [f"{flag}={address}", "--metrics-bind-address=0", f"--kubeconfig={config}"],
+        }[flag]
+        start = f"import sys; from {module} import main; sys.exit(main(sys.argv[1:]))"
+        outcome = subprocess.run(
+            [sys.executable, "-c", start, *given], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert outcome.returncode == 1
+    assert "Traceback" not in outcome.stderr
+    sentence = f"error: cannot serve on {address}: Address already in use; choose another port with {flag}"
+    assert sentence in outcome.stderr
+
+
+@tools
+def test_who_died_how_and_how_often_is_told_and_status_is_a_sentence_meanwhile(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    assert karmada("up", "--detach", "--members", "1", *data).returncode == 0
+    try:
+        died = child(tmp_path, "karmada.standalone.control_plane_main").pid
+        os.kill(died, signal.SIGKILL)
+        meanwhile = karmada("status", *data)
+        if meanwhile.returncode:  # unless it was back already
+            assert "Traceback" not in meanwhile.stderr
+            assert "error: the control plane does not answer, it is starting or restarting" in meanwhile.stderr
+        log = tmp_path / "logs" / "supervisor.log"
+        eventually(lambda: "restarted the control plane" in log.read_text())
+        assert re.search(rf"\d\d:\d\d:\d\d the control plane \(process {died}\) was killed by SIGKILL", log.read_text())
+        assert f"(process {died}) was killed by SIGKILL" in karmada("logs", "control-plane", *data).stdout
+        os.kill(child(tmp_path, "karmada.simulator.main").pid, signal.SIGSEGV)
+        eventually(lambda: "restarted the members" in log.read_text())
+        assert "was killed by SIGSEGV" in log.read_text()
+    finally:
+        karmada("down", *data)
+
+
+@tools
+def test_members_of_an_earlier_start_are_kept_or_said_to_be_left_out(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    try:
+        assert karmada("up", "--detach", "--members", "2", *data).returncode == 0
+        karmada("down", *data)
+        fewer = karmada("up", "--detach", "--members", "1", *data)
+        assert fewer.returncode == 0
+        assert "member2 is a member and was not started: start the federation with --members" in fewer.stderr
+        rows = [line.split()[:2] for line in karmada("status", *data).stdout.splitlines()[1:]]
+        assert rows == [["member1", "ready"], ["member2", "not"]]
+        told = json.loads(karmada("status", "-o", "json", *data).stdout)
+        assert [member["state"] for member in told["members"]] == ["ready", "not started"]
+        karmada("down", *data)
+        again = karmada("up", "--detach", *data)
+        assert "was not started" not in again.stderr
+        rows = [line.split()[:2] for line in karmada("status", *data).stdout.splitlines()[1:]]
+        assert rows == [["member1", "ready"], ["member2", "ready"]]
+        listed = karmada("sim", *data, "list")
+        assert [line.split()[0] for line in listed.stdout.splitlines()] == ["member1", "member2"], listed.stderr
+    finally:
+        karmada("down", *data)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_step_that_ends_leaves_nothing_of_the_line_it_replaces() -> None:
+    screen = Terminal()
+    reporter = Reporter(screen)
+    reporter.step("joining 40 members (3 joined)")
+    reporter.step("joining 40 members (12 joined)")
+    reporter.close()
+    last = screen.getvalue().splitlines()[-1]
+    assert last.rpartition("\r")[2].startswith("\033[K")
+    assert last.endswith("joining 40 members")
+
+
+def test_progress_in_a_file_is_one_line_for_each_step() -> None:
+    text = io.StringIO()
+    reporter = Reporter(text)
+    for count in range(40):
+        reporter.step(f"joining 40 members ({count} joined)")
+    reporter.step("waiting until they are ready")
+    reporter.close()
+    assert text.getvalue().splitlines() == ["  joining 40 members (0 joined)", "  waiting until they are ready"]
+
+
+@tools
+@pytest.mark.parametrize("columns", [80, 140])
+def test_an_end_by_ctrl_c_looks_right_on_a_terminal(columns: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="k") as short:
+        _end_by_ctrl_c(Path(short), columns)
+
+
+def _end_by_ctrl_c(tmp_path: Path, columns: int) -> None:
+    screen, inside = pty.openpty()
+    termios.tcsetwinsize(inside, (40, columns))
+    words = [*PROGRAM, "up", "--memory", "--members", "1", "--data", str(tmp_path)]
+    environment = os.environ | {"TERM": "xterm"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        words, stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
+    )
+    os.close(inside)
+    text = ""
+    typed = False
+    while True:
+        if select.select([screen], [], [], 60)[0]:
+            try:
+                piece = os.read(screen, 65536).decode()
+            except OSError:
+                break
+            text += piece
+        if "kubectl get clusters" in text and not typed:
+            process.send_signal(signal.SIGINT)
+            typed = True
+    assert process.wait(30) == 0
+    os.close(screen)
+    assert "\033[32m✓\033[0m stopping\r\n" in text
+    assert max(len(re.sub(r"\033\[[0-9;]*[mK]", "", line)) for line in text.splitlines()) <= columns
+    assert f"export KUBECONFIG={tmp_path}/kubeconfig" in text
+
+
+def test_paths_that_are_printed_are_absolute(tmp_path: Path) -> None:
+    outcome = subprocess.run(
+        [*PROGRAM, "kubeconfig", "--data", "here"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout == f"{tmp_path}/here/kubeconfig\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([""], "up"),
+        (["up", "--mem"], "--members"),
+        (["completion", ""], "zsh"),
+        (["sim", "fa"], "fault"),
+        (["status", "-o", "j"], "json"),
+    ],
+    ids=" ".join,
+)
+def test_shells_can_complete_the_command(words: list[str], expected: str) -> None:
+    assert expected in karmada("__complete", *words).stdout.splitlines()
+    assert "karmada __complete" in karmada("completion", "bash").stdout
+
+
+def test_logs_are_followed(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "members.log"
+    log.parent.mkdir()
+    log.write_text("one\n")
+    command = [*PROGRAM, "logs", "-f", "members", "--data", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "one\n"
+        with log.open("a") as file:
+            file.write("two\n")
+        assert process.stdout.readline() == "two\n"
+        log.write_text("3\n")
+        assert process.stdout.readline() == "3\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+def test_the_version_is_told_to_people_and_programs() -> None:
+    from karmada import __version__
+
+    assert karmada("version").stdout == f"karmada {__version__}\n"
+    assert json.loads(karmada("version", "-o", "json").stdout) == {"version": __version__}
