@@ -77,8 +77,42 @@ async def test_what_does_not_happen_is_told_with_the_last_answer(federation):
 
 async def test_a_misspelt_policy_is_refused_by_name(federation):
     async with federation(members=1) as world:
-        with pytest.raises(ApiError, match="clusterAfinity"):
+        wrong = r'^manifest:8: unknown field "spec.placement.clusterAfinity" \(did you mean clusterAffinity\?\)$'
+        with pytest.raises(AssertionError, match=wrong):
             await world.apply(POLICY.replace("clusterAffinity", "clusterAfinity"))
+
+
+async def test_a_policy_that_is_refused_names_its_file(federation, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY.replace("weight: 3", "weight: -3"))
+    async with federation(members=1) as world:
+        with pytest.raises(AssertionError, match=rf"^{file}:2: .*weight"):
+            await world.apply(file)
+
+
+async def test_who_waits_in_vain_is_told_why(federation):
+    async with federation(members=2) as world:
+        await world.apply(DEPLOYMENT, POLICY.replace("member1, member2", "elsewhere"))
+
+        async def placed():
+            return await world.placement("Deployment", "web")
+
+        with pytest.raises(AssertionError) as caught:
+            await world.eventually(placed, seconds=2)
+        assert "✗ scheduling" in str(caught.value)
+        assert "elsewhere" in str(caught.value)
+
+
+async def test_the_chain_and_the_tree_of_a_workload_are_asked_for(federation):
+    async with federation(members=2) as world:
+        await world.apply(DEPLOYMENT, POLICY)
+
+        async def all_ready():
+            return (await world.get("Deployment", "web"))["status"]["readyReplicas"] == 4
+
+        await world.eventually(all_ready)
+        assert (await world.why("Deployment", "web")).endswith("Nothing is broken.\n")
+        assert "└─ Pod web-" in await world.tree("Deployment", "web")
 
 
 async def test_federations_of_one_process_are_strangers(federation):

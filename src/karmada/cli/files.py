@@ -43,7 +43,7 @@ def find_objects(flags: Values) -> list[Found]:
     if flags.kustomize:
         if flags.filename:
             raise CommandError("only one of -f or -k can be specified")
-        return list(_parsed(_built(flags.kustomize, flags.environment), flags.kustomize))
+        return list(found_in(_built(flags.kustomize, flags.environment), flags.kustomize))
     if not flags.filename:
         raise CommandError("must specify one of -f and -k")
     found = [item for source in flags.filename for item in _source(source, flags)]
@@ -54,10 +54,10 @@ def find_objects(flags: Values) -> list[Found]:
 
 def _source(source: str, flags: Values) -> Iterable[Found]:
     if source == "-":
-        yield from _parsed(flags.input.read(), "standard input")
+        yield from found_in(flags.input.read(), "standard input")
         return
     if source.startswith(("http://", "https://")):
-        yield from _parsed(_downloaded(source), source)
+        yield from found_in(_downloaded(source), source)
         return
     path = Path(source)
     if not path.exists():
@@ -67,7 +67,7 @@ def _source(source: str, flags: Values) -> Iterable[Found]:
         listed = path.rglob("*") if flags.recursive else path.glob("*")
         files = sorted(file for file in listed if file.suffix in SUFFIXES and file.is_file())
     for file in files:
-        yield from _parsed(file.read_text(), str(file))
+        yield from found_in(file.read_text(), str(file))
 
 
 def _built(folder: str, environment: Mapping[str, str]) -> str:
@@ -113,10 +113,11 @@ def read_text(path: str) -> str:
 
 def parse(text: str, name: str) -> Iterable[JSONObject]:
     """The objects of a text."""
-    return (found.item for found in _parsed(text, name))
+    return (found.item for found in found_in(text, name))
 
 
-def _parsed(text: str, name: str) -> Iterable[Found]:
+def found_in(text: str, name: str) -> Iterable[Found]:
+    """The same, with the places where they stand."""
     from karmada.api import yaml
 
     try:

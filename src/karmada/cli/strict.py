@@ -13,6 +13,7 @@ from karmada.cli.files import Found
 from karmada.cli.flags import Values
 from karmada.cli.openapi import Schema, schema_of
 from karmada.machinery.discovery import ApiResource
+from karmada.machinery.transport import Transport
 
 MODES = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 """What `--validate` asks a server for."""
@@ -53,11 +54,11 @@ def unknown_fields(schema: Schema | None, value: Any, path: tuple[str | int, ...
                 yield from unknown_fields(schema.field(name), item, (*path, name))
 
 
-async def complaints(access: Access, kind: ApiResource, found: Found) -> list[str]:
+async def complaints(transport: Transport, kind: ApiResource, found: Found) -> list[str]:
     """One line for each unknown field of an object, as editors can follow it: `FILE:LINE: ...`."""
     from karmada.explain.nearest import did_you_mean
 
-    schema = await schema_of(access.transport, kind)
+    schema = await schema_of(transport, kind)
     return [
         f'{found.place(one.path)}: unknown field "{one.spelled}"{did_you_mean(str(one.path[-1]), one.known)}'
         for one in unknown_fields(schema, found.item)
@@ -74,7 +75,7 @@ async def check(access: Access, found: Sequence[Found]) -> None:
             kind = await access.client.mapper.of_kind(one.item["apiVersion"], one.item["kind"])
         except UnknownKind:
             continue  # said by whoever needs the kind
-        lines += await complaints(access, kind, one)
+        lines += await complaints(access.transport, kind, one)
     if lines:
         raise SeveralErrors([f"error: {line}" for line in lines] if len(lines) > 1 else lines)
 

@@ -75,7 +75,7 @@ async def refused(session: Session, access: Access, named: Named, error: ApiErro
     for line in lines(error, session):
         session.warn(line)
     if named.found is not None and is_about_fields(error.message):
-        for line in await complaints(access, named.kind, named.found):
+        for line in await complaints(access.transport, named.kind, named.found):
             session.warn(f"  {line}")
 
 

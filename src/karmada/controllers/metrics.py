@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from karmada import __version__
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.quantity import Quantity, QuantityError
+from karmada.api.version import VERSION
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.metrics import Histogram
 from karmada.machinery.transport import JSONObject
@@ -104,7 +104,7 @@ class PipelineMetrics:
             failures.add_metric(list(which), count)
         yield failures
         build = GaugeMetricFamily("karmada_build_info", "What this is", labels=["git_version"])
-        build.add_metric([__version__], 1)
+        build.add_metric([VERSION], 1)
         yield build
         yield from self._of_clusters()
 

@@ -12,7 +12,7 @@ test of what happens when one fails takes no longer than it has to.
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -25,9 +25,15 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.names import binding_name
 from karmada.apiserver.storage.base import EMPTY
 from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.cli import answers
+from karmada.cli.files import Found, found_in
+from karmada.cli.strict import complaints, is_about_fields
 from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.clusters import is_ready
+from karmada.explain.errors import ExplainError
+from karmada.explain.members import Members
 from karmada.machinery.client import Client
+from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.errors import ApiError
 from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Request, Transport
@@ -45,6 +51,8 @@ BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings
 MANAGER = "karmada-testing"
 PATIENCE = 15.0
 PAUSE = 0.01
+_USUAL = {"Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1", "Service": "v1", "ConfigMap": "v1", "Secret": "v1"}
+"""The API versions of kinds that are asked for by name only; of workloads, apps/v1."""
 PROBING = StatusOptions(period=0.2, success_threshold=0, failure_threshold=0, probe_timeout=2.0)
 
 
@@ -126,6 +134,9 @@ class Federation:
         self._spec = spec
         self._options = options or ControlPlaneOptions(options=Options(PROBING))
         self._stack = AsyncExitStack()
+        self._asked: tuple[str, str, str, str] | None = None
+        """The object that a test asked about last: kind, name, namespace, apiVersion."""
+        self._fleet_clients: Mapping[str, Client] = {}
         self.members: Mapping[str, FederationMember] = {}
         self.plane: ControlPlane
         """The control plane itself: `karmada.testing.actors` come to it."""
@@ -156,6 +167,7 @@ class Federation:
             _Images.hub = storage.snapshot()
         self.plane, self.hub = plane, plane.client
         self.members = {name: FederationMember(member) for name, member in fleet.items()}
+        self._fleet_clients = {name: Client(member.transport()) for name, member in fleet.items()}
         for member in fleet.values():
             await self.hub.resource(CLUSTERS).create(_cluster(member))
         await self.eventually(self._all_ready)
@@ -166,19 +178,48 @@ class Federation:
         await self._stack.aclose()
 
     async def apply(self, *sources: Source) -> None:
-        """Create or change objects of the control plane, as `kubectl apply --server-side` does."""
-        for tree in (tree for source in sources for tree in manifests(source)):
+        """Create or change objects of the control plane, as `kubectl apply --server-side` does.
+
+        What the control plane refuses is an AssertionError that names the file and, for unknown fields, the line.
+        """
+        for found in (found for source in sources for found in _found(source)):
+            tree = found.item
             served = await self.hub.mapper.of_kind(tree["apiVersion"], tree["kind"])
             if served.namespaced and "namespace" not in tree["metadata"]:
                 tree = {**tree, "metadata": {**tree["metadata"], "namespace": "default"}}
-            await self.hub.resource(served.type).apply(tree, field_manager=MANAGER, force=True)
+            try:
+                await self.hub.resource(served.type).apply(tree, field_manager=MANAGER, force=True)
+            except ApiError as error:
+                raise AssertionError(await self._mistake(served, found, error)) from error
+
+    async def _mistake(self, served: ApiResource, found: Found, error: ApiError) -> str:
+        """What is wrong with an object, and where it stands."""
+        lines = await complaints(self.hub.transport, served, found) if is_about_fields(error.message) else []
+        return "\n".join(lines or [f"{found.place()}: {error.message}"])
+
+    async def why(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> str:
+        """Why an object is (not) where it should be, as `karmadactl why` tells it."""
+        served = await self.hub.mapper.of_kind(api_version, kind)
+        place = namespace if served.namespaced else ""
+        return await answers.why(self.hub, self._explained(), served, place, name)
+
+    async def tree(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> str:
+        """Everything that belongs to an object, as `karmadactl tree` shows it."""
+        served = await self.hub.mapper.of_kind(api_version, kind)
+        place = namespace if served.namespaced else ""
+        return await answers.tree_of(self.hub, self._explained(), served, place, name)
+
+    def _explained(self) -> Members:
+        return Members(lambda name: self._fleet_clients[name], PATIENCE)
 
     async def get(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> JSONObject:
         """Read an object of the control plane; raises NotFound."""
+        self._asked = (kind, name, namespace, api_version)
         return await _get(self.hub, api_version, kind, name, namespace)
 
     async def placement(self, kind: str, name: str, namespace: str = "default") -> dict[str, int]:
         """Where an object was scheduled, and with how many replicas; empty until it was."""
+        self._asked = (kind, name, namespace, _USUAL.get(kind, "apps/v1"))
         binding = await self.hub.resource(BINDINGS).get(binding_name(kind, name), namespace)
         return {share["name"]: share.get("replicas", 0) for share in binding["spec"].get("clusters") or ()}
 
@@ -197,7 +238,18 @@ class Federation:
                         last = error
                     await asyncio.sleep(PAUSE)
         except TimeoutError:
-            raise AssertionError(f"did not happen within {seconds:.0f} s; last: {last!r}") from None
+            raise AssertionError(
+                f"did not happen within {seconds:.0f} s; last: {last!r}{await self._reason()}"
+            ) from None
+
+    async def _reason(self) -> str:
+        """Why the object that was asked about last is not where it should be, for whoever waited in vain."""
+        if self._asked is None:
+            return ""
+        with suppress(ApiError, ExplainError, UnknownKind, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                return f"\n\n{await self.why(*self._asked)}"
+        return ""
 
     async def _all_ready(self) -> bool:
         clusters = (await self.hub.of(Cluster).list()).items
@@ -223,6 +275,14 @@ def manifests(source: Source) -> Iterator[JSONObject]:
         return
     text = source.read_text() if isinstance(source, Path) else source
     yield from (tree for tree in yaml.load_all(text) if tree)
+
+
+def _found(source: Source) -> Iterator[Found]:
+    """The objects of a source, with the places where they stand."""
+    if isinstance(source, dict):
+        yield Found(source, f"{source['kind']} {source['metadata'].get('name', '')}", "", 0)
+        return
+    yield from found_in(*((source.read_text(), str(source)) if isinstance(source, Path) else (source, "manifest")))
 
 
 async def _get(client: Client, api_version: str, kind: str, name: str, namespace: str) -> JSONObject:
