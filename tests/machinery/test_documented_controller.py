@@ -19,7 +19,7 @@ from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.world import Component
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-controller.md"
-CODE = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0]
+CODE = re.findall(r"```python file=copier.py\n(.*?)```", PAGE.read_text(), re.DOTALL)[0]
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
 

@@ -11,7 +11,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "simulated-members.md").read_text()
 
 
 def test_the_documented_fleet_is_valid():
-    [text] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    [text] = re.findall(r"```yaml file=fleet.yaml\n(.*?)```", PAGE, re.DOTALL)
     [member] = parse(yaml.load(text)).each()
     assert member.faults.webhooks[0].reject == "not on a Friday"
 
