@@ -1,5 +1,6 @@
 """Whatever a resource or an overrider looks like, overriding changes it or says why not."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -65,6 +66,38 @@ LABEL = {"operator": "add", "value": {"a": "b"}}
 def test_what_cannot_be_changed_is_refused(resource: dict[str, Any], overriders: dict[str, Any]) -> None:
     with pytest.raises(OverrideError):
         apply_overrides(resource, MEMBER, [], [policy(**overriders)])
+
+
+@pytest.mark.parametrize("operator", ["add", "replace", "remove"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "spec",
+        "spec/containers",
+        "/none/deeper",
+        "/spec/containers/1/image",
+        "/spec/containers/x",
+        "/spec/containers/7",
+        "/spec/containers/-3",
+        "/spec/containers/0/image/deeper",
+        "/spec~0containers/0",
+    ],
+)
+def test_a_pointer_to_nowhere_is_refused_and_changes_nothing(operator: str, path: str) -> None:
+    resource = pod([{"name": "c", "image": "a:1"}])
+    before = copy.deepcopy(resource)
+    first = {"path": "/spec/hostNetwork", "operator": "add", "value": True}
+    bad = {"path": path, "operator": operator} | ({} if operator == "remove" else {"value": 1})
+    with pytest.raises(OverrideError):
+        apply_overrides(resource, MEMBER, [], [policy(plaintext=[first, bad])])
+    assert resource == before
+
+
+@pytest.mark.parametrize("operator", ["replace", "remove"])
+def test_what_is_not_there_can_be_added_only(operator: str) -> None:
+    given = policy(plaintext=[{"path": "/spec/none", "operator": operator, "value": 1}])
+    with pytest.raises(OverrideError):
+        apply_overrides(pod([]), MEMBER, [], [given])
 
 
 @pytest.mark.parametrize("metadata", [[], "text", 7])

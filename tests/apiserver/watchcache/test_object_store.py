@@ -173,6 +173,27 @@ async def test_a_watcher_is_cut_off_by_the_size_of_what_it_does_not_read(store: 
             await read(slow)
 
 
+async def test_what_a_watcher_has_read_no_longer_counts_against_it() -> None:
+    """Nor what it has read of a backlog that comes in several batches."""
+    store = WatchCache(MemoryStorage(), lambda kind, body: index(), buffer=10_000)
+    await store.start()
+    half, small = value("x" * (33 << 20)), value()
+    with store.watch(PODS) as watcher:
+        await store.create(PODS, "ns", "first", half, index())
+        for number in range(600):
+            await store.create(PODS, "ns", f"p{number}", small, index())
+        assert len(await read(watcher)) == 500  # the large one among them
+        await store.create(PODS, "ns", "second", half, index())
+        assert len(await read(watcher)) == 102
+        await store.create(PODS, "ns", "third", half, index())
+        assert [name for _, name, _ in await read(watcher)] == ["third"]
+        for name in ("fourth", "fifth"):
+            await store.create(PODS, "ns", name, half, index())
+        with pytest.raises(TooSlow, match="2 events and 66 MiB behind"):
+            await read(watcher)
+    await store.stop()
+
+
 async def test_revisions_beyond_the_history_are_compacted() -> None:
     store = WatchCache(MemoryStorage(history=3), lambda kind, body: index(), Bounds(events=3))
     await store.start()
@@ -261,7 +282,7 @@ async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: WatchCac
 
 
 async def test_listeners_hear_every_change_even_beside_one_that_fails(
-    store: WatchCache, caplog: pytest.LogCaptureFixture
+    store: WatchCache, caplog: pytest.LogCaptureFixture, failures: list[str]
 ) -> None:
     heard: list[tuple[str, str]] = []
 

@@ -1,0 +1,51 @@
+"""Who takes over when a policy's priority falls: the strongest rival at once, not each in turn."""
+
+import dataclasses
+
+import orjson
+from tests.controllers.plane import CONFIG_MAPS, on_a_plane
+from tests.controllers.test_detector import start
+
+from karmada.api.feature_gates import DEFAULTS
+from karmada.api.policy.v1alpha1 import PropagationPolicy
+from karmada.machinery.client import type_of
+
+POLICIES = type_of(PropagationPolicy)
+
+
+def policy(name: str, priority: int, preemption: str = "Always"):
+    selector = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+    spec = {"resourceSelectors": [selector], "priority": priority, "preemption": preemption, "placement": {}}
+    labels = {"propagationpolicy.karmada.io/permanent-id": f"id-of-{name}"}
+    return {"metadata": {"name": name, "namespace": "default", "labels": labels}, "spec": spec}
+
+
+def test_the_strongest_rival_takes_over_and_no_weaker_one_before_it():
+    async def scenario(plane):
+        gates = DEFAULTS.with_overrides({"PropagationPolicyPreemption": True})
+        plane.context = dataclasses.replace(plane.context, gates=gates)
+        holders = []
+
+        def committed(kind, event):
+            template = plane.hub.store.get(("", "configmaps"), "default", "settings")
+            if template is not None:
+                annotations = orjson.loads(template.body)["metadata"].get("annotations") or {}
+                name = annotations.get("propagationpolicy.karmada.io/name", "")
+                if name and name != (holders[-1] if holders else ""):
+                    holders.append(name)
+
+        plane.hub.store.subscribe(committed, ("", "configmaps"))
+        start(plane)
+        await plane.client.resource(POLICIES).create(policy("held", 9))
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
+        await plane.clock.sleep(5)
+        for name, priority in (("a", 2), ("b", 4), ("c", 8), ("d", 3), ("equal", 1)):
+            await plane.client.resource(POLICIES).create(policy(name, priority))
+        await plane.client.resource(POLICIES).create(policy("modest", 7, "Never"))
+        await plane.clock.sleep(60)
+        assert holders == ["held"]
+        await plane.client.resource(POLICIES).patch("held", {"spec": {"priority": 1}}, "default")
+        await plane.clock.sleep(60)
+        assert holders == ["held", "c"]
+
+    on_a_plane(scenario)
