@@ -55,13 +55,19 @@ def create(original: dict[str, Any], modified: dict[str, Any], path: str = "") -
 def apply(document: Any, operations: Any, *, replace_may_create: bool = False) -> Any:
     """The document after all operations, or an error and no effect at all.
 
-    With `replace_may_create`, replacing an absent member adds it, as the Kubernetes API server does; Karmada's
-    overrides refuse it.
+    With `replace_may_create`, replacing an absent member adds it and copying one copies null, as the Kubernetes API
+    server does, which refuses operations on the document as a whole. For Karmada's overrides it is the other way round.
     """
     if not isinstance(operations, list | tuple):
         raise JSONPatchError(f"a JSON patch is a list of operations, not {_text(operations)}")
     for operation in operations:
         _validate(operation)
+        if (
+            replace_may_create
+            and operation["op"] != "replace"
+            and not (operation["path"] and operation.get("from", "/"))
+        ):
+            raise JSONPatchError("operations on the document as a whole are not known")
     patching = _Patching(document, replace_may_create)
     for operation in operations:
         patching.run(operation)
@@ -276,7 +282,12 @@ class _Patching:
         found: list[Any] = []
         missing = f'copy operation does not apply: doc is missing from path: "{source}"'
         context = f"error in copy for from: '{source}'"
-        self._visit(source, missing, context, lambda at, step: found.append(_get(at, step)))
+
+        def read(container: Container, step: str) -> None:
+            absent = self._may_create and isinstance(container, dict) and step not in container
+            found.append(None if absent else _get(container, step))
+
+        self._visit(source, missing, context, read)
         return found[0]
 
     def _test(self, path: str, value: Any) -> None:

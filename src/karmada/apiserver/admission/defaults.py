@@ -18,13 +18,14 @@ _INGRESSES: Kind = ("networking.k8s.io", "ingresses")
 _PRIORITY_CLASSES: Kind = ("scheduling.k8s.io", "priorityclasses")
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATION_SECONDS = 300
+_SINCE = "lastPhaseTransitionTime"
 
 
 class _OnCreate:
     """A plugin that only changes new objects of one kind."""
 
     kind: Kind
-    operations = (Operation.CREATE,)
+    operations: tuple[Operation, ...] = (Operation.CREATE,)
 
     def __init__(self, store: WatchCache) -> None:
         self._store = store
@@ -42,14 +43,21 @@ class _OnCreate:
 
 
 class PodPriority(_OnCreate):
-    """Resolves a pod's priority class to its number."""
+    """Resolves a pod's priority class to its number; an update that leaves them out keeps what was resolved."""
 
     kind = _PODS
+    operations = (Operation.CREATE, Operation.UPDATE)
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Set priority and preemption policy."""
         assert request.object is not None
         spec: JSONObject = request.object.setdefault("spec", {})
+        if request.old is not None:
+            before = request.old["spec"]
+            for field in ("priority", "preemptionPolicy"):
+                if spec.get(field) is None and field in before:
+                    spec[field] = before[field]
+            return
         name = spec.get("priorityClassName") or ""
         value, policy = 0, "PreemptLowerPriority"
         if name:
@@ -91,6 +99,7 @@ class PodTolerations(_OnCreate):
     """Lets pods stay a while on nodes that are not ready or unreachable."""
 
     kind = _PODS
+    operations = (Operation.CREATE, Operation.UPDATE)
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Add the two tolerations where the pod has none for them."""
@@ -128,13 +137,18 @@ class NodeTaint(_OnCreate):
 
 
 class VolumePhase(_OnCreate):
-    """Notes since when a new volume is in its phase."""
+    """Notes since when a volume is in its phase."""
 
     kind = _VOLUMES
+    operations = (Operation.CREATE, Operation.UPDATE)
 
     def __init__(self, store: WatchCache, now: Callable[[], float]) -> None:
         super().__init__(store)
         self._now = now
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """New volumes, and changes of the status."""
+        return request.subresource == ("status" if request.operation is Operation.UPDATE else "")
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Nothing to change before the strategy has set the phase."""
@@ -142,7 +156,13 @@ class VolumePhase(_OnCreate):
     async def validate(self, request: AdmissionRequest) -> None:
         """Set the time of the phase."""
         assert request.object is not None
-        request.object.setdefault("status", {})["lastPhaseTransitionTime"] = rfc3339(self._now())
+        status = request.object.setdefault("status", {})
+        before = (request.old or {}).get("status") or {}
+        time = before.get(_SINCE)
+        if request.old is None or (status.get("phase") != before.get("phase") and status.get(_SINCE) in (None, time)):
+            status[_SINCE] = rfc3339(self._now())
+        elif time and not status.get(_SINCE):
+            status[_SINCE] = time
 
 
 class DefaultStorageClass(_OnCreate):

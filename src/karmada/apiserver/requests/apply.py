@@ -18,6 +18,7 @@ async def apply(context: Context, call: Call) -> Answer:
     options = write_options(dict(call.params), "PatchOptions", apply=True)
     config = await offload.run(offload.size_of(call), configuration, context, call)
     meta = dict(metadata.ensure(config))  # checks fill it in; the configuration stays as it was sent
+    meta["name"] = meta.get("name") or call.name
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
     exists = context.store.get(call.served.key, call.namespace, call.name) is not None
@@ -64,6 +65,7 @@ def applied(
         rfc3339(context.now()),
         managedfields.reset_fields(served.type, call.subresource),
     )
+    obj["metadata"].setdefault("name", call.name)
     if served.type.namespaced:
         obj["metadata"].setdefault("namespace", call.namespace)
     decoding.conform(call, obj, options.field_validation)

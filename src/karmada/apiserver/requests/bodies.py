@@ -34,6 +34,11 @@ _TYPED = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind str
 _UNKNOWN = f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
 
 
+def not_an_object(body: Any) -> str:
+    """Why a body that is no object has no kind."""
+    return f"json: cannot unmarshal {described(body)} into Go value of type {_TYPED}"
+
+
 def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
     """The decoded body and the paths of its duplicate keys; `kind` is what it should be, for refusals."""
     body = call.body

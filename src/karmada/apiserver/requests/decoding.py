@@ -159,7 +159,7 @@ def validate(
     if not found:
         call.warnings.extend(strategy.warnings(obj))
     else:
-        raise invalid(type_.group, type_.kind, obj["metadata"].get("name") or "", found)
+        raise invalid(type_.stored_as[0], type_.kind, obj["metadata"].get("name") or "", found)
 
 
 def prepare_update(served: Served, new: JSONObject, old: JSONObject) -> None:

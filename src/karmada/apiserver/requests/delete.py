@@ -44,6 +44,12 @@ _ANSWERED_WITH_OBJECT = frozenset(
 )
 """Kinds whose deletion is answered with the deleted object instead of a Status."""
 _ORPHANED_BY_DEFAULT = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
+_WITHOUT_DEPENDENTS = ("", "events")
+"""Nothing may belong to an event, so no policy concerns it."""
+_LEFT_BEHIND = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 _POLICY_FINALIZERS = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
 DEFINITION_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 """Keeps a CRD until its objects are gone."""
@@ -62,11 +68,19 @@ class Deleted(NamedTuple):
 async def delete(context: Context, call: Call) -> Answer:
     """Delete one object."""
     options = delete_options(dict(call.params), _options_body(call))
+    _warn(call, options)
     deleted = await delete_object(context, call, options)
     served = call.served
     if not deleted.gone or served.key in _ANSWERED_WITH_OBJECT:
-        return await reading.tree(call, deleted.obj)
+        accepted = not deleted.gone and options.orphan is False
+        return await reading.tree(call, deleted.obj, 202 if accepted else 200)
     return Answer(200, orjson.dumps(_success(served.type, call.name, deleted.obj["metadata"].get("uid", ""))))
+
+
+def _warn(call: Call, options: DeleteOptions) -> None:
+    """Who deletes jobs the old way leaves their pods behind."""
+    if call.served.key == ("batch", "jobs") and not options.policy and options.orphan is None:
+        call.warnings.append(_LEFT_BEHIND)
 
 
 def _success(type_: ResourceType, name: str, uid: str) -> JSONObject:
@@ -77,17 +91,17 @@ def _success(type_: ResourceType, name: str, uid: str) -> JSONObject:
 
 
 async def delete_collection(context: Context, call: Call) -> Answer:
-    """Delete every object that the selectors match; answer with the list of them."""
+    """Delete every object that the selectors match; answer with the list of them as they were."""
     options = delete_options(dict(call.params), _options_body(call))
     listing = list_options(dict(call.params), watch=False)
     selection = await select(call.served, listing.label_selector, listing.field_selector)
     page = await read_page(context, call, listing, selection)
-    items: list[JSONObject] = []
+    _warn(call, options)
+    served = call.served
+    items = await reading.objects(served, page.items)
     for start in range(0, len(page.items), _TOGETHER):
         some = page.items[start : start + _TOGETHER]
-        items += await asyncio.gather(*(_delete_member(context, call, options, item) for item in some))
-    items = [obj for obj in items if obj]
-    served = call.served
+        await asyncio.gather(*(_delete_member(context, call, options, item) for item in some))
     if not served.type.custom:
         for obj in items:
             obj.pop("apiVersion", None)
@@ -99,8 +113,8 @@ async def delete_collection(context: Context, call: Call) -> Answer:
     return Answer(200, orjson.dumps(body))
 
 
-async def _delete_member(context: Context, call: Call, options: DeleteOptions, item: Item) -> JSONObject:
-    """Delete one object of a collection; empty when somebody else was faster."""
+async def _delete_member(context: Context, call: Call, options: DeleteOptions, item: Item) -> None:
+    """Delete one object of a collection, unless somebody else was faster."""
     single = Call(
         "delete",
         call.served,
@@ -112,11 +126,10 @@ async def _delete_member(context: Context, call: Call, options: DeleteOptions, i
         warnings=call.warnings,
     )
     try:
-        return (await delete_object(context, single, options, collection=True)).obj
+        await delete_object(context, single, options, collection=True)
     except Failure as failure:
-        if failure.code == 404:
-            return {}
-        raise
+        if failure.code != 404:
+            raise
 
 
 def _options_body(call: Call) -> JSONObject | None:
@@ -124,7 +137,9 @@ def _options_body(call: Call) -> JSONObject | None:
         return None
     body, _ = bodies.tree(call, "DeleteOptions")
     if not isinstance(body, dict):
-        return None
+        if body is None:
+            return None
+        raise bad_request(f"couldn't get version/kind; json parse error: {bodies.not_an_object(body)}")
     kind = body.get("kind", "DeleteOptions")
     if kind != "DeleteOptions":
         raise bad_request(f"decoded object cannot be converted to DeleteOptions: {kind}")
@@ -278,6 +293,8 @@ def _grace(type_: ResourceType, options: DeleteOptions, obj: JSONObject) -> tupl
 
 def _finalizers(type_: ResourceType, finalizers: list[str], options: DeleteOptions) -> list[str]:
     """The finalizers with the one of the propagation policy, and without those of other policies."""
+    if type_.stored_as == _WITHOUT_DEPENDENTS:
+        return finalizers
     policy = options.policy
     if options.orphan is not None:
         policy = "Orphan" if options.orphan else "Background"

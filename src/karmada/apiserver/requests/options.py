@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from karmada.api import field_selector, label_selector
 from karmada.apiserver.failures import Failure, bad_request, invalid
 from karmada.apiserver.resources import FieldError, JSONObject
 
@@ -71,8 +72,18 @@ def list_options(params: Params, watch: bool) -> ListOptions:
     )
     errors = _check_watch(options) if watch else _check_list(options)
     if errors:
+        _check_selectors(options)
         raise invalid("meta.k8s.io", "ListOptions", "", errors)
     return options
+
+
+def _check_selectors(options: ListOptions) -> None:
+    """Selectors that cannot be read are refused before options that do not go together."""
+    try:
+        label_selector.parse(options.label_selector)
+        field_selector.parse(options.field_selector)
+    except (label_selector.LabelSelectorError, field_selector.FieldSelectorError) as error:
+        raise bad_request(str(error)) from None
 
 
 def _forbidden(field: str, text: str) -> FieldError:
@@ -206,7 +217,7 @@ def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
         text = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
     if policy and policy not in _POLICIES:
-        text = f'Unsupported value: "{policy}": supported values: "Background", "Foreground", "Orphan", "nil"'
+        text = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
         errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", text))
     for value in source.get("dryRun") or ():
         if value != "All":

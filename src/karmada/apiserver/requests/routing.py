@@ -69,12 +69,12 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
                 raise PageNotFound
             raise not_served()
         allowed = True
+    subresource = next((sub for sub in type_.subresources if sub.name == path.subresource), None)
+    if path.subresource and subresource is None:
+        raise not_served()
     if (method == "HEAD" and path.subresource != "proxy") or not verb:
         raise method_not_allowed()
-    if path.subresource:
-        subresource = next((sub for sub in type_.subresources if sub.name == path.subresource), None)
-        if subresource is None:
-            raise not_served()
+    if subresource is not None:
         verbs: tuple[str, ...] = subresource.verbs
     else:
         verbs = type_.verbs

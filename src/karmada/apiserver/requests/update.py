@@ -65,6 +65,7 @@ async def update(context: Context, call: Call) -> Answer:
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
     strategy = call.served.type.strategy
     if strategy.create_on_update and part is Part.MAIN and _current(context, call) is None:
+        meta.pop("resourceVersion", None)
         return await create_object(context, call, obj, options)
     if not strategy.unconditional_update and not meta.get("resourceVersion") and _current(context, call) is not None:
         text = "Invalid value: 0: must be specified for an update"
@@ -114,13 +115,13 @@ def _check_version(call: Call, new: JSONObject, item: Item, prefix: str) -> bool
     type_ = call.served.type
     meta = metadata.ensure(new)
     version = meta.get("resourceVersion")
+    given = meta.get("uid")
+    if given and given != item.index.uid and call.verb == "update":
+        where = f"{prefix}/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
+        text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {item.index.uid}"
+        why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+        raise conflict(type_.group, type_.plural, call.name, why)
     if version in (None, "", "0"):
-        given = meta.get("uid")
-        if given and given != item.index.uid and call.verb == "update":
-            where = f"{prefix}/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
-            text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {item.index.uid}"
-            why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
-            raise conflict(type_.group, type_.plural, call.name, why)
         return False
     if version == str(item.revision):
         return call.verb == "update"

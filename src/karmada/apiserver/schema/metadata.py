@@ -17,6 +17,16 @@ _MAX_QUOTED = 16
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io")
 
 
+_NAMED_ONCE = frozenset(
+    (
+        *("APIService", "CSIDriver", "CertificateSigningRequest", "CronJob", "DaemonSet", "Deployment", "DeviceClass"),
+        *("Event", "HorizontalPodAutoscaler", "Lease", "NetworkPolicy", "PodTemplate", "PriorityClass", "ReplicaSet"),
+        *("ReplicationController", "ResourceQuota", "ResourceSlice", "Service", "ServiceCIDR", "StatefulSet"),
+    )
+)
+"""Kinds whose rule for names is not asked again about a prefix that an update brings."""
+
+
 def path_segment(text: str) -> list[str]:
     """What every name must satisfy: it becomes a part of a path."""
     if text in (".", ".."):
@@ -51,6 +61,8 @@ def validate_metadata(
     metadata = obj.get("metadata") or {}
     before = (old.get("metadata") or {}) if old is not None else {}
     errors = [] if old is not None else _names(metadata, rule, namespaced)
+    if old is not None and (prefix := metadata.get("generateName")) and prefix != before.get("generateName"):
+        errors += _prefix(prefix, path_segment if obj.get("kind") in _NAMED_ONCE or custom else rule)
     marks: list[FieldError] = []
     if (found := metadata.get("labels")) and found != before.get("labels"):
         marks += labels(found, "metadata.labels")
@@ -73,8 +85,7 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     prefix = metadata.get("generateName") or ""
     errors = []
     if prefix:
-        shown = prefix[:-1] + "a" if prefix.endswith("-") else prefix
-        errors += [invalid("metadata.generateName", prefix, problem) for problem in in_characters(rule(shown))]
+        errors += _prefix(prefix, rule)
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
@@ -88,6 +99,13 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     elif metadata.get("namespace"):
         errors.append(forbidden("metadata.namespace", "not allowed on this type"))
     return errors
+
+
+def _prefix(prefix: str, rule: NameRule) -> list[FieldError]:
+    """What is wrong with the beginning of a name."""
+    shown = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+    problems = [*path_segment(shown), *in_characters(rule(shown))]
+    return [invalid("metadata.generateName", prefix, problem) for problem in dict.fromkeys(problems)]
 
 
 @text_cache(8192)

@@ -126,5 +126,7 @@ def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-VALIDATING_POLICY = strategy(_default, _validate, namespaced=False, generation=True)
-MUTATING_POLICY = strategy(_default_mutating, _validate_mutating, namespaced=False, generation=True)
+VALIDATING_POLICY = strategy(_default, _validate, namespaced=False, generation=True, unconditional_update=False)
+MUTATING_POLICY = strategy(
+    _default_mutating, _validate_mutating, namespaced=False, generation=True, unconditional_update=False
+)

@@ -67,5 +67,5 @@ def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
     return _common(obj["spec"])
 
 
-VALIDATING_BINDING = strategy(_default, _validate, namespaced=False, generation=True)
-MUTATING_BINDING = strategy(_default, _validate_mutating, namespaced=False, generation=True)
+VALIDATING_BINDING = strategy(_default, _validate, namespaced=False, generation=True, unconditional_update=False)
+MUTATING_BINDING = strategy(_default, _validate_mutating, namespaced=False, generation=True, unconditional_update=False)

@@ -76,4 +76,6 @@ def _tolerations(tolerations: list[JSONObject], path: str) -> Errors:
 
 
 PRIORITY_CLASS = strategy(_default_priority_class, _validate_priority_class, namespaced=False, generation=True)
-RUNTIME_CLASS = strategy(validate=_validate_runtime_class, namespaced=False)
+RUNTIME_CLASS = strategy(
+    validate=_validate_runtime_class, namespaced=False, create_on_update=True, unconditional_update=False
+)

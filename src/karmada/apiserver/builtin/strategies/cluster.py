@@ -1,4 +1,4 @@
-"""Rules of Namespaces, Nodes, Events and Leases."""
+"""Rules of Namespaces, Nodes and Leases."""
 
 from karmada.api import name_rules
 from karmada.api.field_errors import forbidden, invalid, required
@@ -11,7 +11,6 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
     unsupported,
 )
-from karmada.apiserver.schema.metadata import path_segment
 from karmada.apiserver.selectable import fields, value_at
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -21,6 +20,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 def _default_namespace(obj: JSONObject) -> None:
     if obj["metadata"].get("name"):
         _label_namespace(obj)
+    obj["status"].setdefault("phase", "Active")
 
 
 def _create_namespace(obj: JSONObject) -> None:
@@ -51,9 +51,20 @@ def _validate_namespace(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
+def _validate_namespace_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    ending = bool(obj["metadata"].get("deletionTimestamp"))
+    phase, wanted = obj["status"].get("phase"), "Terminating" if ending else "Active"
+    if phase == wanted:
+        return []
+    text = f"may only be '{wanted}' if `deletionTimestamp` is {'not ' if ending else ''}empty"
+    return [invalid("status.Phase", phase or "", text)]
+
+
 def _default_node(obj: JSONObject) -> None:
     spec = obj["spec"]
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+    spec.pop("configSource", None)  # of a feature that is gone
+    obj["status"].pop("config", None)
+    if spec.get("podCIDR") and (spec.get("podCIDRs") or [""])[0] != spec["podCIDR"]:
         spec["podCIDRs"] = [spec["podCIDR"]]
     elif not spec.get("podCIDR") and (first := next(iter(spec.get("podCIDRs") or ()), "")):
         spec["podCIDR"] = first
@@ -85,41 +96,11 @@ def _validate_node(obj: JSONObject, old: JSONObject | None) -> Errors:
         before = old["spec"]
         if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
             errors.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
+        if spec.get("externalID") != before.get("externalID"):
+            errors.append(forbidden("spec.externalID", "may not be updated"))
         if before.get("providerID") and spec.get("providerID") != before["providerID"]:
             text = 'node updates may not change providerID except from "" to valid'
             errors.append(forbidden("spec.providerID", text))
-    return errors
-
-
-def _validate_event(obj: JSONObject, old: JSONObject | None) -> Errors:
-    involved = obj.get("involvedObject")
-    if involved is None:
-        return []
-    namespace = obj["metadata"].get("namespace") or ""
-    wanted = involved.get("namespace") or ""
-    if (wanted or "default") != namespace:
-        return [invalid("involvedObject.namespace", wanted, "does not match event.namespace")]
-    return []
-
-
-def _validate_new_event(obj: JSONObject, old: JSONObject | None) -> Errors:
-    """Events of the newer group say who did what, and when."""
-    errors: Errors = [] if obj.get("eventTime") else [required("eventTime")]
-    controller = obj.get("reportingController") or ""
-    errors += qualified_name("reportingController", controller) if controller else [required("reportingController")]
-    for field in ("reportingInstance", "action", "reason"):
-        text = obj.get(field) or ""
-        if not text:
-            errors.append(required(field))
-        elif len(text) > 128:
-            errors.append(invalid(field, "", "can have at most 128 characters"))
-    if len(obj.get("note") or "") > 1024:
-        errors.append(invalid("note", "", "can have at most 1024 characters"))
-    if obj.get("type") not in ("Normal", "Warning"):
-        errors.append(invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
-    regarding = (obj.get("regarding") or {}).get("namespace") or ""
-    if (regarding or "default") != (obj["metadata"].get("namespace") or ""):
-        errors.append(invalid("involvedObject.namespace", regarding, "does not match event.namespace"))
     return errors
 
 
@@ -145,30 +126,6 @@ def _validate_lease(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-_EVENT_FIELDS = (
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "type",
-)
-_NEW_EVENT_FIELDS = {
-    name.replace("involvedObject", "regarding").replace("reportingComponent", "reportingController"): name
-    for name in _EVENT_FIELDS
-}
-"""By the names of events.k8s.io; both are stored in the older form."""
-
-
-def _event_source(event: JSONObject) -> str:
-    source = event.get("source") or {}
-    return str(source.get("component") or event.get("reportingComponent") or "")
-
-
 NAMESPACE = strategy(
     _default_namespace,
     validate=_validate_namespace,
@@ -176,21 +133,24 @@ NAMESPACE = strategy(
     namespaced=False,
     prepare_create=_create_namespace,
     prepare_update=_update_namespace,
+    validate_status=_validate_namespace_status,
     selectable=fields("status.phase"),
 )
+
+
+def _node_warnings(obj: JSONObject) -> list[str]:
+    if not obj["spec"].get("externalID"):
+        return []
+    return ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]
+
+
 NODE = strategy(
     _default_node,
     _validate_node,
+    warnings=_node_warnings,
     namespaced=False,
     selectable={"spec.unschedulable": value_at("spec.unschedulable", "false")},
 )
-EVENT = strategy(
-    validate=_validate_event,
-    name=path_segment,
-    create_on_update=True,
-    selectable={**fields(*_EVENT_FIELDS), "source": _event_source},
-)
-NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True, selected_as=_NEW_EVENT_FIELDS)
 LEASE = strategy(
     validate=_validate_lease,
     prepare_create=_create_lease,

@@ -207,6 +207,16 @@ def qualified_name(field: str, value: str) -> Errors:
     return [invalid(field, value, problem) for problem in key_problems(value)]
 
 
+def domain_prefixed_path(field: str, value: str) -> Errors:
+    """A name that a domain owns, such as acme.io/foo."""
+    if not value:
+        return [required(field)]
+    domain, _slash, path = value.partition("/")
+    if not domain or not path:
+        return [invalid(field, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    return dns_subdomain(field, domain)
+
+
 def dns_label(field: str, value: str) -> Errors:
     """One part of a DNS name."""
     return [invalid(field, value, problem) for problem in in_characters(name_rules.dns_label(value))]
@@ -224,6 +234,23 @@ def ip_address(field: str, value: str) -> Errors:
     except ValueError:
         return [invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
     return []
+
+
+_LOCAL_MULTICAST = {4: ipaddress.ip_network("224.0.0.0/24"), 6: ipaddress.ip_network("ff02::/16")}
+
+
+def usual_ip(field: str, value: str) -> Errors:
+    """An address at which others can be reached, or loopback: everything may run on one machine."""
+    address = ipaddress.ip_address(value)
+    if address.is_unspecified:
+        return [invalid(field, value, f"may not be unspecified ({value})")]
+    errors: Errors = []
+    if address.is_link_local:
+        errors.append(invalid(field, value, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"))
+    if address in _LOCAL_MULTICAST[address.version]:
+        text = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+        errors.append(invalid(field, value, text))
+    return errors
 
 
 def cidr(field: str, value: str) -> Errors:
@@ -262,6 +289,11 @@ def config_key_problems(value: str) -> tuple[str, ...]:
     elif value.startswith(".."):
         problems.append("must not start with '..'")
     return tuple(problems)
+
+
+def filled_values(data: JSONObject) -> JSONObject:
+    """A map of bytes with nothing in place of null."""
+    return {key: encoded or "" for key, encoded in data.items()}
 
 
 def quantity_of(value: Any) -> Quantity:

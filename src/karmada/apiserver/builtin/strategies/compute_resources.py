@@ -18,6 +18,8 @@ _STANDARD = frozenset(
         *("limits.cpu", "limits.memory", "limits.ephemeral-storage"),
     )
 )
+STANDARD = frozenset((*_OF_CONTAINERS, *_STANDARD))
+"""Names of resources that are no others' to give."""
 _HUGE, _HUGE_REQUESTED = "hugepages-", "requests.hugepages-"
 
 

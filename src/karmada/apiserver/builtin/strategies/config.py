@@ -9,6 +9,7 @@ from karmada.apiserver.builtin.strategies.common import (
     JSONObject,
     config_key,
     config_key_problems,
+    filled_values,
     frozen_keys,
     immutable,
     strategy,
@@ -38,7 +39,7 @@ def _validate_config_map(obj: JSONObject, old: JSONObject | None) -> Errors:
         size += len(text)
     for key, encoded in binary.items():
         errors += config_key("binaryData", key)
-        size += len(encoded) * 3 // 4
+        size += len(encoded or "") * 3 // 4
     if size > _LIMIT:
         errors.append(FieldError("FieldValueTooLong", "", f"Too long: may not be more than {_LIMIT} bytes"))
     return errors + frozen_keys(obj, old, ("data", "binaryData"))
@@ -49,6 +50,8 @@ def _default_secret(obj: JSONObject) -> None:
     if plain:
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in plain.items()}
         obj["data"] = {**(obj.get("data") or {}), **encoded}
+    if (data := obj.get("data")) and None in data.values():
+        obj["data"] = filled_values(data)
     obj.setdefault("type", "Opaque")
 
 
@@ -96,6 +99,17 @@ def _docker(field: str, encoded: str) -> Errors:
     return [invalid(field, REDACTED, problem)]
 
 
-CONFIG_MAP = strategy(validate=_validate_config_map)
+def _name_secrets(obj: JSONObject) -> None:
+    """Of references to secrets only the names are kept."""
+    if secrets := obj.get("secrets"):
+        obj["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in secrets]
+
+
+def _default_config_map(obj: JSONObject) -> None:
+    if (binary := obj.get("binaryData")) and None in binary.values():
+        obj["binaryData"] = filled_values(binary)
+
+
+CONFIG_MAP = strategy(_default_config_map, _validate_config_map)
 SECRET = strategy(_default_secret, _validate_secret, selectable=fields("type"))
-SERVICE_ACCOUNT = strategy()
+SERVICE_ACCOUNT = strategy(prepare_create=_name_secrets, prepare_update=lambda obj, old: _name_secrets(obj))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from karmada.api.field_errors import forbidden, invalid
+from karmada.apiserver.builtin.strategies import statuses
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -11,9 +12,9 @@ from karmada.apiserver.builtin.strategies.common import (
     immutable,
     is_zero,
     non_negative,
-    one_of,
     strategy,
     template_selector,
+    unsupported,
 )
 from karmada.apiserver.builtin.strategies.pod import warnings
 from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
@@ -65,7 +66,8 @@ def _strategy(update: JSONObject) -> Errors:
             return [forbidden(f"{path}.rollingUpdate", text)]
         return []
     if update["type"] != "RollingUpdate":
-        return one_of(f"{path}.type", update["type"], ("Recreate", "RollingUpdate"))
+        shown = {"Type": update["type"], "RollingUpdate": update.get("rollingUpdate")}
+        return [unsupported(path, shown, ("Recreate", "RollingUpdate"))]
     return rolling_update(update.get("rollingUpdate") or {}, f"{path}.rollingUpdate")
 
 
@@ -84,5 +86,6 @@ STRATEGY = strategy(
     _default,
     _validate,
     generation=True,
+    validate_status=statuses.DEPLOYMENT,
     warnings=lambda obj: warnings(obj["spec"]["template"]["spec"], "spec.template.spec"),
 )

@@ -1,7 +1,7 @@
 """Rules of ResourceClaims and of templates for them: which devices are asked for, and how they belong together."""
 
 from karmada.api import name_rules
-from karmada.api.field_errors import duplicate, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, required
 from karmada.apiserver.builtin.strategies import internal_form
 from karmada.apiserver.builtin.strategies.common import (
     IMMUTABLE,
@@ -150,14 +150,34 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 def _validate_template(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
-    if old is not None:
-        shown = {**(spec.get("metadata") or {}), "Spec": internal_form.device_claim(spec["spec"])}
-        return [] if spec == old["spec"] else [invalid("spec", shown, IMMUTABLE)]
     metadata = spec.get("metadata") or {}
     errors = labels(metadata.get("labels"), "spec.metadata.labels")
     errors += annotations(metadata.get("annotations"), "spec.metadata.annotations")
-    return errors + _claim(spec["spec"], "spec.spec")
+    errors += [
+        forbidden(f"spec.metadata.{field}", "cannot be set")
+        for field in metadata
+        if field not in ("labels", "annotations") and metadata[field]
+    ]
+    errors += _claim(spec["spec"], "spec.spec")
+    if old is not None and spec != old["spec"]:
+        shown = {**metadata, "Spec": internal_form.device_claim(spec["spec"])}
+        errors.append(invalid("spec", shown, IMMUTABLE))
+    return errors
 
 
-RESOURCE_CLAIM = strategy(lambda obj: _default_devices(obj["spec"]), _validate)
+def _validate_claim_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    status = obj.get("status") or {}
+    reserved = status.get("reservedFor") or []
+    errors = [
+        required(f"status.reservedFor[{index}].{field}")
+        for index, consumer in enumerate(reserved)
+        for field in ("resource", "name", "uid")
+        if not consumer.get(field)
+    ]
+    if reserved and status.get("allocation") is None:
+        errors.append(forbidden("status.reservedFor", "may not be specified when `allocated` is not set"))
+    return errors
+
+
+RESOURCE_CLAIM = strategy(lambda obj: _default_devices(obj["spec"]), _validate, validate_status=_validate_claim_status)
 RESOURCE_CLAIM_TEMPLATE = strategy(lambda obj: _default_devices(obj["spec"]["spec"]), _validate_template)

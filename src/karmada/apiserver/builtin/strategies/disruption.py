@@ -10,6 +10,7 @@ from karmada.apiserver.builtin.strategies.common import (
     selector,
     strategy,
 )
+from karmada.apiserver.builtin.strategies.statuses import BUDGET
 from karmada.apiserver.schema.metadata import path_segment
 
 
@@ -35,4 +36,6 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-POD_DISRUPTION_BUDGET = strategy(validate=_validate, name=path_segment, generation=True)
+POD_DISRUPTION_BUDGET = strategy(
+    validate=_validate, name=path_segment, generation=True, unconditional_update=False, validate_status=BUDGET
+)

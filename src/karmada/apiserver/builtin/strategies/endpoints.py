@@ -1,18 +1,20 @@
 """Rules of Endpoints and EndpointSlices."""
 
-from karmada.api.field_errors import invalid, required
+from karmada.api.field_errors import duplicate, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
     dns_label,
     dns_subdomain,
-    immutable,
     ip_address,
     one_of,
     port_number,
+    qualified_name,
     strategy,
     unsupported,
+    usual_ip,
 )
+from karmada.apiserver.schema.metadata import labels
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
@@ -38,6 +40,12 @@ def _validate_endpoints(obj: JSONObject, old: JSONObject | None) -> Errors:
                 errors += found
                 if found:
                     errors.append(invalid(place, address.get("ip") or "", "must be a valid IP address"))
+                else:
+                    errors += usual_ip(place, address["ip"])
+                if address.get("hostname"):
+                    errors += dns_label(f"{path}.{field}[{at}].hostname", address["hostname"])
+                if address.get("nodeName") is not None:
+                    errors += dns_subdomain(f"{path}.{field}[{at}].nodeName", address["nodeName"])
         for at, port in enumerate(ports):
             place = f"{path}.ports[{at}]"
             if len(ports) > 1 and not port.get("name"):
@@ -46,6 +54,8 @@ def _validate_endpoints(obj: JSONObject, old: JSONObject | None) -> Errors:
                 errors += dns_label(f"{place}.name", port["name"])
             errors += port_number(f"{place}.port", port.get("port") or 0)
             errors += one_of(f"{place}.protocol", port.get("protocol") or "", _PROTOCOLS)
+            if port.get("appProtocol") is not None:
+                errors += qualified_name(f"{place}.appProtocol", port["appProtocol"])
     return errors
 
 
@@ -57,6 +67,8 @@ def _default_slice(obj: JSONObject) -> None:
 
 def _validate_slice(obj: JSONObject, old: JSONObject | None) -> Errors:
     kind = obj.get("addressType") or ""
+    if old is not None and kind != old.get("addressType"):
+        return [invalid("addressType", kind, "field is immutable")]
     errors: Errors = []
     if not kind:
         errors.append(required("addressType"))
@@ -69,13 +81,23 @@ def _validate_slice(obj: JSONObject, old: JSONObject | None) -> Errors:
             errors.append(required(path, "must contain at least 1 address"))
         for at, address in enumerate(addresses):
             errors += _address(f"{path}[{at}]", address, kind)
+        if endpoint.get("hostname") is not None:
+            errors += dns_label(f"endpoints[{index}].hostname", endpoint["hostname"])
+        if endpoint.get("nodeName") is not None:
+            errors += dns_subdomain(f"endpoints[{index}].nodeName", endpoint["nodeName"])
+        errors += labels(endpoint.get("deprecatedTopology"), f"endpoints[{index}].deprecatedTopology")
+    names: set[str] = set()
     for index, port in enumerate(obj.get("ports") or ()):
-        if port.get("name"):
-            errors += dns_label(f"ports[{index}].name", port["name"])
+        name = port.get("name") or ""
+        if name in names:
+            errors.append(duplicate(f"ports[{index}].name", name))
+        names.add(name)
+        if name:
+            errors += dns_label(f"ports[{index}].name", name)
         if port.get("protocol") is not None:
             errors += one_of(f"ports[{index}].protocol", port["protocol"], _PROTOCOLS)
-    if old is not None:
-        errors += immutable("addressType", kind, old.get("addressType"))
+        if port.get("appProtocol") is not None:
+            errors += qualified_name(f"ports[{index}].appProtocol", port["appProtocol"])
     return errors
 
 
@@ -85,8 +107,8 @@ def _address(field: str, address: str, kind: str) -> Errors:
     errors = ip_address(field, address)
     if not errors and kind in ("IPv4", "IPv6") and (":" in address) != (kind == "IPv6"):
         errors.append(invalid(field, address, f"must be an {kind} address"))
-    return errors
+    return errors or usual_ip(field, address)
 
 
-ENDPOINTS = strategy(_default_endpoints, _validate_endpoints)
+ENDPOINTS = strategy(_default_endpoints, _validate_endpoints, create_on_update=True)
 ENDPOINT_SLICE = strategy(_default_slice, _validate_slice, generation=True)

@@ -1,9 +1,10 @@
-"""Rules of APIServices, CustomResourceDefinitions, CertificateSigningRequests and flow control."""
+"""Rules of APIServices, CustomResourceDefinitions and CertificateSigningRequests."""
 
-from karmada.api.field_errors import forbidden, invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_subdomain, one_of, strategy, unsupported
+from karmada.api import name_rules
+from karmada.api.field_errors import invalid, required
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_subdomain, strategy, unsupported
 from karmada.apiserver.crds.validation import validate_crd
-from karmada.apiserver.schema.metadata import path_segment
+from karmada.apiserver.schema.metadata import in_characters, path_segment
 from karmada.apiserver.selectable import fields
 
 
@@ -18,8 +19,18 @@ def _validate_api_service(obj: JSONObject, old: JSONObject | None) -> Errors:
     name = obj["metadata"].get("name") or ""
     wanted = f"{spec.get('version') or ''}.{spec.get('group') or ''}"
     errors: Errors = []
+    prefix = obj["metadata"].get("generateName")
+    if prefix and old is None:
+        errors.append(invalid("metadata.generateName", prefix, f'must be `spec.version+"."+spec.group`: "{wanted}"'))
     if name != wanted:
         errors.append(invalid("metadata.name", name, f'must be `spec.version+"."+spec.group`: "{wanted}"'))
+    group, version = spec.get("group") or "", spec.get("version") or ""
+    if group:
+        errors += dns_subdomain("spec.group", group)
+    elif version != "v1":
+        errors.append(required("spec.group", "only v1 may have an empty group and it better be legacy kube"))
+    problems = in_characters(name_rules.dns_1035_label(version))
+    errors += [invalid("spec.version", version, problem) for problem in problems]
     priority = spec.get("groupPriorityMinimum") or 0
     if not 0 < priority <= 20000:
         text = "must be positive and less than 20000"
@@ -40,6 +51,14 @@ def _validate_api_service(obj: JSONObject, old: JSONObject | None) -> Errors:
         text = "may not be true if caBundle is present"
         errors.append(invalid("spec.insecureSkipTLSVerify", True, text))
     return errors
+
+
+def _validate_api_service_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    return [
+        unsupported(f"status.conditions[{index}].status", condition.get("status") or "", ("True", "False", "Unknown"))
+        for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ())
+        if condition.get("status") not in ("True", "False", "Unknown")
+    ]
 
 
 def _default_crd(obj: JSONObject) -> None:
@@ -92,63 +111,14 @@ def _update_csr(obj: JSONObject, old: JSONObject) -> None:
     obj["status"] = old.get("status") or {}
 
 
-def _default_flow_schema(obj: JSONObject) -> None:
-    obj["spec"]["matchingPrecedence"] = obj["spec"].get("matchingPrecedence") or 1000
-
-
-def _validate_flow_schema(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
-    errors: Errors = []
-    precedence = spec["matchingPrecedence"]
-    if precedence <= 0:
-        errors.append(invalid("spec.matchingPrecedence", precedence, "must be a positive value"))
-    elif precedence > 10000:
-        errors.append(invalid("spec.matchingPrecedence", precedence, "must not be greater than 10000"))
-    method = spec.get("distinguisherMethod")
-    if method is not None and method.get("type") not in ("ByUser", "ByNamespace"):
-        shown = {"Type": method.get("type")}
-        errors.append(unsupported("spec.distinguisherMethod.type", shown, ("ByNamespace", "ByUser")))
-    level = spec["priorityLevelConfiguration"].get("name")
-    if level:
-        errors += dns_subdomain("spec.priorityLevelConfiguration.name", level)
-    else:
-        errors.append(required("spec.priorityLevelConfiguration.name", "must reference a priority level"))
-    return errors
-
-
-def _default_priority_level(obj: JSONObject) -> None:
-    spec = obj["spec"]
-    limited = spec.get("limited")
-    if limited is not None:
-        if limited.get("nominalConcurrencyShares") is None:
-            limited["nominalConcurrencyShares"] = 30
-        limited.setdefault("lendablePercent", 0)
-        response = limited["limitResponse"]
-        if response.get("type") == "Queue":
-            queuing = response.setdefault("queuing", {})
-            for field, value in (("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)):
-                queuing[field] = queuing.get(field) or value
-    exempt = spec.get("exempt")
-    if exempt is not None:
-        exempt.setdefault("nominalConcurrencyShares", 0)
-        exempt.setdefault("lendablePercent", 0)
-
-
-def _validate_priority_level(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
-    kind = spec.get("type") or ""
-    errors = one_of("spec.type", kind, ("Exempt", "Limited"))
-    if kind == "Limited" and spec.get("limited") is None:
-        errors.append(required("spec.limited", "must not be empty when type is Limited"))
-    if kind == "Exempt" and spec.get("limited") is not None:
-        errors.append(forbidden("spec.limited", "must be nil if the type is not Limited"))
-    if kind == "Limited" and spec.get("limited") is not None:
-        response = spec["limited"]["limitResponse"].get("type") or ""
-        errors += one_of("spec.limited.limitResponse.type", response, ("Queue", "Reject"))
-    return errors
-
-
-API_SERVICE = strategy(_default_api_service, _validate_api_service, name=path_segment, namespaced=False)
+API_SERVICE = strategy(
+    _default_api_service,
+    _validate_api_service,
+    name=path_segment,
+    namespaced=False,
+    unconditional_update=False,
+    validate_status=_validate_api_service_status,
+)
 CUSTOM_RESOURCE_DEFINITION = strategy(
     _default_crd,
     validate_crd,
@@ -165,5 +135,3 @@ CERTIFICATE_SIGNING_REQUEST = strategy(
     namespaced=False,
     selectable=fields("spec.signerName"),
 )
-FLOW_SCHEMA = strategy(_default_flow_schema, _validate_flow_schema, namespaced=False, generation=True)
-PRIORITY_LEVEL = strategy(_default_priority_level, _validate_priority_level, namespaced=False, generation=True)

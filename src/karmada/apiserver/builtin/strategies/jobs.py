@@ -8,7 +8,9 @@ from karmada.apiserver.builtin.strategies.common import (
     IMMUTABLE,
     Errors,
     JSONObject,
+    domain_prefixed_path,
     immutable,
+    matches,
     non_negative,
     one_of,
     selector,
@@ -19,6 +21,7 @@ from karmada.apiserver.builtin.strategies.cron import schedule_problem
 from karmada.apiserver.builtin.strategies.internal_form import pod_template
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
+from karmada.apiserver.builtin.strategies.statuses import counts
 from karmada.apiserver.selectable import value_at
 
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
@@ -55,8 +58,14 @@ def _prepare_create(obj: JSONObject) -> None:
         template["labels"] = {**(template.get("labels") or {}), **own}
         wanted = spec.setdefault("selector", {})
         wanted["matchLabels"] = {**(wanted.get("matchLabels") or {}), _CONTROLLER_UID: uid}
-    if not metadata.get("labels") and spec["template"]["metadata"].get("labels"):
-        metadata["labels"] = {**spec["template"]["metadata"]["labels"]}
+    _label_job(obj, obj)
+
+
+def _label_job(obj: JSONObject, old: JSONObject) -> None:
+    """A job without labels has those of its pods."""
+    metadata, template = obj["metadata"], obj["spec"]["template"]["metadata"]
+    if not metadata.get("labels") and template.get("labels"):
+        metadata["labels"] = {**template["labels"]}
 
 
 def _job_spec(spec: JSONObject, path: str) -> Errors:
@@ -67,6 +76,7 @@ def _job_spec(spec: JSONObject, path: str) -> Errors:
         errors += one_of(f"{path}.completionMode", spec["completionMode"], ("Indexed", "NonIndexed"))
         if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
             errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    errors += _job_modes(spec, path)
     errors += template_errors(spec["template"], f"{path}.template")
     restart = spec["template"]["spec"].get("restartPolicy")
     place = f"{path}.template.spec.restartPolicy"
@@ -77,19 +87,80 @@ def _job_spec(spec: JSONObject, path: str) -> Errors:
     return errors
 
 
+def _job_modes(spec: JSONObject, path: str) -> Errors:
+    """What belongs to indexed jobs only, and what goes with what."""
+    errors: Errors = []
+    indexed = spec.get("completionMode") == "Indexed"
+    per_index, most = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
+    errors += non_negative(f"{path}.backoffLimitPerIndex", per_index)
+    errors += non_negative(f"{path}.maxFailedIndexes", most)
+    if per_index is not None and not indexed:
+        errors.append(invalid(f"{path}.backoffLimitPerIndex", per_index, "requires indexed completion mode"))
+    if most is not None and not indexed:
+        errors.append(invalid(f"{path}.maxFailedIndexes", most, "requires indexed completion mode"))
+    if most is not None and per_index is None:
+        errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if spec.get("managedBy") is not None:
+        errors += domain_prefixed_path(f"{path}.managedBy", spec["managedBy"])
+    if (success := spec.get("successPolicy")) is not None:
+        errors += _success_policy(success, f"{path}.successPolicy", indexed)
+    if (policy := spec.get("podReplacementPolicy")) is not None:
+        choices = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+        errors += one_of(f"{path}.podReplacementPolicy", policy, choices)
+    return errors
+
+
+def _success_policy(policy: JSONObject, path: str, indexed: bool) -> Errors:
+    rules = policy.get("rules") or []
+    if not indexed:
+        shown = [
+            {"SucceededIndexes": rule.get("succeededIndexes"), "SucceededCount": rule.get("succeededCount")}
+            for rule in rules
+        ]
+        return [invalid(path, {"Rules": shown or None}, "requires indexed completion mode")]
+    if not rules:
+        return [required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified")]
+    errors: Errors = []
+    for index, rule in enumerate(rules):
+        place = f"{path}.rules[{index}]"
+        if rule.get("succeededIndexes") is None and rule.get("succeededCount") is None:
+            text = "at least one of succeededCount or succeededIndexes must be specified"
+            errors.append(required(place, text))
+        errors += non_negative(f"{place}.succeededCount", rule.get("succeededCount"))
+    return errors
+
+
 def _validate_job(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     errors = _job_spec(spec, "spec")
+    labels = spec["template"]["metadata"].get("labels")
     if spec.get("selector") is None:
         errors.append(required("spec.selector"))
     else:
         errors += selector("spec.selector", spec["selector"])
+    if spec.get("selector") is None or (not errors and not matches(spec["selector"], labels)):
+        text = "`selector` does not match template `labels`"
+        errors.append(invalid("spec.template.metadata.labels", labels, text))
     if old is not None:
         before = old["spec"]
         for field in ("completions", "selector", "completionMode", "podFailurePolicy", "manualSelector"):
             errors += immutable(f"spec.{field}", spec.get(field), before.get(field))
         if spec["template"] != before["template"]:
             errors.append(invalid("spec.template", pod_template(spec["template"]), IMMUTABLE))
+    return errors
+
+
+_job_counts = counts("active", "succeeded", "failed", "ready", "terminating")
+
+
+def _validate_job_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    status = obj.get("status") or {}
+    errors = _job_counts(obj, old)
+    if status.get("failedIndexes") is not None and obj["spec"].get("backoffLimitPerIndex") is None:
+        text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+        errors.append(invalid("status.failedIndexes", status["failedIndexes"], text))
+    if (ready := status.get("ready")) is not None and ready > (status.get("active") or 0):
+        errors.append(invalid("status.ready", ready, "cannot set more ready pods than active"))
     return errors
 
 
@@ -120,7 +191,13 @@ def _validate_cron_job(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += _time_zone(spec.get("timeZone"))
     for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         errors += non_negative(f"spec.{field}", spec.get(field))
-    errors += _job_spec(spec["jobTemplate"]["spec"], "spec.jobTemplate.spec")
+    job = spec["jobTemplate"]["spec"]
+    errors += _job_spec(job, "spec.jobTemplate.spec")
+    if job.get("selector") is not None:
+        text = "`selector` will be auto-generated"
+        errors.append(invalid("spec.jobTemplate.spec.selector", job["selector"], text))
+    if job.get("manualSelector"):
+        errors.append(unsupported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false")))
     name = obj["metadata"].get("name") or ""
     if old is None and len(name) > 52:
         errors.append(invalid("metadata.name", name, "must be no more than 52 characters"))
@@ -150,6 +227,9 @@ JOB = strategy(
     _validate_job,
     generation=True,
     prepare_create=_prepare_create,
+    prepare_update=_label_job,
+    prepare_status=_label_job,
+    validate_status=_validate_job_status,
     selectable={"status.successful": value_at("status.succeeded", "0")},
 )
 CRON_JOB = strategy(_default_cron_job, _validate_cron_job, generation=True)

@@ -5,6 +5,7 @@ import re
 
 from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
+    IMMUTABLE,
     Errors,
     JSONObject,
     cidr,
@@ -18,6 +19,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
     unsupported,
 )
+from karmada.apiserver.schema.metadata import path_segment
 
 _WILDCARD = re.compile(r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _WILDCARD_RULE = (
@@ -58,6 +60,8 @@ def _validate_ingress(obj: JSONObject, old: JSONObject | None) -> Errors:
     for index, tls in enumerate(spec.get("tls") or ()):
         for at, host in enumerate(tls.get("hosts") or ()):
             errors += _host(f"spec.tls[{index}].hosts[{at}]", host)
+        if tls.get("secretName"):
+            errors += dns_subdomain(f"spec.tls[{index}].secretName", tls["secretName"])
     if spec.get("ingressClassName"):
         errors += dns_subdomain("spec.ingressClassName", spec["ingressClassName"])
     return errors
@@ -87,7 +91,7 @@ def _backend(backend: JSONObject, path: str) -> Errors:
     if resource is not None:
         return [required(f"{path}.resource.{field}") for field in ("kind", "name") if not resource.get(field)]
     if service is None:
-        return [required(path, "must specify a resource or service backend")]
+        return [invalid(path, "", "resource or service backend is required")]
     errors: Errors = []
     name = service.get("name") or ""
     if not name:
@@ -122,8 +126,32 @@ def _validate_ingress_class(obj: JSONObject, old: JSONObject | None) -> Errors:
     elif "/" not in controller:
         text = 'must be a domain-prefixed path (such as "acme.io/foo")'
         errors.append(invalid("spec.controller", controller, text))
+    if (parameters := obj["spec"].get("parameters")) is not None:
+        errors += _class_parameters(parameters, "spec.parameters")
     if old is not None:
         errors += immutable("spec.controller", controller, old["spec"].get("controller"))
+    return errors
+
+
+def _class_parameters(parameters: JSONObject, path: str) -> Errors:
+    group = parameters.get("apiGroup")
+    errors = dns_subdomain(f"{path}.apiGroup", group) if group is not None else []
+    for field in ("kind", "name"):
+        if text := parameters.get(field) or "":
+            errors += [invalid(f"{path}.{field}", text, problem) for problem in path_segment(text)]
+        else:
+            errors.append(required(f"{path}.{field}", f"{field} is required"))
+    scope, namespace = parameters.get("scope") or "", parameters.get("namespace")
+    if not scope:
+        errors.append(required(f"{path}.scope"))
+    elif scope not in ("Cluster", "Namespace"):
+        errors.append(unsupported(f"{path}.scope", scope, ("Cluster", "Namespace")))
+    elif scope == "Cluster" and namespace is not None:
+        errors.append(forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'"))
+    elif scope == "Namespace" and namespace is None:
+        errors.append(required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'"))
+    elif scope == "Namespace":
+        errors += dns_label(f"{path}.namespace", namespace or "")
     return errors
 
 
@@ -181,13 +209,19 @@ def _peer(peer: JSONObject, path: str) -> Errors:
     block = peer.get("ipBlock")
     if block is None:
         return errors
+    errors += _ip_block(block, path)
     if len(peer) > 1:
-        return [forbidden(path, "may not specify both ipBlock and another peer")]
+        errors.append(forbidden(path, "may not specify both ipBlock and another peer"))
+    return errors
+
+
+def _ip_block(block: JSONObject, path: str) -> Errors:
+    errors: Errors = []
     if not block.get("cidr"):
-        return [*errors, required(f"{path}.ipBlock.cidr")]
+        return [required(f"{path}.ipBlock.cidr")]
     found = cidr(f"{path}.ipBlock.cidr", block["cidr"])
     if found:
-        return errors + found
+        return found
     network = ipaddress.ip_network(block["cidr"], strict=False)
     for index, text in enumerate(block.get("except") or ()):
         place = f"{path}.ipBlock.except[{index}]"
@@ -213,10 +247,14 @@ def _ip_name(text: str) -> list[str]:
 def _validate_ip(obj: JSONObject, old: JSONObject | None) -> Errors:
     parent = obj["spec"].get("parentRef")
     if parent is None:
-        return [required("spec.parentRef")]
-    errors = [required(f"spec.parentRef.{f}") for f in ("resource", "name") if not parent.get(f)]
-    if parent.get("resource"):
-        errors += dns_label("spec.parentRef.resource", parent["resource"])
+        fixed = immutable("spec.parentRef", parent, old["spec"].get("parentRef")) if old is not None else []
+        return [required("spec.parentRef"), *fixed]
+    errors = dns_subdomain("spec.parentRef.group", parent["group"]) if parent.get("group") else []
+    for field in ("resource", "name", "namespace"):
+        if text := parent.get(field) or "":
+            errors += [invalid(f"spec.parentRef.{field}", text, problem) for problem in path_segment(text)]
+        elif field != "namespace":
+            errors.append(required(f"spec.parentRef.{field}"))
     if old is not None:
         errors += immutable("spec.parentRef", parent, old["spec"].get("parentRef"))
     return errors
@@ -224,16 +262,28 @@ def _validate_ip(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 def _validate_cidrs(obj: JSONObject, old: JSONObject | None) -> Errors:
     found = obj["spec"].get("cidrs") or []
+    if old is not None:
+        return _changed_cidrs(obj["spec"].get("cidrs"), old["spec"].get("cidrs") or [])
     if not found:
         return [required("spec.cidrs", "at least one CIDR required")]
-    errors = [error for index, text in enumerate(found) for error in cidr(f"spec.cidrs[{index}]", text)]
-    if old is not None:
-        errors += immutable("spec.cidrs", found, old["spec"].get("cidrs"))
+    return [error for index, text in enumerate(found) for error in cidr(f"spec.cidrs[{index}]", text)]
+
+
+def _changed_cidrs(found: list[str] | None, before: list[str]) -> Errors:
+    """A range may only get a second one, of the other family."""
+    errors: Errors = []
+    for index, text in enumerate(before):
+        if not found or index >= len(found):
+            return [invalid("spec.cidrs", found, IMMUTABLE)]
+        if found[index] != text:
+            errors.append(invalid(f"spec.cidrs[{index}]", found[index], IMMUTABLE))
+    if len(found or ()) > len(before):
+        errors += [error for index, text in enumerate(found or ()) for error in cidr(f"spec.cidrs[{index}]", text)]
     return errors
 
 
 INGRESS = strategy(validate=_validate_ingress, generation=True)
 INGRESS_CLASS = strategy(_default_ingress_class, _validate_ingress_class, namespaced=False, generation=True)
 NETWORK_POLICY = strategy(_default_policy, _validate_policy, generation=True)
-IP_ADDRESS = strategy(validate=_validate_ip, name=_ip_name, namespaced=False, generation=True)
-SERVICE_CIDR = strategy(validate=_validate_cidrs, namespaced=False, generation=True)
+IP_ADDRESS = strategy(validate=_validate_ip, name=_ip_name, namespaced=False)
+SERVICE_CIDR = strategy(validate=_validate_cidrs, namespaced=False)

@@ -2,7 +2,14 @@
 
 from karmada.api.field_errors import forbidden, invalid
 from karmada.api.quantity import Quantity
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, immutable, ip_address, strategy
+from karmada.apiserver.builtin.strategies.common import (
+    Errors,
+    JSONObject,
+    dns_subdomain,
+    immutable,
+    ip_address,
+    strategy,
+)
 from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
@@ -51,9 +58,21 @@ def quality_of_service(spec: JSONObject) -> str:
     return "Guaranteed" if guaranteed and same and len(requests) == len(limits) else "Burstable"
 
 
+def _images(spec: JSONObject) -> Errors:
+    """Templates may have spaces around an image for the sake of old ones."""
+    return [
+        invalid(f"spec.{field}[{index}].image", image, "must not have leading or trailing whitespace")
+        for field in ("initContainers", "containers")
+        for index, container in enumerate(spec.get(field) or ())
+        if (image := container.get("image") or "") != image.strip()
+    ]
+
+
 def _validate(pod: JSONObject, old: JSONObject | None) -> Errors:
-    errors = spec_errors(pod["spec"], "spec")
+    errors = spec_errors(pod["spec"], "spec") + _images(pod["spec"])
     if old is None:
+        if pod["spec"].get("ephemeralContainers"):
+            errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
         return errors + _projected_tokens(pod["spec"])
     return errors + _update(pod["spec"], old["spec"])
 
@@ -122,9 +141,13 @@ def _validate_status(pod: JSONObject, old: JSONObject | None) -> Errors:
     status, before = pod.get("status") or {}, (old or {}).get("status") or {}
     errors: Errors = []
     nominated = status.get("nominatedNodeName")
+    if nominated:
+        errors += dns_subdomain("status.nominatedNodeName", nominated)
     if nominated and nominated != before.get("nominatedNodeName") and pod["spec"].get("nodeName"):
         text = "may not be set on a pod that is assigned to a node"
         errors.append(invalid("status.nominatedNodeName", nominated, text))
+    if before.get("qosClass"):
+        errors += immutable("status.qosClass", status.get("qosClass"), before["qosClass"])
     for index, address in enumerate(status.get("podIPs") or ()):
         errors += ip_address(f"status.podIPs[{index}]", address.get("ip") or "")
     return errors

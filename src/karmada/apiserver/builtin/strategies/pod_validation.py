@@ -1,5 +1,6 @@
 """Validation of pod specs and pod templates."""
 
+import re
 from typing import Any
 
 from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -32,9 +33,13 @@ def template_errors(template: JSONObject, path: str, old: JSONObject | None = No
     if template == old:
         return []
     metadata = template.get("metadata") or {}
-    errors = labels(metadata.get("labels"), f"{path}.metadata.labels")
-    errors += annotations(metadata.get("annotations"), f"{path}.metadata.annotations")
-    return errors + spec_errors(template.get("spec") or {}, f"{path}.spec")
+    errors = labels(metadata.get("labels"), f"{path}.labels")
+    errors += annotations(metadata.get("annotations"), f"{path}.annotations")
+    spec = template.get("spec") or {}
+    errors += spec_errors(spec, f"{path}.spec")
+    if spec.get("ephemeralContainers"):
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
+    return errors
 
 
 def always_restarts(spec: JSONObject, path: str, kind: str) -> Errors:
@@ -76,7 +81,9 @@ def spec_errors(spec: JSONObject, path: str) -> Errors:
     errors += _security(spec.get("securityContext") or {}, f"{path}.securityContext")
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         errors += ip_address(f"{path}.hostAliases[{index}].ip", alias.get("ip") or "")
-    return errors
+        for host in alias.get("hostnames") or ():
+            errors += dns_subdomain(f"{path}.hostAliases[{index}].hostnames", host)
+    return errors + pod_extras(spec, path)
 
 
 def _choice(field: str, value: Any, choices: tuple[str, ...]) -> Errors:
@@ -96,6 +103,30 @@ def _containers(spec: JSONObject, path: str, volumes: set[str]) -> Errors:
                 errors.append(duplicate(f"{place}.name", name))
             if name:
                 seen.add(name)
+    return errors + ephemeral_errors(spec.get("ephemeralContainers") or [], f"{path}.ephemeralContainers", seen)
+
+
+_NOT_EPHEMERAL = ("ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources", "resizePolicy")
+
+
+def ephemeral_errors(containers: list[JSONObject], path: str, seen: set[str]) -> Errors:
+    """What is wrong with containers that are added to look into a pod; `seen` are the names of the others."""
+    errors: Errors = []
+    for index, container in enumerate(containers):
+        place = f"{path}[{index}]"
+        name = container.get("name") or ""
+        errors += dns_label(f"{place}.name", name) if name else [required(f"{place}.name")]
+        if not container.get("image"):
+            errors.append(required(f"{place}.image"))
+        errors += _ports(container.get("ports") or [], f"{place}.ports")
+        errors += _env(container.get("env") or [], f"{place}.env")
+        errors += _env_from(container.get("envFrom") or [], f"{place}.envFrom")
+        if name in seen:
+            errors.append(duplicate(f"{place}.name", name))
+        if name:
+            seen.add(name)
+        text = "cannot be set for an Ephemeral Container"
+        errors += [forbidden(f"{place}.{field}", text) for field in _NOT_EPHEMERAL if container.get(field)]
     return errors
 
 
@@ -105,8 +136,6 @@ def _container(container: JSONObject, path: str, volumes: set[str]) -> Errors:
     image = container.get("image") or ""
     if not image:
         errors.append(required(f"{path}.image"))
-    elif image != image.strip():
-        errors.append(invalid(f"{path}.image", image, "must not have leading or trailing whitespace"))
     errors += one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), ("Always", "IfNotPresent", "Never"))
     policy = container.get("terminationMessagePolicy")
     errors += _choice(f"{path}.terminationMessagePolicy", policy, ("File", "FallbackToLogsOnError"))
@@ -177,7 +206,12 @@ def _env_from(sources: list[JSONObject], path: str) -> Errors:
     errors: Errors = []
     for index, source in enumerate(sources):
         if "configMapRef" not in source and "secretRef" not in source:
-            errors.append(invalid(f"{path}[{index}]", "", "must specify one of: `configMapRef` or `secretRef`"))
+            errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
+        elif "configMapRef" in source and "secretRef" in source:
+            errors.append(invalid(path, "", "may not have more than one field specified at a time"))
+        prefix = source.get("prefix") or ""
+        if not prefix.isascii() or not prefix.isprintable() or "=" in prefix:
+            errors.append(invalid(f"{path}[{index}].prefix", prefix, _ENV_RULE))
         for word in ("configMapRef", "secretRef"):
             if word in source and not source[word].get("name"):
                 errors.append(required(f"{path}[{index}].{word}.name"))
@@ -200,6 +234,25 @@ def _mounts(mounts: list[JSONObject], path: str, volumes: set[str]) -> Errors:
         elif where in paths:
             errors.append(invalid(f"{place}.mountPath", where, "must be unique"))
         paths.add(where)
+        for field in ("subPath", "subPathExpr"):
+            if text := mount.get(field) or "":
+                errors += _inner_path(f"{place}.{field}", text)
+        if mount.get("subPath") and mount.get("subPathExpr"):
+            errors.append(
+                invalid(f"{place}.subPathExpr", mount["subPathExpr"], "subPathExpr and subPath are mutually exclusive")
+            )
+        if (spread := mount.get("mountPropagation")) is not None:
+            errors += one_of(f"{place}.mountPropagation", spread, ("Bidirectional", "HostToContainer", "None"))
+    return errors
+
+
+def _inner_path(field: str, value: str) -> Errors:
+    """A path inside of a volume."""
+    errors: Errors = []
+    if value.startswith("/"):
+        errors.append(invalid(field, value, "must be a relative path"))
+    if ".." in value.split("/"):
+        errors.append(invalid(field, value, "must not contain '..'"))
     return errors
 
 
@@ -207,6 +260,12 @@ def _probe(probe: JSONObject, path: str, word: str) -> Errors:
     errors = _handler(probe, path)
     for field in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
         errors += non_negative(f"{path}.{field}", probe.get(field))
+    grace = probe.get("terminationGracePeriodSeconds")
+    if grace is not None and grace <= 0:
+        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0"))
+    if grace is not None and word == "readinessProbe":
+        text = "must not be set for readinessProbes"
+        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, text))
     if word != "readinessProbe" and probe.get("successThreshold", 1) != 1:
         errors.append(invalid(f"{path}.successThreshold", probe["successThreshold"], "must be 1"))
     return errors
@@ -371,4 +430,74 @@ def _security(context: JSONObject, path: str) -> Errors:
         value = context.get(field)
         if value is not None and not 0 <= value <= 2**31 - 1:
             errors.append(invalid(f"{path}.{field}", value, "must be between 0 and 2147483647, inclusive"))
+    for index, value in enumerate(context.get("supplementalGroups") or ()):
+        if not 0 <= value <= 2**31 - 1:
+            place = f"{path}.supplementalGroups[{index}]"
+            errors.append(invalid(place, value, "must be between 0 and 2147483647, inclusive"))
+    seen: set[str] = set()
+    for index, sysctl in enumerate(context.get("sysctls") or ()):
+        name, place = sysctl.get("name") or "", f"{path}.sysctls[{index}].name"
+        if not name:
+            errors.append(required(place))
+        elif len(name) > 253 or not _SYSCTL.fullmatch(name):
+            errors.append(invalid(place, name, _SYSCTL_RULE))
+        elif name in seen:
+            errors.append(duplicate(place, name))
+        seen.add(name)
+    for field, choices in (("fsGroupChangePolicy", ("Always", "OnRootMismatch")),):
+        if (value := context.get(field)) is not None:
+            errors += one_of(f"{path}.{field}", value, choices)
+    return errors
+
+
+_SYSCTL_PART = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL = re.compile(rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}")
+_SYSCTL_RULE = (
+    "must have at most 253 characters and match regex "
+    r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
+)
+
+
+def pod_extras(spec: JSONObject, path: str) -> Errors:
+    """What few pods have: gates, an operating system, user namespaces."""
+    errors: Errors = []
+    if (system := spec.get("os")) is not None:
+        name = system.get("name") or ""
+        errors += _choice(f"{path}.os", name, ("linux", "windows")) if name else [required(f"{path}.os.name")]
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
+        errors += qualified_name(f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or "")
+    seen: set[str] = set()
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        name, place = gate.get("name") or "", f"{path}.schedulingGates[{index}]"
+        errors += qualified_name(place, name)
+        if name in seen:
+            errors.append(duplicate(place, name))
+        seen.add(name)
+    if spec.get("hostUsers") is False:
+        for field in ("hostPID", "hostIPC"):
+            if spec.get(field):
+                errors.append(forbidden(f"{path}.{field[0].upper()}{field[1:]}", "when `hostUsers` is false"))
+    if (policy := spec.get("preemptionPolicy")) is not None:
+        errors += _choice(f"{path}.preemptionPolicy", policy, ("Never", "PreemptLowerPriority"))
+    for index, claim in enumerate(spec.get("resourceClaims") or ()):
+        errors += _pod_claim(claim, f"{path}.resourceClaims[{index}]")
+    return errors
+
+
+def _pod_claim(claim: JSONObject, path: str) -> Errors:
+    name = claim.get("name") or ""
+    errors = dns_label(f"{path}.name", name) if name else [required(f"{path}.name")]
+    given = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None]
+    if len(given) != 1:
+        shown = {
+            "Name": name,
+            "ResourceClaimName": claim.get("resourceClaimName"),
+            "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
+        }
+        text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        if given:
+            text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        errors.append(invalid(path, shown, text))
+    for field in given:
+        errors += dns_subdomain(f"{path}.{field}", claim[field])
     return errors

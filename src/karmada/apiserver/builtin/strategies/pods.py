@@ -16,6 +16,7 @@ def default_template(template: JSONObject) -> None:
 
 def default_spec(spec: JSONObject) -> None:
     """Fill in what pods and templates have in common."""
+    spec.pop("schedulingGroup", None)  # of a feature that is off
     for volume in spec.get("volumes") or ():
         _volume(volume)
     host_network = spec.get("hostNetwork")

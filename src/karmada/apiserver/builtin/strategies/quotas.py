@@ -1,6 +1,6 @@
 """Rules of ResourceQuotas and LimitRanges."""
 
-from karmada.api.field_errors import duplicate, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -8,6 +8,7 @@ from karmada.apiserver.builtin.strategies.common import (
     quantity_of,
     strategy,
 )
+from karmada.apiserver.builtin.strategies.compute_resources import STANDARD, container_resource, is_extended
 
 _STANDARD = frozenset(
     (
@@ -32,6 +33,15 @@ _COMPUTE = frozenset(
 )
 
 
+_EXISTING = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity")
+_WHOLE = frozenset(
+    (
+        *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"),
+        *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+    )
+)
+
+
 def _resource(field: str, name: str) -> Errors:
     errors = qualified_name(field, name)
     if "/" not in name and name not in _STANDARD and not name.startswith(("requests.hugepages-", "hugepages-")):
@@ -45,8 +55,7 @@ def _validate_quota(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors: Errors = []
     for name, amount in hard.items():
         errors += _resource(f"spec.hard[{name}]", name)
-        if quantity_of(amount).unscaled < 0:
-            errors.append(invalid(f"spec.hard[{name}]", amount, "must be greater than or equal to 0"))
+        errors += _quota_amount(f"spec.hard[{name}]", name, amount)
     scopes = spec.get("scopes") or []
     for scope in scopes:
         if scope not in _SCOPES:
@@ -56,14 +65,66 @@ def _validate_quota(obj: JSONObject, old: JSONObject | None) -> Errors:
     conflicts = ({"Terminating", "NotTerminating"}, {"BestEffort", "NotBestEffort"})
     if any(pair <= set(scopes) for pair in conflicts):
         errors.append(invalid("spec.scopes", scopes, "conflicting scopes"))
+    if spec.get("scopeSelector") is not None:
+        errors += _scope_selector(spec["scopeSelector"], hard)
     if old is not None and scopes != (old["spec"].get("scopes") or []):
         errors.append(invalid("spec.scopes", scopes, "field is immutable"))
+    return errors
+
+
+def _quota_amount(field: str, name: str, amount: str) -> Errors:
+    errors: Errors = []
+    if quantity_of(amount).sign() < 0:
+        errors.append(invalid(field, amount, "must be greater than or equal to 0"))
+    if (name in _WHOLE or is_extended(name)) and quantity_of(amount).milli_value() % 1000:
+        errors.append(invalid(field, amount, "must be an integer"))
+    return errors
+
+
+def _scope_selector(value: JSONObject, hard: JSONObject) -> Errors:
+    field = "spec.scopeSelector.matchExpressions"
+    wanted = value.get("matchExpressions") or []
+    shown = {
+        "MatchExpressions": [
+            {
+                "ScopeName": one.get("scopeName") or "",
+                "Operator": one.get("operator") or "",
+                "Values": one.get("values"),
+            }
+            for one in wanted
+        ]
+        or None
+    }
+    errors: Errors = []
+    for one in wanted:
+        scope, operator, values = one.get("scopeName") or "", one.get("operator") or "", one.get("values") or []
+        if scope not in _SCOPES:
+            errors.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
+        errors += [
+            invalid(field, shown, "unsupported scope applied to resource") for name in hard if not _fits(scope, name)
+        ]
+        if scope in _EXISTING and operator != "Exists":
+            names = [f"ResourceQuotaScope{name}" for name in _EXISTING]
+            text = f"must be 'Exists' when scope is any of {', '.join(names[:-1])} or {names[-1]}"
+            errors.append(invalid(f"{field}.operator", operator, text))
+        if operator in ("In", "NotIn"):
+            if not values:
+                text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                errors.append(required(f"{field}.values", text))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                errors.append(invalid(f"{field}.values", values, text))
+        else:
+            errors.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
     return errors
 
 
 def _fits(scope: str, resource: str) -> bool:
     if resource not in _STANDARD:
         return True
+    if scope == "VolumeAttributesClass":
+        return resource in ("persistentvolumeclaims", "requests.storage")
     return resource == "pods" if scope == "BestEffort" else resource in _COMPUTE
 
 
@@ -95,13 +156,33 @@ def _validate_limits(obj: JSONObject, old: JSONObject | None) -> Errors:
             text = "either minimum or maximum storage value is required, but neither was provided"
             errors.append(required(f"{path}.limits", text))
         default, requested = item.get("default") or {}, item.get("defaultRequest") or {}
+        ratio = item.get("maxLimitRequestRatio") or {}
+        for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+            for name in item.get(field) or {}:
+                errors += _limited_resource(kind, f"{path}.{field}[{name}]", name)
+        if kind == "Pod":
+            text = "may not be specified when `type` is 'Pod'"
+            errors += [forbidden(f"{path}.{field}", text) for field in ("default", "defaultRequest") if item.get(field)]
+        errors += [
+            invalid(f"{path}.maxLimitRequestRatio[{name}]", amount, f"ratio {amount} is less than 1")
+            for name, amount in ratio.items()
+            if quantity_of(amount) < quantity_of("1")
+        ]
         for name in sorted({*low, *high, *default, *requested}):
-            errors += qualified_name(f"{path}.max[{name}]", name) if name in high else []
             errors += _order(f"{path}.min[{name}]", low.get(name), high.get(name), "min", "max")
             place = f"{path}.defaultRequest[{name}]"
             errors += _order(place, requested.get(name), high.get(name), "default request", "max")
             errors += _order(place, requested.get(name), default.get(name), "default request", "default limit")
             errors += _order(f"{path}.default[{name}]", default.get(name), high.get(name), "default", "max")
+    return errors
+
+
+def _limited_resource(kind: str, field: str, name: str) -> Errors:
+    if kind in ("Pod", "Container"):
+        return container_resource(field, name)
+    errors = qualified_name(field, name)
+    if not errors and "/" not in name and name not in STANDARD:
+        errors.append(invalid(field, name, "must be a standard resource type or fully qualified"))
     return errors
 
 
@@ -118,5 +199,14 @@ def _order(field: str, small: str | None, large: str | None, first: str, second:
     return [invalid(field, small, f"{first} value {small} is greater than {second} value {large}")]
 
 
-RESOURCE_QUOTA = strategy(validate=_validate_quota)
-LIMIT_RANGE = strategy(_default_limits, _validate_limits)
+def _validate_quota_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    errors: Errors = []
+    for field in ("hard", "used"):
+        for name, amount in ((obj.get("status") or {}).get(field) or {}).items():
+            place = f"status.{field}[{name}]"
+            errors += _resource(place, name) + _quota_amount(place, name, amount)
+    return errors
+
+
+RESOURCE_QUOTA = strategy(validate=_validate_quota, validate_status=_validate_quota_status)
+LIMIT_RANGE = strategy(_default_limits, _validate_limits, create_on_update=True)

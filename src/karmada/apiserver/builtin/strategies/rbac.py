@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from karmada.api import name_rules
-from karmada.api.field_errors import FieldError, forbidden, invalid, required
+from karmada.api.field_errors import FieldError, invalid, required
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, selector, strategy, unsupported
 from karmada.apiserver.schema.metadata import path_segment
 
@@ -47,7 +47,9 @@ def _validate_cluster_role(obj: JSONObject, old: JSONObject | None) -> Errors:
             errors.append(required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
         for index, value in enumerate(selectors):
             found = selector(f"{path}[{index}]", value)
-            errors += [invalid(f"{path}[{index}]", "", str(error)) for error in found[:1]] if found else []
+            errors += found
+            if found:
+                errors.append(invalid(f"{path}[{index}]", value, "invalid label selector"))
     return errors
 
 
@@ -97,8 +99,6 @@ def _subject(subject: JSONObject, path: str, namespaced: bool) -> Errors:
     elif kind in ("User", "Group"):
         if group != _GROUP:
             errors.append(unsupported(f"{path}.apiGroup", group, (_GROUP,)))
-        if subject.get("namespace"):
-            errors.append(forbidden(f"{path}.namespace", "may not be specified for this kind"))
     else:
         errors.append(unsupported(f"{path}.kind", kind, _KINDS))
     return errors

@@ -14,6 +14,7 @@ from karmada.apiserver.builtin.strategies.common import (
     one_of,
     port_number,
     port_or_name,
+    qualified_name,
     strategy,
 )
 from karmada.apiserver.schema.metadata import labels
@@ -131,6 +132,23 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     if timeout is not None and not 0 < timeout <= 86400:
         place = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
         errors.append(invalid(place, timeout, "must be greater than 0 and less than 86400"))
+    if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
+        text = "may only be used when `type` is 'LoadBalancer'"
+        errors.append(forbidden("spec.allocateLoadBalancerNodePorts", text))
+    if (policy := spec.get("externalTrafficPolicy")) and kind not in _OUTSIDE and not spec.get("externalIPs"):
+        text = "may only be set for externally-accessible services"
+        errors.append(invalid("spec.externalTrafficPolicy", policy, text))
+    if (name := spec.get("loadBalancerClass")) is not None:
+        if kind == "LoadBalancer":
+            errors += qualified_name("spec.loadBalancerClass", name)
+        else:
+            errors.append(forbidden("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'"))
+    health = spec.get("healthCheckNodePort") or 0
+    if health and (kind != "LoadBalancer" or spec.get("externalTrafficPolicy") != "Local"):
+        text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        errors.append(invalid("spec.healthCheckNodePort", health, text))
+    if (policy := spec.get("ipFamilyPolicy")) is not None:
+        errors += one_of("spec.ipFamilyPolicy", policy, ("PreferDualStack", "RequireDualStack", "SingleStack"))
     if old is not None:
         errors += _update(spec, old["spec"])
     return errors
@@ -153,6 +171,8 @@ def _ports(ports: list[JSONObject], kind: str) -> Errors:
         errors += port_number(f"{place}.port", port.get("port") or 0)
         errors += one_of(f"{place}.protocol", port.get("protocol") or "", _PROTOCOLS)
         errors += port_or_name(f"{place}.targetPort", port.get("targetPort", 0))
+        if port.get("appProtocol") is not None:
+            errors += qualified_name(f"{place}.appProtocol", port["appProtocol"])
         if kind == "ClusterIP" and port.get("nodePort"):
             errors.append(forbidden(f"{place}.nodePort", "may not be used when `type` is 'ClusterIP'"))
         key = _port_key(port)
@@ -174,6 +194,9 @@ def _external_name(spec: JSONObject) -> Errors:
 
 def _cluster_ips(spec: JSONObject) -> Errors:
     errors: Errors = []
+    if spec.get("clusterIPs") and not spec.get("clusterIP"):
+        text = "must be empty when `clusterIP` is not specified"
+        errors.append(invalid("spec.clusterIPs", spec["clusterIPs"], text))
     addresses = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
     for index, address in enumerate(addresses):
         if address != "None":
@@ -223,6 +246,7 @@ STRATEGY = strategy(
     _default,
     _validate,
     name=name_rules.dns_label,
+    create_on_update=True,
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
     validate_status=_validate_status,

@@ -1,12 +1,11 @@
-"""Rules of storage: PersistentVolumes and claims, storage classes, attachments and CSI objects."""
+"""Rules of PersistentVolumes, their claims and storage classes."""
 
 from typing import Any
 
-from karmada.api.field_errors import forbidden, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
-    dns_label,
     dns_subdomain,
     immutable,
     one_of,
@@ -22,6 +21,7 @@ from karmada.apiserver.builtin.strategies.pods import default_volume_source
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _RECLAIM = ("Delete", "Recycle", "Retain")
+_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _NO_SOURCE = frozenset(
     (
         "accessModes",
@@ -47,11 +47,14 @@ def _default_claim(obj: JSONObject) -> None:
 
 
 def _twin_sources(spec: JSONObject) -> None:
-    """`dataSource` and `dataSourceRef` say the same to clients of different ages."""
+    """`dataSource` and `dataSourceRef` say the same to clients of different ages; the older knows two kinds only."""
     ref, source = spec.get("dataSourceRef"), spec.get("dataSource")
-    if source and not ref:
+    if source is not None and (source.get("apiGroup") or "", source.get("kind")) not in _SOURCES:
+        del spec["dataSource"]
+        source = None
+    if source and ref is None:
         spec["dataSourceRef"] = {**source}
-    elif ref and not source and not ref.get("namespace"):
+    elif ref is not None and source is None and not ref.get("namespace"):
         spec["dataSource"] = {key: value for key, value in ref.items() if key != "namespace"}
 
 
@@ -80,7 +83,22 @@ def claim_spec_errors(spec: JSONObject, path: str) -> Errors:
     if spec.get("storageClassName"):
         errors += dns_subdomain(f"{path}.storageClassName", spec["storageClassName"])
     errors += one_of(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
+    for field in ("dataSource", "dataSourceRef"):
+        if spec.get(field) is not None:
+            errors += _data_source(spec[field], f"{path}.{field}")
+    if spec.get("volumeAttributesClassName"):
+        errors += dns_subdomain(f"{path}.volumeAttributesClassName", spec["volumeAttributesClassName"])
     return errors + selector(f"{path}.selector", spec.get("selector"))
+
+
+def _data_source(source: JSONObject, path: str) -> Errors:
+    errors = [required(f"{path}.{field}") for field in ("name", "kind") if not source.get(field)]
+    group, kind = source.get("apiGroup") or "", source.get("kind") or ""
+    if group:
+        return errors + dns_subdomain(f"{path}.apiGroup", group)
+    if kind != "PersistentVolumeClaim":
+        errors.append(invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
+    return errors
 
 
 def _validate_claim(obj: JSONObject, old: JSONObject | None) -> Errors:
@@ -93,7 +111,7 @@ def _validate_claim(obj: JSONObject, old: JSONObject | None) -> Errors:
         kept = {**spec, "resources": before["resources"]}
         errors.append(forbidden("spec", f"{_CLAIM_FIXED}\n{difference(claim_spec(before), claim_spec(kept))}"))
     wanted, had = _storage(spec), _storage(before)
-    if wanted and had and quantity_of(wanted) < quantity_of(had):
+    if had and quantity_of(wanted or "0") < quantity_of(had):
         text = "field can not be less than previous value"
         errors.append(forbidden("spec.resources.requests.storage", text))
     return errors
@@ -105,7 +123,7 @@ def _storage(spec: JSONObject) -> Any:
 
 def _fixed_claim(spec: JSONObject, binding: bool) -> JSONObject:
     """What may not change; a claim that is not bound yet may be given its volume."""
-    free = {"resources", "volumeAttributesClassName", *(["volumeName"] if binding else [])}
+    free = {"resources", "volumeName" if binding else "volumeAttributesClassName"}
     return {key: value for key, value in spec.items() if key not in free}
 
 
@@ -136,10 +154,20 @@ def _validate_volume(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += [forbidden(f"spec.{field}", "may not specify more than 1 volume type") for field in sources[1:]]
     errors += one_of("spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"], _RECLAIM)
     errors += one_of("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
-    if "nfs" in spec:
+    if spec.get("storageClassName"):
+        errors += dns_subdomain("spec.storageClassName", spec["storageClassName"])
+    if (name := spec.get("volumeAttributesClassName")) is not None:
+        errors += dns_subdomain("spec.volumeAttributesClassName", name)
+        if "csi" not in spec:
+            errors.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
+    if sources[:1] == ["nfs"]:
         errors += nfs_errors(spec["nfs"], "spec.nfs")
-    if "hostPath" in spec and not spec["hostPath"].get("path"):
-        errors.append(required("spec.hostPath.path"))
+    if "hostPath" in spec:
+        place = spec["hostPath"].get("path") or ""
+        if not place:
+            errors.append(required("spec.hostPath.path"))
+        elif ".." in place.split("/"):
+            errors.append(invalid("spec.hostPath.path", place, "must not contain '..'"))
     if "local" in spec and not spec.get("nodeAffinity"):
         errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
     if old is not None:
@@ -165,79 +193,42 @@ def _validate_class(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors += qualified_name("provisioner", provisioner.lower())
     errors += one_of("reclaimPolicy", obj["reclaimPolicy"], ("Delete", "Retain"))
     errors += one_of("volumeBindingMode", obj["volumeBindingMode"], ("Immediate", "WaitForFirstConsumer"))
+    errors += [
+        duplicate(f"allowedTopologies[{index}].matchLabelExpressions", "")
+        for index, term in enumerate(obj.get("allowedTopologies") or ())
+        if not term.get("matchLabelExpressions")
+    ]
     if old is not None:
-        if obj.get("parameters") != old.get("parameters"):
-            errors.append(forbidden("parameters", "updates to parameters are forbidden."))
-        if provisioner != old.get("provisioner"):
-            errors.append(forbidden("provisioner", "updates to provisioner are forbidden."))
-        if obj["reclaimPolicy"] != old.get("reclaimPolicy"):
-            errors.append(forbidden("reclaimPolicy", "updates to reclaimPolicy are forbidden."))
+        errors += immutable("parameters", obj.get("parameters") or {}, old.get("parameters") or {})
+        errors += immutable("provisioner", provisioner, old.get("provisioner"))
+        errors += immutable("reclaimPolicy", obj["reclaimPolicy"], old.get("reclaimPolicy"))
         errors += immutable("volumeBindingMode", obj["volumeBindingMode"], old.get("volumeBindingMode"))
     return errors
 
 
-def _validate_attachment(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
+_RESIZING = (
+    *("ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible"),
+    "NodeResizePending",
+)
+
+
+def _validate_claim_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    status = obj.get("status") or {}
     errors: Errors = []
-    attacher = spec.get("attacher") or ""
-    if not attacher:
-        errors.append(required("spec.attacher", attacher))
-    else:
-        errors += dns_subdomain("spec.attacher", attacher)
-    source = spec.get("source") or {}
-    if not source.get("persistentVolumeName") and not source.get("inlineVolumeSpec"):
-        text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-        errors.append(required("spec.source", text))
-    if source.get("persistentVolumeName"):
-        errors += dns_subdomain("spec.source.persistentVolumeName", source["persistentVolumeName"])
-    node = spec.get("nodeName")
-    errors += dns_subdomain("spec.nodeName", node) if node else [required("spec.nodeName", "")]
-    if old is not None:
-        errors += immutable("spec", spec, old["spec"])
+    for name, amount in (status.get("capacity") or {}).items():
+        if quantity_of(amount).sign() < 0:
+            errors.append(invalid(f"status.capacity[{name}]", amount, "must be greater than or equal to 0"))
+    field = "status.allocatedResourceStatuses"
+    for name, state in (status.get("allocatedResourceStatuses") or {}).items():
+        if name != "storage" and "/" not in name:
+            errors.append(unsupported(field, name, ("storage",)))
+        if state not in _RESIZING:
+            errors.append(unsupported(field, name, _RESIZING))
     return errors
 
 
-def _validate_attributes_class(obj: JSONObject, old: JSONObject | None) -> Errors:
-    driver = obj.get("driverName") or ""
-    errors = dns_subdomain("driverName", driver.lower()) if driver else [required("driverName", "")]
-    if not obj.get("parameters"):
-        errors.append(required("parameters", "must contain at least one key/value pair"))
-    if old is not None:
-        if driver != old.get("driverName"):
-            errors.append(forbidden("driverName", "updates to driverName are forbidden."))
-        if obj.get("parameters") != old.get("parameters"):
-            errors.append(forbidden("parameters", "updates to parameters are forbidden."))
-    return errors
-
-
-def _default_driver(obj: JSONObject) -> None:
-    spec = obj["spec"]
-    spec.setdefault("attachRequired", True)
-    spec.setdefault("podInfoOnMount", False)
-    spec.setdefault("fsGroupPolicy", "ReadWriteOnceWithFSType")
-    spec.setdefault("storageCapacity", False)
-    spec.setdefault("volumeLifecycleModes", ["Persistent"])
-    spec.setdefault("requiresRepublish", False)
-    spec.setdefault("seLinuxMount", False)
-
-
-def _validate_capacity(obj: JSONObject, old: JSONObject | None) -> Errors:
-    name = obj.get("storageClassName") or ""
-    errors = dns_subdomain("storageClassName", name) if name else [required("storageClassName")]
-    if name and len(name) > 253:
-        errors += dns_label("storageClassName", name)
-    errors += selector("nodeTopology", obj.get("nodeTopology"))
-    if old is not None:
-        errors += immutable("storageClassName", name, old.get("storageClassName"))
-        errors += immutable("nodeTopology", obj.get("nodeTopology"), old.get("nodeTopology"))
-    return errors
-
-
-PERSISTENT_VOLUME_CLAIM = strategy(_default_claim, _validate_claim, prepare_create=_start_pending)
+PERSISTENT_VOLUME_CLAIM = strategy(
+    _default_claim, _validate_claim, prepare_create=_start_pending, validate_status=_validate_claim_status
+)
 PERSISTENT_VOLUME = strategy(_default_volume, _validate_volume, namespaced=False, prepare_create=_start_pending)
 STORAGE_CLASS = strategy(_default_class, _validate_class, namespaced=False)
-VOLUME_ATTACHMENT = strategy(validate=_validate_attachment, namespaced=False)
-VOLUME_ATTRIBUTES_CLASS = strategy(validate=_validate_attributes_class, namespaced=False)
-CSI_DRIVER = strategy(_default_driver, namespaced=False)
-CSI_NODE = strategy(namespaced=False)
-CSI_STORAGE_CAPACITY = strategy(validate=_validate_capacity)

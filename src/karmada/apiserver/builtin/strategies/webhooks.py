@@ -105,5 +105,7 @@ def _reviews(versions: list[str], field: str) -> Errors:
     return errors
 
 
-VALIDATING_WEBHOOKS = strategy(_default(False), _validate, namespaced=False, generation=True)
-MUTATING_WEBHOOKS = strategy(_default(True), _validate, namespaced=False, generation=True)
+VALIDATING_WEBHOOKS = strategy(
+    _default(False), _validate, namespaced=False, generation=True, unconditional_update=False
+)
+MUTATING_WEBHOOKS = strategy(_default(True), _validate, namespaced=False, generation=True, unconditional_update=False)

@@ -3,6 +3,7 @@ ControllerRevisions."""
 
 from karmada.api import name_rules
 from karmada.api.field_errors import forbidden, invalid, required
+from karmada.apiserver.builtin.strategies import statuses
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -19,7 +20,6 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
-from karmada.apiserver.schema.metadata import labels as label_errors
 from karmada.apiserver.selectable import value_at
 
 _GENERATION = "deprecated.daemonset.template.generation"
@@ -81,7 +81,6 @@ def _validate_replication_controller(obj: JSONObject, old: JSONObject | None) ->
     wanted = spec.get("selector") or {}
     if not wanted:
         errors.append(required("spec.selector"))
-    errors += label_errors(wanted, "spec.selector")
     template = spec.get("template")
     if template is None:
         return [*errors, required("spec.template")]
@@ -223,7 +222,7 @@ def _validate_pod_template(obj: JSONObject, old: JSONObject | None) -> Errors:
 def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors = non_negative("revision", obj.get("revision"))
     data = obj.get("data")
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) and (old is None or data is not None):
         errors.append(required("data", "data is mandatory" if data is None else "data must be a valid JSON object"))
     if old is not None:
         errors += immutable("data", obj.get("data"), old.get("data"))
@@ -231,17 +230,35 @@ def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 
 _REPLICAS = {"status.replicas": value_at("status.replicas", "0")}
-REPLICA_SET = strategy(_default_replica_set, _validate_replica_set, generation=True, selectable=_REPLICAS)
-REPLICATION_CONTROLLER = strategy(
-    _default_replication_controller, _validate_replication_controller, generation=True, selectable=_REPLICAS
+REPLICA_SET = strategy(
+    _default_replica_set,
+    _validate_replica_set,
+    generation=True,
+    selectable=_REPLICAS,
+    validate_status=statuses.REPLICA_SET,
 )
-STATEFUL_SET = strategy(_default_stateful_set, _validate_stateful_set, name=name_rules.dns_label, generation=True)
+REPLICATION_CONTROLLER = strategy(
+    _default_replication_controller,
+    _validate_replication_controller,
+    generation=True,
+    selectable=_REPLICAS,
+    validate_status=statuses.REPLICA_SET,
+)
+STATEFUL_SET = strategy(
+    _default_stateful_set,
+    _validate_stateful_set,
+    name=name_rules.dns_label,
+    generation=True,
+    validate_status=statuses.STATEFUL_SET,
+)
 DAEMON_SET = strategy(
     _default_daemon_set,
     _validate_daemon_set,
     generation=True,
     prepare_create=_create_daemon_set,
     prepare_update=_update_daemon_set,
+    prepare_status=_update_daemon_set,
+    validate_status=statuses.DAEMON_SET,
 )
 POD_TEMPLATE = strategy(lambda obj: default_template(obj["template"]), _validate_pod_template, generation=True)
 CONTROLLER_REVISION = strategy(validate=_validate_revision)

@@ -1,0 +1,169 @@
+"""Runs scenarios on both servers, collects differences and makes them short."""
+
+import copy
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple
+
+from karmada.testing.differential.kube.comparing import difference
+from karmada.testing.differential.kube.known import Difference, wanted
+from karmada.testing.differential.kube.peers import Answer, Peer
+from karmada.testing.differential.kube.scenarios import Step
+from karmada.testing.differential.minimise import minimise
+
+Scenario = Callable[[Random], list[Step]]
+_PATIENCE = 15.0
+_SHRINKING = 60
+"""Runs of a scenario that making it short may cost."""
+
+
+class Found(NamedTuple):
+    """A difference and the requests that show it."""
+
+    seed: str
+    difference: Difference
+    steps: list[Step]
+
+    def transcript(self) -> str:
+        """One request per line, then the difference."""
+        lines = [json.dumps(step, ensure_ascii=False) for step in self.steps]
+        return "\n  ".join([f"DIFFERS {self.seed} ({self.difference.kind}): {self.difference.text}", *lines])
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the requests."""
+
+    requests: int = 0
+    found: list[Found] = field(default_factory=list)
+    known: Counter[str] = field(default_factory=Counter)
+
+
+class Run:
+    """Two servers and what is asked of them; every scenario has a namespace of its own on both."""
+
+    def __init__(self, stock: Peer, own: Peer, variables: dict[str, str]) -> None:
+        self._peers = (stock, own)
+        self._variables = variables
+        self._threads = ThreadPoolExecutor(2)
+        self._count = 0
+        self.tally = Tally()
+
+    def compare(self, seed: str, steps: list[Step]) -> None:
+        """Run a scenario; the first difference that nobody wants ends it and is kept."""
+        found = self._first_difference(steps, self.tally)
+        if found is not None:
+            at, told = found
+            self.tally.found.append(Found(seed, told, steps[: at + 1]))
+
+    def shorten(self, found: Found) -> Found:
+        """The same difference with fewer requests and smaller bodies."""
+        budget = [_SHRINKING]
+
+        def differs(candidates: Any) -> list[bool]:
+            verdicts: list[bool] = []
+            for steps in candidates:
+                told = None
+                if budget[0] > 0 and not any(verdicts):
+                    budget[0] -= 1
+                    told = self._same_difference(steps, found.difference)
+                verdicts.append(bool(told))
+            return verdicts
+
+        try:
+            steps = minimise(found.steps, differs)
+        except (KeyError, TypeError):
+            return found
+        return found._replace(steps=steps)
+
+    def _same_difference(self, steps: Any, told: Difference) -> bool:
+        if not all("method" in step and "path" in step for step in steps):
+            return False
+        again = self._first_difference(steps, Tally())
+        return again is not None and (again[1].kind, again[1].place) == (told.kind, told.place)
+
+    def _first_difference(self, steps: list[Step], tally: Tally) -> tuple[int, Difference] | None:
+        self._count += 1
+        run = f"{self._variables['run']}{self._count}"
+        variables = [{**self._variables, "run": run, "ns": f"d-{run}"} for _ in self._peers]
+        self._both("POST", "/api/v1/namespaces", {"metadata": {"name": f"d-{run}"}})
+        try:
+            for at, step in enumerate(steps):
+                if step.get("wait"):
+                    self._wait(step, variables)
+                    continue
+                time.sleep(step.get("pause", 0))
+                answers = self._ask(step, variables)
+                tally.requests += 1
+                found = difference(*answers)
+                if found is None:
+                    continue
+                told = Difference(*found, step, *answers)
+                reason = wanted(told)
+                if reason is None:
+                    return at, told
+                tally.known[reason] += 1
+                if told.kind in ("code", "object"):
+                    return None
+            return None
+        finally:
+            self._clean_up(steps, variables)
+
+    def _ask(self, step: Step, variables: list[dict[str, str]]) -> tuple[Answer, Answer]:
+        filled = [_filled(copy.deepcopy(step), given) for given in variables]
+        asked = [
+            self._threads.submit(peer.send, one["method"], one["path"], one.get("body"), one.get("headers"))
+            for peer, one in zip(self._peers, filled, strict=True)
+        ]
+        answers = asked[0].result(), asked[1].result()
+        for answer, given in zip(answers, variables, strict=True):
+            meta = answer.body.get("metadata") if isinstance(answer.body, dict) else None
+            if answer.code < 300 and isinstance(meta, dict) and meta.get("uid") and meta.get("resourceVersion"):
+                given["rv"], given["uid"] = meta["resourceVersion"], meta["uid"]
+        return answers
+
+    def _wait(self, step: Step, variables: list[dict[str, str]]) -> None:
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            if all(answer.code == 200 for answer in self._ask(step, variables)):
+                return
+            time.sleep(0.1)
+
+    def _both(self, method: str, path: str, body: Any = None, media: str = "application/json") -> None:
+        headers = {"Content-Type": media}
+        for asked in [self._threads.submit(peer.send, method, path, body, headers) for peer in self._peers]:
+            asked.result()
+
+    def _clean_up(self, steps: list[Step], variables: list[dict[str, str]]) -> None:
+        """Cluster-wide objects must not bother the next scenario."""
+        made = {
+            f"{step['path'].partition('?')[0]}/{step['body']['metadata']['name']}"
+            for step in steps
+            if step["method"] == "POST" and "${ns}" not in step["path"] and _named(step.get("body"))
+        }
+        for path in sorted(made):
+            filled = _filled(path, variables[0])
+            self._both("DELETE", filled, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+            self._both("PATCH", filled, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+
+
+def _named(body: Any) -> bool:
+    if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
+        return False
+    return isinstance(body["metadata"].get("name"), str)
+
+
+def _filled(value: Any, variables: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(child, variables) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_filled(child, variables) for child in value]
+    if isinstance(value, str) and "${" in value:
+        for name, text in variables.items():
+            value = value.replace(f"${{{name}}}", text)
+    return value
