@@ -1,7 +1,8 @@
 """The agent: the controllers of one cluster, next to it, with credentials that reach nothing else.
 
-It enrols, then runs execution, work status and cluster status for its own cluster, renews its lease and certificate,
-and keeps a tunnel open where asked to. A restart in the middle of anything begins again from what is.
+It enrols, then runs execution, work status, cluster status and the collection of EndpointSlices for its own cluster,
+renews its lease and certificate, and keeps a tunnel open where asked to. A restart in the middle of
+anything begins again from what is.
 """
 
 from collections.abc import Callable
@@ -19,9 +20,11 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.cluster_status import ClusterStatusController
 from karmada.controllers.composition import Recorders
 from karmada.controllers.context import Context
+from karmada.controllers.endpointslice_collect import EndpointSliceCollector
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.metrics import PipelineMetrics
+from karmada.controllers.service_export import ServiceExportController
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_status import WorkStatusController
 from karmada.machinery.backoff import BackoffPolicy
@@ -94,6 +97,10 @@ class Agent:
             supervisor.start("execution", ExecutionController(context, members, works, reporter).controller.run)
         if reporter is not None:
             supervisor.start("workStatus", WorkStatusController(context, members, works, reporter).controller.run)
+        if options.enabled("serviceExport"):
+            supervisor.start("serviceExport", ServiceExportController(context, members, works).controller.run)
+        if options.enabled("endpointsliceCollect") and options.gates.enabled("MultiClusterService"):
+            supervisor.start("endpointsliceCollect", EndpointSliceCollector(context, members, works).controller.run)
         if isinstance(self._hub, HubTransport):
             if options.enabled("certRotation"):
                 member = self._connection.client

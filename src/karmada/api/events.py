@@ -59,6 +59,7 @@ SYNC_SERVICE = _outcome("SyncService")
 DISPATCH_ENDPOINT_SLICE = _outcome("DispatchEndpointSlice")
 CLUSTER_NOT_FOUND = "ClusterNotFound"
 API_INCOMPATIBLE = "APIIncompatible"
+ENDPOINTS_WITHDRAWN = "EndpointsWithdrawn"
 
 # FederatedHPA
 FAILED_GET_SCALE = "FailedGetScale"

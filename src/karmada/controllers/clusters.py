@@ -23,6 +23,21 @@ def is_back(change: Change[Cluster]) -> bool:
     return is_ready(after) and (not is_ready(before) or _way(before) != _way(after))
 
 
+def offers_changed(change: Change[Cluster]) -> bool:
+    """Whether what decides about offering a cluster's endpoints to others may have changed, or whether it can take
+    those of others: it came or goes, its readiness, its remedy actions, or what it serves."""
+    if change.old is None or change.new is None:
+        return True
+    return _offer(change.old.value) != _offer(change.new.value)
+
+
+def _offer(cluster: Cluster) -> object:
+    enablements = cluster.status.api_enablements
+    leaving = cluster.metadata.deletion_timestamp is not None
+    ready = [(c.status, c.last_transition_time) for c in cluster.status.conditions if c.type == conditions.READY]
+    return leaving, ready, cluster.status.remedy_actions, enablements
+
+
 def _way(cluster: Cluster) -> object:
     """All that may decide how a cluster is reached, and by whom; taints come and go with its readiness."""
     return msgspec.structs.replace(cluster.spec, taints=())

@@ -349,8 +349,10 @@ def _slot(api_version: str, kind: str, namespace: str, name: str) -> str:
     return f"{api_version}|{kind}|{namespace}|{name}"
 
 
-def _order(dependency: DependentObjectReference) -> tuple[str, str, str, str]:
-    return dependency.api_version, dependency.kind, dependency.namespace, dependency.name
+def _order(dependency: DependentObjectReference) -> tuple[bool, str, str, str, str]:
+    """Core kinds first, as a Service before its EndpointSlices."""
+    grouped = "/" in dependency.api_version
+    return grouped, dependency.api_version, dependency.kind, dependency.namespace, dependency.name
 
 
 def _told(dependency: DependentObjectReference) -> str:

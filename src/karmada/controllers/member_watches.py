@@ -27,15 +27,17 @@ class MemberWatches:
         self._followed: dict[str, dict[tuple[GroupVersionResource, Scope], Informer[JSONObject]]] = {}
         clusters.add_handler(self._clusters_changed)
 
-    def follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
-        """Have the changes of a kind in a cluster handed on; the first load comes as changes too."""
+    def follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> bool:
+        """Have the changes of a kind in a cluster handed on, the first load too; whether they were not so far."""
         followed = self._followed.setdefault(cluster, {})
         part = (type_, informer.scope)
-        if followed.get(part) is not informer:
-            followed[part] = informer
-            informer.add_handler(lambda changes: self._handle(cluster, type_, changes))
-            if (loaded := self._loaded) is not None:
-                informer.add_load_handler(lambda: loaded(cluster, type_, informer))
+        if followed.get(part) is informer:
+            return False
+        followed[part] = informer
+        informer.add_handler(lambda changes: self._handle(cluster, type_, changes))
+        if (loaded := self._loaded) is not None:
+            informer.add_load_handler(lambda: loaded(cluster, type_, informer))
+        return True
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         for change in changes:

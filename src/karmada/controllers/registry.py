@@ -23,10 +23,14 @@ from karmada.controllers.context import Context
 from karmada.controllers.cron_autoscaler import CronAutoscalerController
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
+from karmada.controllers.endpointslice_collect import EndpointSliceCollector
+from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
+from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
 from karmada.controllers.eviction_storm import EvictionStorm, EvictionStormController, StormOptions
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.federated_hpa import AutoscalerOptions, FederatedHPAController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
+from karmada.controllers.multicluster_service import MultiClusterServiceController
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
 from karmada.controllers.quota_status import QuotaStatusController
@@ -35,6 +39,8 @@ from karmada.controllers.remedy import RemedyController
 from karmada.controllers.replicas_syncer import ReplicasSyncer
 from karmada.controllers.scale_target_marker import ScaleTargetMarker
 from karmada.controllers.selection import Selection
+from karmada.controllers.service_export import ServiceExportController
+from karmada.controllers.service_import import ServiceImportController
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
 from karmada.controllers.templates import Templates
@@ -210,6 +216,33 @@ def _workload_rebalancer(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "workloadRebalancer", WorkloadRebalancerController(shared.context).controller
 
 
+def _endpoint_slice(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "endpointSlice", EndpointSliceImporter(shared.context, shared.options.of(EndpointOptions)).controller
+
+
+def _service_export(shared: Shared) -> Iterable[tuple[str, Part]]:
+    works = shared.context.informers.of(Work)
+    yield "serviceExport", ServiceExportController(shared.context, shared.members, works).controller
+
+
+def _service_import(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "serviceImport", ServiceImportController(shared.context).controller
+
+
+def _multicluster_service(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "multiclusterservice", MultiClusterServiceController(shared.context).controller
+
+
+def _endpointslice_collect(shared: Shared) -> Iterable[tuple[str, Part]]:
+    works = shared.context.informers.of(Work)
+    yield "endpointsliceCollect", EndpointSliceCollector(shared.context, shared.members, works).controller
+
+
+def _endpointslice_dispatch(shared: Shared) -> Iterable[tuple[str, Part]]:
+    options = shared.options.of(EndpointOptions)
+    yield "endpointsliceDispatch", EndpointSliceDispatcher(shared.context, options).controller
+
+
 _ENFORCED = "FederatedQuotaEnforcement"
 _SERVICES = "MultiClusterService"
 CONTROLLERS = (
@@ -226,9 +259,9 @@ CONTROLLERS = (
     Registration("clustertaintpolicy", _taint_policy, gate="Failover"),
     Registration("cronFederatedHorizontalPodAutoscaler", _cron_autoscaler),
     Registration("deploymentReplicasSyncer", _replicas_syncer, by_default=False),
-    Registration("endpointSlice"),
-    Registration("endpointsliceCollect", gate=_SERVICES),
-    Registration("endpointsliceDispatch", gate=_SERVICES),
+    Registration("endpointSlice", _endpoint_slice, options=(EndpointOptions,)),
+    Registration("endpointsliceCollect", _endpointslice_collect, gate=_SERVICES),
+    Registration("endpointsliceDispatch", _endpointslice_dispatch, gate=_SERVICES),
     Registration("execution", _execution),
     Registration("federatedHorizontalPodAutoscaler", _federated_hpa, options=(AutoscalerOptions,)),
     Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
@@ -236,11 +269,11 @@ CONTROLLERS = (
     Registration("federatedResourceQuotaSync", _quota_sync),
     Registration("gracefulEviction", _graceful_eviction, options=(GracefulEvictionOptions,)),
     Registration("hpaScaleTargetMarker", _scale_target_marker, by_default=False),
-    Registration("multiclusterservice", gate=_SERVICES),
+    Registration("multiclusterservice", _multicluster_service, gate=_SERVICES),
     Registration("namespace", _namespace),
     Registration("remedy", _remedy),
-    Registration("serviceExport"),
-    Registration("serviceImport"),
+    Registration("serviceExport", _service_export),
+    Registration("serviceImport", _service_import),
     Registration("unifiedAuth", _unified_auth),
     Registration("workStatus", _work_status),
     Registration("workloadRebalancer", _workload_rebalancer),

@@ -98,6 +98,9 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("apps.karmada.io", ["workloadrebalancers"], ("delete",)),
             _rule("", ["namespaces"], ("create", "delete")),
             _rule("", ["secrets"], ("create", "delete")),
+            # The Services and EndpointSlices of ServiceImports.
+            _rule("", ["services"], ("create", "delete")),
+            _rule("discovery.k8s.io", ["endpointslices"], ("create", "delete")),
             _rule("", ["events"], ("create",)),
             _rule("certificates.k8s.io", ["certificatesigningrequests"], ("delete",)),
             _rule("certificates.k8s.io", ["certificatesigningrequests/approval"], ("update",)),

@@ -18,8 +18,9 @@ EXPLANATIONS: list[Explanation] = [
         found=r"^(false|0|\"\")$",
     ),
     Explanation(
-        "when a copy was first seen unhealthy is kept in the binding's status, so that a restart does not forget it",
-        r"ResourceBinding\.work\.karmada\.io [^ ]*/status/unhealthySince$",
+        "statuses say more: when a copy was first seen unhealthy (bindings), who exports a service (ServiceImports)",
+        r"(ResourceBinding\.work\.karmada\.io [^ ]*/status/unhealthySince"
+        r"|ServiceImport\.multicluster\.x-k8s\.io [^ ]*/status)$",
         expected=r"^<absent>$",
     ),
     Explanation(
@@ -34,8 +35,9 @@ EXPLANATIONS: list[Explanation] = [
         found=r"^<absent>$",
     ),
     Explanation(
-        "which of two equally good nodes a pod gets is chance",
-        r"(Pod|lone-pod).*/(status/hostIP|spec/nodeName)$",
+        "the name of a pod, which of two equally good nodes it gets, and when its slice forgets the change are chance",
+        r"((Pod|lone-pod).*/(status/hostIP|spec/nodeName)|EndpointSlice.*/endpoints/\d+/(nodeName|targetRef/(name|uid))"
+        r"|members/\w+/EndpointSlice\.discovery\.k8s\.io [^ ]*/metadata/annotations)$",
     ),
     Explanation(
         "while this was recorded, member3 had no running workload controllers: its Deployment never got pods",

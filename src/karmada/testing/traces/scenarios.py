@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from karmada.api import yaml
 
-NOT_YET = frozenset({"multicluster-service"})
+NOT_YET: frozenset[str] = frozenset()
 """Areas of which nothing is claimed yet."""
 
 

@@ -1,0 +1,262 @@
+"""EndpointSlice dispatch: brings the collected slices of a MultiClusterService to its consumers, one Work for each.
+
+One reconcile is about one slice of one provider. Slices of a provider that stays unreachable, or that a Remedy keeps
+traffic from, are withdrawn and come back. Two providers never write one object of a consumer: who came first keeps it.
+"""
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from karmada.api import annotations, conditions, events, finalizers, labels, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.networking.v1alpha1 import MultiClusterService
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.bindings import with_condition, without_finalizer
+from karmada.controllers.clusters import offers_changed
+from karmada.controllers.context import Context
+from karmada.controllers.endpointslice_import import EndpointOptions
+from karmada.controllers.multicluster_service import (
+    EVERY,
+    NAMES_CLUSTER,
+    OF_SERVICE,
+    names_cluster,
+    of_service,
+    spec_changed,
+)
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
+from karmada.machinery.committer import Absent, Committer, Unchanged
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
+from karmada.machinery.errors import NotFound
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import JSONObject
+from karmada.works.build import manifest_of
+from karmada.works.exposure import Dispatch, dispatch
+from karmada.works.slices import (
+    MULTI_CLUSTER,
+    MemberKey,
+    cluster_of,
+    collected_slice,
+    collected_work,
+    dispatched,
+    dispatched_from,
+    dispatched_work,
+    slice_name,
+)
+
+COMPONENT = "endpointslice-dispatch-controller"
+FROM_SLICE = "dispatched-from-slice"
+BRINGS = "brings-slice"
+
+
+class SliceOfAnother(Exception):
+    """A consumer has a slice of that name from another provider."""
+
+
+class EndpointSliceDispatcher:
+    """Keeps the Works of consumers at the slices that were collected from providers."""
+
+    def __init__(self, context: Context, options: EndpointOptions) -> None:
+        self._context = context
+        self._tolerance = options.tolerance
+        self._wanted: Informer[MultiClusterService] = context.informers.of(MultiClusterService)
+        self._wanted.add_index(NAMES_CLUSTER, names_cluster)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._works: Informer[Work] = context.informers.of(Work)
+        self._works.add_index(OF_SERVICE, of_service)
+        self._works.add_index(FROM_SLICE, _from_slice)
+        self._works.add_index(BRINGS, _brings)
+        self._writer = WorkWriter(context.client, self._works)
+        self._commit = Committer(context.client.of(MultiClusterService))
+        self._recorder = context.recorder(COMPONENT)
+        self._failed: dict[Key, dict[MemberKey, str]] = {}
+        """What went wrong with slices of MultiClusterServices when they were looked at last."""
+        self.controller: Controller[MemberKey] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=context.concurrency.works,
+            needs=(self._wanted, self._clusters, self._works),
+            lane=lambda key: (key.namespace, key.cluster),
+            retries=context.retries,
+            clock=context.clock,
+        )
+        self.controller.watch(self._works, _slices_of)
+        self.controller.watch(self._wanted, self._service_changed)
+        self.controller.watch(self._clusters, self._cluster_changed)
+
+    async def reconcile(self, key: MemberKey) -> Result:
+        """Bring one slice of a provider to all of its consumers, and take it from all others."""
+        source = self._works.get(collected_work(key), names.execution_space(key.cluster))
+        present = self._works.indexed(FROM_SLICE, str(key))
+        if source is None:
+            if present and await self._is_gone(key):
+                await self._withdraw(present)
+            return DONE
+        owner = MULTI_CLUSTER.service(source) if source.metadata.deletion_timestamp is None else None
+        if owner is None or slice_name(source) != (owner.namespace, key.name):
+            await self._withdraw(present)
+            await self._release(source)
+            return DONE
+        service = self._wanted.get(owner.name, owner.namespace)
+        known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
+        plan = dispatch(service, key.cluster, known, self._context.clock.now(), self._tolerance)
+        stale = [work for work in present if cluster_of(work.metadata) not in plan.keep]
+        await self._withdraw(stale)
+        if service is None or not (plan.keep or plan.withdrawn):
+            self._failed.get(Key(owner.namespace, owner.name), {}).pop(key, None)
+            return DONE
+        outcomes = await self._write(key, source, service, plan)
+        errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        await self._report(key, service, plan, str(errors[0]) if errors else "", bool(stale) or any(outcomes))
+        if errors:
+            return Retry(errors[0])
+        return RequeueAfter(plan.changes_in) if plan.changes_in is not None else DONE
+
+    async def _write(
+        self, key: MemberKey, source: Work, service: MultiClusterService, plan: Dispatch
+    ) -> list[Exception | bool]:
+        """Write the Works of the consumers: for each whether it had to be, or what went wrong."""
+        tree = manifest_of(source)
+        name = dispatched_work(tree, key.cluster)
+
+        async def write(consumer: str) -> Exception | bool:
+            manifest = dispatched(tree, key.cluster, service.metadata.name)
+            try:
+                self._require_free(key, consumer, manifest)
+                return await self._writer.write(
+                    work_for(
+                        consumer,
+                        manifest,
+                        name=name,
+                        labels={
+                            labels.MULTI_CLUSTER_SERVICE_NAMESPACE: service.metadata.namespace,
+                            labels.MULTI_CLUSTER_SERVICE_NAME: service.metadata.name,
+                        },
+                        annotations={annotations.ENDPOINT_SLICE_PROVISION_CLUSTER: key.cluster},
+                    )
+                )
+            except (*WRITE_ERRORS, SliceOfAnother) as error:
+                return error
+
+        return await asyncio.gather(*map(write, plan.write))
+
+    def _require_free(self, key: MemberKey, consumer: str, manifest: JSONObject) -> None:
+        """Raise `SliceOfAnother` if another provider's slice has the name that this one would have in a consumer, as
+        `a` with `b-x` and `a-b` with `x` do."""
+        name = manifest["metadata"]["name"]
+        which = f"{names.execution_space(consumer)}/{key.namespace}/{name}"
+        for work in self._works.indexed(BRINGS, which):
+            if (other := dispatched_from(work)) != key and other is not None:
+                raise SliceOfAnother(
+                    f"EndpointSlice {key.namespace}/{name} of cluster {consumer} is of {other.cluster} already: "
+                    f"rename {key.name} in {key.cluster}"
+                )
+
+    async def _withdraw(self, works: Iterable[Work]) -> None:
+        await asyncio.gather(*(self._writer.remove(work) for work in works))
+
+    async def _release(self, source: Work) -> None:
+        """The slice was taken from all consumers: its Work may go."""
+        if finalizers.ENDPOINT_SLICE_DISPATCH in source.metadata.finalizers:
+            await self._writer.update(
+                source,
+                lambda w: msgspec.structs.replace(
+                    w, metadata=without_finalizer(w.metadata, finalizers.ENDPOINT_SLICE_DISPATCH)
+                ),
+            )
+
+    async def _is_gone(self, key: MemberKey) -> bool:
+        """Whether the server has no such Work: its absence from a cache proves nothing."""
+        try:
+            await self._context.client.of(Work).get(collected_work(key), names.execution_space(key.cluster))
+        except NotFound:
+            return True
+        return False
+
+    async def _report(
+        self, key: MemberKey, service: MultiClusterService, plan: Dispatch, failure: str, changed: bool
+    ) -> None:
+        """Say in condition and events how the slices of a MultiClusterService fare: one that fails is not hidden by
+        others that do not."""
+        about = ObjectReference.to(service)
+        for refusal in plan.refused:
+            self._recorder.event(about, events.WARNING, refusal.reason, refusal.text)
+        if plan.withdrawn and changed:
+            text = f"Endpoints of cluster {key.cluster} are withdrawn: {plan.withdrawn}"
+            self._recorder.event(about, events.WARNING, events.ENDPOINTS_WITHDRAWN, text)
+        failed = self._failed.setdefault(Key(service.metadata.namespace, service.metadata.name), {})
+        failed.pop(key, None)
+        if failure:
+            failed[key] = failure
+        text = next(iter(failed.values()), "EndpointSlice are dispatched successfully")
+        reason = (
+            conditions.REASON_ENDPOINT_SLICE_DISPATCHED_FAILED
+            if failed
+            else conditions.REASON_ENDPOINT_SLICE_DISPATCHED
+        )
+        now, type_ = self._context.clock.now(), conditions.ENDPOINT_SLICE_DISPATCHED
+
+        def decide(current: MultiClusterService) -> MultiClusterService:
+            found = with_condition(current.status.conditions, type_, not failed, reason, text, now)
+            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
+
+        outcome = await self._commit.commit(service, decide)
+        if failure:
+            self._recorder.event(about, events.WARNING, events.DISPATCH_ENDPOINT_SLICE.failed, failure)
+        elif not plan.withdrawn and (changed or not isinstance(outcome, Unchanged | Absent)):
+            said = "EndpointSlice are dispatched successfully"
+            self._recorder.event(about, events.NORMAL, events.DISPATCH_ENDPOINT_SLICE.succeeded, said)
+
+    def _service_changed(self, change: Change[MultiClusterService]) -> list[MemberKey]:
+        if change.new is None:
+            self._failed.pop(change.key, None)
+        return self._slices(change.key) if spec_changed(change) else []
+
+    def _cluster_changed(self, change: Change[Cluster]) -> list[MemberKey]:
+        """All slices that a cluster offers or may get."""
+        if not offers_changed(change) or not self._wanted.has_synced:
+            return []
+        found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
+        return [key for items in found for item in items for key in self._slices(item.key)]
+
+    def _slices(self, service: Key) -> list[MemberKey]:
+        """The slices that were collected for a MultiClusterService or dispatched for it."""
+        works = self._works.indexed(OF_SERVICE, str(service)) if self._works.has_synced else ()
+        found = (dispatched_from(work) or collected_slice(work) for work in works)
+        return sorted({key for key in found if key is not None})
+
+
+def _from_slice(item: Item[Work]) -> Iterable[str]:
+    """Index function of Works: the slice whose endpoints they bring to a consumer."""
+    key = dispatched_from(item.value)
+    return () if key is None else (str(key),)
+
+
+def _brings(item: Item[Work]) -> Iterable[str]:
+    """Index function of Works: the slice that they make in a consumer."""
+    which = slice_name(item.value) if dispatched_from(item.value) is not None else None
+    return () if which is None else (f"{item.key.namespace}/{which[0]}/{which[1]}",)
+
+
+def _slices_of(change: Change[Work]) -> list[MemberKey]:
+    """The slices of Works that were collected or dispatched, before or after a change of their spec, labels,
+    annotations or deletion."""
+    states = [item.value for item in (change.old, change.new) if item is not None]
+    if len(states) == 2 and _face(states[0]) == _face(states[1]):
+        return []
+    keys = (_slice_of(work) for work in states)
+    return sorted({key for key in keys if key is not None})
+
+
+def _slice_of(work: Work) -> MemberKey | None:
+    metadata = work.metadata
+    collected = MULTI_CLUSTER.service(work) or finalizers.ENDPOINT_SLICE_DISPATCH in metadata.finalizers
+    return collected_slice(work) if collected else dispatched_from(work)
+
+
+def _face(work: Work) -> object:
+    metadata = work.metadata
+    return metadata.generation, metadata.labels, metadata.annotations, metadata.deletion_timestamp

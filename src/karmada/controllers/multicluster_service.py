@@ -1,0 +1,348 @@
+"""MultiClusterService of type CrossCluster: marks its providers and brings its Service to all clusters it names.
+
+A provider is marked by a Work that holds the MultiClusterService and is never dispatched. The Service is claimed, so
+that no policy propagates it, and gets a binding that names providers and consumers; when the MultiClusterService goes,
+claim and marks go and the Service stays where it is, as under a policy.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+import orjson
+
+from karmada.api import annotations, conditions, events, finalizers, labels, names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import ObjectMeta, OwnerReference
+from karmada.api.networking.v1alpha1 import MultiClusterService
+from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ObjectReference as Reference
+from karmada.api.work.v1alpha2 import ResourceBinding, ResourceBindingSpec
+from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
+from karmada.controllers.clusters import is_ready, offers_changed
+from karmada.controllers.context import Context
+from karmada.controllers.endpointslice_collect import marked_by
+from karmada.controllers.service_import import SERVICES
+from karmada.controllers.slice_collection import release
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
+from karmada.machinery.committer import Absent, Committer, Unchanged
+from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import JSONObject
+from karmada.policies.claims import claimed
+from karmada.works.exposure import consumers, is_cross_cluster, lacks_slices, providers
+from karmada.works.slices import MULTI_CLUSTER, cluster_of
+
+COMPONENT = "multiclusterservice-controller"
+KIND = "MultiClusterService"
+OF_SERVICE = "of-multi-cluster-service"
+NAMES_CLUSTER = "names-cluster"
+EVERY = "*"
+
+
+class BindingOfAnother(Exception):
+    """The binding of that name belongs to an earlier Service of the same name."""
+
+
+class MultiClusterServiceController:
+    """Reconciles the markers, the claim and the binding of MultiClusterServices."""
+
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self._wanted: Informer[MultiClusterService] = context.informers.of(MultiClusterService)
+        self._wanted.add_index(NAMES_CLUSTER, names_cluster)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._works: Informer[Work] = context.informers.of(Work)
+        self._works.add_index(OF_SERVICE, of_service)
+        self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self._services = context.informers.resource(SERVICES)
+        self._writer = WorkWriter(context.client, self._works)
+        self._commit = Committer(context.client.of(MultiClusterService))
+        self._commit_service = Committer(context.client.resource(SERVICES))
+        self._commit_binding = Committer(context.client.of(ResourceBinding))
+        self._recorder = context.recorder(COMPONENT)
+        self.controller: Controller[Key] = Controller(
+            COMPONENT,
+            self.reconcile,
+            needs=(self._wanted, self._clusters, self._works, self._bindings, self._services),
+            retries=context.retries,
+            clock=context.clock,
+        )
+        self.controller.watch(self._wanted, spec_changed)
+        self.controller.watch(self._services, self._service_changed)
+        self.controller.watch(self._clusters, self._cluster_changed)
+        self.controller.watch(self._works, _appeared)
+
+    async def reconcile(self, key: Key) -> Result:
+        """Bring one MultiClusterService into force, or take back what was made for it."""
+        wanted = self._wanted.get(key.name, key.namespace)
+        if wanted is None:
+            await self._unmark(key, frozenset())
+            return DONE
+        if wanted.metadata.deletion_timestamp is not None or not is_cross_cluster(wanted):
+            if finalizers.MULTI_CLUSTER_SERVICE in wanted.metadata.finalizers:
+                await self._retire(wanted)
+            return DONE
+        try:
+            changed = await self._apply(wanted)
+        except (*WRITE_ERRORS, BindingOfAnother) as error:
+            await self._report(wanted, conditions.REASON_SERVICE_APPLIED_FAILED, str(error))
+            return Retry(error)
+        if changed is None:
+            await self._report(wanted, conditions.REASON_SERVICE_APPLIED_FAILED, f'services "{key.name}" not found')
+        else:
+            await self._report(wanted, "", "Service is propagated to target clusters.", changed)
+        return DONE
+
+    async def _apply(self, wanted: MultiClusterService) -> bool | None:
+        """Mark providers, claim the Service and write its binding; whether anything was written, None when there is no
+        Service, which will bring the MultiClusterService here again."""
+        key = Key(wanted.metadata.namespace, wanted.metadata.name)
+        outcome = await self._commit.commit(
+            wanted,
+            lambda m: msgspec.structs.replace(m, metadata=with_finalizer(m.metadata, finalizers.MULTI_CLUSTER_SERVICE)),
+        )
+        if isinstance(outcome, Absent):
+            return False
+        known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
+        offering = providers(wanted, known)
+        changed = [await self._mark(wanted, name) for name in self._able(wanted, offering, known)]
+        await self._unmark(key, frozenset(offering))
+        service = self._services.get(key.name, key.namespace)
+        if service is None or service["metadata"].get("deletionTimestamp"):
+            return None
+        written = await self._commit_service.commit(service, lambda current: claimed_service(current, wanted))
+        if isinstance(written, Absent):
+            return None
+        targets = sorted({*offering, *consumers(wanted, known)})
+        fresh = binding_of(written.value, wanted, targets)
+        name, space = fresh.metadata.name, fresh.metadata.namespace
+        seen = self._bindings.get(name, space)
+        bound = await self._commit_binding.ensure(name, space, lambda current: _merged(current, fresh), seen)
+        return any(changed) or not isinstance(written, Unchanged) or not isinstance(bound, Unchanged)
+
+    def _able(self, wanted: MultiClusterService, offering: list[str], known: dict[str, Cluster]) -> Iterable[str]:
+        """The providers that can be marked; of the others events say why not."""
+        about = ObjectReference.to(wanted)
+        for name in offering:
+            cluster = known.get(name)
+            if cluster is None:
+                text = f"Provider cluster {name} is not found"
+                self._recorder.event(about, events.WARNING, events.CLUSTER_NOT_FOUND, text)
+            elif not is_ready(cluster):
+                text = f"Provider cluster {name} is not ready, skip to propagate MultiClusterService"
+                self._recorder.event(about, events.WARNING, events.SYNC_SERVICE.failed, text)
+            elif lacks_slices(cluster):
+                text = f"Provider cluster {name} does not support EndpointSlice"
+                self._recorder.event(about, events.WARNING, events.API_INCOMPATIBLE, text)
+            elif cluster.metadata.deletion_timestamp is None:
+                yield name
+
+    async def _mark(self, wanted: MultiClusterService, cluster: str) -> bool:
+        manifest: JSONObject = orjson.loads(msgspec.json.encode(wanted))
+        marks = {
+            labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: _permanent_id(wanted),
+            labels.MULTI_CLUSTER_SERVICE_NAMESPACE: wanted.metadata.namespace,
+            labels.MULTI_CLUSTER_SERVICE_NAME: wanted.metadata.name,
+        }
+        return await self._writer.write(work_for(cluster, manifest, labels=marks, holds=(), suspended=True))
+
+    async def _unmark(self, key: Key, kept: frozenset[str]) -> None:
+        """Delete the markers of clusters that are no providers, and what was collected from them."""
+        for work in self._works.indexed(OF_SERVICE, str(key)):
+            if cluster_of(work.metadata) in kept:
+                continue
+            if MULTI_CLUSTER.service(work) is not None:
+                await release(self._writer, work, MULTI_CLUSTER)
+            elif list(marked_by(work)):
+                await self._writer.remove(work)
+
+    async def _retire(self, wanted: MultiClusterService) -> None:
+        key = Key(wanted.metadata.namespace, wanted.metadata.name)
+        service = self._services.get(key.name, key.namespace)
+        if service is not None:
+            await self._commit_service.commit(service, lambda current: _released_service(current, wanted))
+        binding = self._bindings.get(names.binding_name("Service", key.name), key.namespace)
+        if binding is not None:
+            await self._commit_binding.commit(binding, lambda current: _released_binding(current, wanted))
+        await self._unmark(key, frozenset())
+        await self._commit.commit(
+            wanted,
+            lambda m: msgspec.structs.replace(
+                m, metadata=without_finalizer(m.metadata, finalizers.MULTI_CLUSTER_SERVICE)
+            ),
+        )
+
+    async def _report(self, wanted: MultiClusterService, failure: str, text: str, changed: bool = False) -> None:
+        """Say in condition and event how it went; `failure` is the reason, empty for success."""
+        now = self._clock.now()
+        reason = failure or conditions.REASON_SERVICE_APPLIED
+
+        def decide(current: MultiClusterService) -> MultiClusterService:
+            found = with_condition(
+                current.status.conditions, conditions.SERVICE_APPLIED, not failure, reason, text, now
+            )
+            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
+
+        outcome = await self._commit.commit(wanted, decide)
+        if changed or not isinstance(outcome, Unchanged | Absent):
+            said = events.SYNC_SERVICE.failed if failure else events.SYNC_SERVICE.succeeded
+            kind = events.WARNING if failure else events.NORMAL
+            self._recorder.event(ObjectReference.to(wanted), kind, said, text)
+
+    def _service_changed(self, change: Change[JSONObject]) -> list[Key]:
+        """The MultiClusterService of a Service that came, went or changed in more than its status."""
+        known = self._wanted.has_synced and self._wanted.item(change.key) is not None
+        if not known:
+            return []
+        if change.old is not None and change.new is not None and _face(change.old) == _face(change.new):
+            return []
+        return [change.key]
+
+    def _cluster_changed(self, change: Change[Cluster]) -> list[Key]:
+        if not offers_changed(change) or not self._wanted.has_synced:
+            return []
+        found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
+        return [item.key for items in found for item in items]
+
+
+def names_cluster(item: Item[MultiClusterService]) -> Iterable[str]:
+    """Index function of MultiClusterServices: the clusters they name; `EVERY` for those that mean all."""
+    spec = item.value.spec
+    named = {selector.name for selector in (*spec.provider_clusters, *spec.consumer_clusters)}
+    return named if spec.provider_clusters and spec.consumer_clusters else {*named, EVERY}
+
+
+def of_service(item: Item[Work]) -> Iterable[str]:
+    """Index function of Works: the MultiClusterService they are marked with."""
+    marks = item.value.metadata.labels
+    name = marks.get(labels.MULTI_CLUSTER_SERVICE_NAME)
+    namespace = marks.get(labels.MULTI_CLUSTER_SERVICE_NAMESPACE)
+    return (f"{namespace}/{name}",) if name and namespace and cluster_of(item.value.metadata) else ()
+
+
+def spec_changed(change: Change[MultiClusterService]) -> list[Key]:
+    """A MultiClusterService that came, went or changed in more than its status."""
+    if change.old is not None and change.new is not None:
+        before, after = change.old.value, change.new.value
+        same = before.spec == after.spec and before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
+        if same and before.metadata.annotations == after.metadata.annotations:
+            return []
+    return [change.key]
+
+
+def claimed_service(service: JSONObject, owner: MultiClusterService) -> JSONObject:
+    """The Service under the claim of a MultiClusterService, and of nobody else."""
+    metadata = service["metadata"]
+    free = claimed(metadata.get("labels") or {}, metadata.get("annotations") or {}, None)
+    marks = {
+        **free.labels,
+        labels.CLAIMED_BY: KIND,
+        labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: _permanent_id(owner),
+    }
+    return {**service, "metadata": {**metadata, "labels": marks, "annotations": free.annotations | _noted(owner)}}
+
+
+def binding_of(service: JSONObject, owner: MultiClusterService, targets: list[str]) -> ResourceBinding:
+    """The binding that brings a claimed Service to clusters."""
+    metadata = service["metadata"]
+    reference = OwnerReference(api_version="v1", kind="Service", name=metadata["name"], uid=metadata["uid"])
+    return ResourceBinding(
+        metadata=ObjectMeta(
+            name=names.binding_name("Service", metadata["name"]),
+            namespace=metadata["namespace"],
+            labels={
+                labels.BINDING_MANAGED_BY: KIND,
+                labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: _permanent_id(owner),
+            },
+            annotations=_noted(owner),
+            owner_references=(reference,),
+            finalizers=(finalizers.RESOURCE_BINDING,),
+        ),
+        spec=ResourceBindingSpec(
+            resource=Reference(
+                api_version="v1",
+                kind="Service",
+                namespace=metadata["namespace"],
+                name=metadata["name"],
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            ),
+            placement=Placement(cluster_affinity=ClusterAffinity(cluster_names=tuple(targets))),
+            conflict_resolution="Overwrite",
+        ),
+    )
+
+
+def _merged(current: ResourceBinding | None, fresh: ResourceBinding) -> ResourceBinding:
+    """The binding as it should be; what others decide in it stays. Raises `BindingOfAnother`."""
+    if current is None:
+        return fresh
+    mine = current.metadata
+    controller = next((ref for ref in mine.owner_references if ref.controller), None)
+    if controller is not None and controller.uid != fresh.spec.resource.uid:
+        raise BindingOfAnother(
+            f"ResourceBinding {mine.name} belongs to a deleted resource of the same name, "
+            "try again later after binding is garbage collected"
+        )
+    free = claimed(mine.labels, mine.annotations, None)
+    metadata = msgspec.structs.replace(
+        mine,
+        labels=free.labels | fresh.metadata.labels,
+        annotations=free.annotations | fresh.metadata.annotations,
+        owner_references=fresh.metadata.owner_references,
+        finalizers=tuple(dict.fromkeys((*mine.finalizers, *fresh.metadata.finalizers))),
+    )
+    spec = msgspec.structs.replace(
+        current.spec,
+        resource=fresh.spec.resource,
+        placement=fresh.spec.placement,
+        conflict_resolution=fresh.spec.conflict_resolution,
+    )
+    return msgspec.structs.replace(current, metadata=metadata, spec=spec)
+
+
+def _released_service(service: JSONObject, owner: MultiClusterService) -> JSONObject:
+    marks = service["metadata"].get("labels") or {}
+    if marks.get(labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID) != _permanent_id(owner):
+        return service
+    gone = (labels.CLAIMED_BY, labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID)
+    kept = {key: value for key, value in marks.items() if key not in gone}
+    return {**service, "metadata": {**service["metadata"], "labels": kept}}
+
+
+def _released_binding(binding: ResourceBinding, owner: MultiClusterService) -> ResourceBinding:
+    metadata = binding.metadata
+    if metadata.labels.get(labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID) != _permanent_id(owner):
+        return binding
+    gone = (labels.BINDING_MANAGED_BY, labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID)
+    marks = {key: value for key, value in metadata.labels.items() if key not in gone}
+    noted = {key: value for key, value in metadata.annotations.items() if key not in _noted(owner)}
+    return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(metadata, labels=marks, annotations=noted))
+
+
+def _noted(owner: MultiClusterService) -> dict[str, str]:
+    return {
+        annotations.MULTI_CLUSTER_SERVICE_NAME: owner.metadata.name,
+        annotations.MULTI_CLUSTER_SERVICE_NAMESPACE: owner.metadata.namespace,
+    }
+
+
+def _permanent_id(owner: MultiClusterService) -> str:
+    return owner.metadata.labels.get(labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID, "")
+
+
+def _face(item: Item[JSONObject]) -> object:
+    """What of a Service counts: not its status, nor who wrote it when."""
+    metadata = item.value["metadata"]
+    marks = metadata.get("labels"), metadata.get("annotations"), metadata.get("deletionTimestamp")
+    return marks, item.value.get("spec")
+
+
+def _appeared(change: Change[Work]) -> list[Key]:
+    """The MultiClusterService of a marker that was found or came: it may be unwanted by now; or that went."""
+    if change.old is not None and change.new is not None:
+        return []
+    return [Key(key.namespace, key.name) for key in marked_by(change.item.value)]
