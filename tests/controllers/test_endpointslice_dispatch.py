@@ -1,0 +1,212 @@
+"""Collected slices reach consumers, through the controllers of the control plane alone, in virtual time."""
+
+from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
+
+from karmada.api import names
+from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
+from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.resource import Scope
+from karmada.machinery.transport import GroupVersionResource, Verb
+
+MCS = GroupVersionResource("networking.karmada.io", "v1alpha1", "multiclusterservices")
+SLICES = GroupVersionResource("discovery.k8s.io", "v1", "endpointslices")
+TOLERANCE = 30.0
+
+
+def slice_of(name, address="10.0.0.1", **metadata):
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "namespace": "default", "generateName": "web-"} | metadata,
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address]}],
+        "ports": [{"name": "http", "port": 80, "protocol": "TCP"}],
+    }
+
+
+def collected(cluster, manifest, use="MultiClusterService", name=""):
+    which = manifest["metadata"]
+    group = "multiclusterservice" if use == "MultiClusterService" else "endpointslice"
+    marks = {
+        "endpointslice.karmada.io/managed-by": use,
+        f"{group}.karmada.io/namespace": "default",
+        f"{group}.karmada.io/name": "web",
+        "work.karmada.io/permanent-id": "1",
+    }
+    finalizer = "endpointslice-controller" if group == "endpointslice" else "mcs-endpointslice-dispatch-controller"
+    return {
+        "metadata": {
+            "name": name or names.work_name(manifest["kind"], which["name"], which.get("namespace", "")),
+            "namespace": f"karmada-es-{cluster}",
+            "labels": marks,
+            "finalizers": [f"karmada.io/{finalizer}"],
+        },
+        "spec": {"suspendDispatching": True, "workload": {"manifests": [manifest]}},
+    }
+
+
+async def prepared(plane, *clusters, providers=(), consumers=()):
+    for name in clusters:
+        await plane.cluster(name)
+    tree = {
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "types": ["CrossCluster"],
+            "providerClusters": [{"name": name} for name in providers],
+            "consumerClusters": [{"name": name} for name in consumers],
+        },
+    }
+    await plane.client.resource(MCS).create(tree)
+    dispatcher = EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE))
+    plane.start(dispatcher.controller)
+    await plane.clock.sleep(1)
+    return dispatcher
+
+
+async def brought(plane, cluster):
+    """Addresses by slice, as the Works of a consumer bring them."""
+    found = (await plane.client.resource(WORKS).list(Scope(f"karmada-es-{cluster}"))).items
+    works = [work["spec"] for work in found if not work["spec"].get("suspendDispatching")]
+    manifests = [work["workload"]["manifests"][0] for work in works]
+    return {one["metadata"]["name"]: one["endpoints"][0]["addresses"] for one in manifests}
+
+
+async def ready(plane, name, status):
+    """Set the Ready condition of a cluster as of now."""
+    now = rfc3339(plane.clock.now())
+    conditions = [{"type": "Ready", "status": status, "reason": "T", "message": "", "lastTransitionTime": now}]
+    await plane.client.resource(CLUSTERS).patch(name, {"status": {"conditions": conditions}}, subresource="status")
+
+
+def test_endpoints_of_a_cluster_that_stays_unready_are_withdrawn_and_come_back():
+    async def test(plane):
+        await prepared(plane, "a", "b")
+        await plane.client.resource(WORKS).create(collected("a", slice_of("web-1")))
+        await plane.clock.sleep(1)
+        assert await brought(plane, "b") == {"a-web-1": ["10.0.0.1"]}
+        await ready(plane, "a", "False")
+        await plane.clock.sleep(TOLERANCE - 2)
+        assert await brought(plane, "b") == {"a-web-1": ["10.0.0.1"]}
+        await plane.clock.sleep(4)
+        [work] = (await plane.client.of(Work).list(Scope("karmada-es-b"))).items
+        assert work.metadata.deletion_timestamp, "the execution controller takes it out of the consumer"
+        await plane.client.resource(WORKS).patch(
+            work.metadata.name, {"metadata": {"finalizers": []}}, work.metadata.namespace
+        )
+        await ready(plane, "a", "True")
+        await plane.clock.sleep(1)
+        assert await brought(plane, "b") == {"a-web-1": ["10.0.0.1"]}
+
+    on_a_plane(test)
+
+
+def test_a_changed_slice_is_one_write_per_consumer():
+    async def test(plane):
+        await prepared(plane, "a", "b", "c", "d")
+        tree = collected("a", slice_of("web-1"))
+        await plane.client.resource(WORKS).create(tree)
+        await plane.clock.sleep(5)
+        writes = []
+
+        async def before(request):
+            if request.verb not in (Verb.GET, Verb.LIST, Verb.WATCH) and request.resource.resource != "events":
+                writes.append((request.verb, request.namespace))
+
+        plane.transport.before = before
+        manifests = [slice_of("web-1", "10.0.0.2")]
+        await plane.client.resource(WORKS).patch(
+            tree["metadata"]["name"], {"spec": {"workload": {"manifests": manifests}}}, "karmada-es-a"
+        )
+        await plane.clock.sleep(5)
+        assert sorted(writes) == [(Verb.PATCH, f"karmada-es-{name}") for name in "bcd"]
+        assert await brought(plane, "d") == {"a-web-1": ["10.0.0.2"]}
+
+    on_a_plane(test)
+
+
+def test_a_cluster_that_is_no_provider_cannot_offer_endpoints():
+    async def test(plane):
+        await prepared(plane, "a", "evil", "b", providers=["a"])
+        works = plane.client.resource(WORKS)
+        await works.create(collected("evil", slice_of("web-1", "6.6.6.6")))
+        await works.create(collected("evil", slice_of("web-2", "6.6.6.6", namespace="other")))
+        await plane.clock.sleep(5)
+        assert await brought(plane, "b") == {}
+        assert await brought(plane, "a") == {}
+
+    on_a_plane(test)
+
+
+def test_a_provider_cannot_bring_anything_but_slices_of_the_service_into_others():
+    async def test(plane):
+        await prepared(plane, "evil", "b")
+        works = plane.client.resource(WORKS)
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}}
+        await works.create(collected("evil", secret))
+        await works.create(collected("evil", slice_of("web-2", namespace="kube-system"), name="x"))
+        await plane.clock.sleep(5)
+        assert await brought(plane, "b") == {}
+
+    on_a_plane(test)
+
+
+def test_two_providers_never_write_one_slice_of_a_consumer():
+    async def test(plane):
+        await prepared(plane, "a", "a-b", "c", consumers=["c"])
+        works = plane.client.resource(WORKS)
+        await works.create(collected("a-b", slice_of("x", "10.2.0.1", generateName="")))
+        await plane.clock.sleep(1)
+        await works.create(collected("a", slice_of("b-x", "6.6.6.6", generateName="")))
+        await plane.clock.sleep(5)
+        assert await brought(plane, "c") == {"a-b-x": ["10.2.0.1"]}
+        found = await plane.client.resource(MCS).get("web", "default")
+        [condition] = found["status"]["conditions"]
+        assert condition["status"] == "False"
+        assert "is of a-b already: rename b-x in a" in condition["message"]
+
+    on_a_plane(test)
+
+
+def test_a_withdrawn_slice_leaves_the_consumers_before_its_work_goes():
+    async def test(plane):
+        await prepared(plane, "a", "b")
+        tree = collected("a", slice_of("web-1"))
+        works = plane.client.resource(WORKS)
+        await works.create(tree)
+        await plane.clock.sleep(1)
+        await works.delete(tree["metadata"]["name"], "karmada-es-a")
+        await plane.clock.sleep(1)
+        assert (await works.list(Scope("karmada-es-a"))).items == []
+        [left] = (await works.list(Scope("karmada-es-b"))).items
+        assert left["metadata"]["deletionTimestamp"]
+
+    on_a_plane(test)
+
+
+def test_an_imported_slice_is_changed_by_its_own_cluster_only():
+    async def test(plane):
+        await plane.cluster("a")
+        await plane.cluster("a-b")
+        importer = EndpointSliceImporter(plane.context, EndpointOptions(TOLERANCE))
+        plane.start(importer.controller)
+        works = plane.client.resource(WORKS)
+        await works.create(collected("a-b", slice_of("x", "10.2.0.1"), use="ServiceExport"))
+        await plane.clock.sleep(1)
+        await works.create(collected("a", slice_of("b-x", "6.6.6.6"), use="ServiceExport"))
+        await plane.clock.sleep(5)
+        [found] = (await plane.client.resource(SLICES).list(Scope("default"))).items
+        assert found["metadata"]["name"] == "imported-a-b-x"
+        assert found["endpoints"][0]["addresses"] == ["10.2.0.1"]
+        await works.delete(collected("a", slice_of("b-x"), use="ServiceExport")["metadata"]["name"], "karmada-es-a")
+        await plane.clock.sleep(5)
+        assert len((await plane.client.resource(SLICES).list(Scope("default"))).items) == 1
+        await ready(plane, "a-b", "Unknown")
+        await plane.clock.sleep(TOLERANCE + 2)
+        assert (await plane.client.resource(SLICES).list(Scope("default"))).items == []
+        await ready(plane, "a-b", "True")
+        await plane.clock.sleep(1)
+        assert len((await plane.client.resource(SLICES).list(Scope("default"))).items) == 1
+
+    on_a_plane(test)
