@@ -210,3 +210,25 @@ def test_an_imported_slice_is_changed_by_its_own_cluster_only():
         assert len((await plane.client.resource(SLICES).list(Scope("default"))).items) == 1
 
     on_a_plane(test)
+
+
+def test_a_slice_that_comes_back_while_its_work_goes_reaches_the_consumers_when_it_is_gone():
+    async def test(plane):
+        dispatcher = await prepared(plane, "a", "b")
+        tree = collected("a", slice_of("web-1"))
+        works = plane.client.resource(WORKS)
+        await works.create(tree)
+        await plane.clock.sleep(1)
+        await works.delete(tree["metadata"]["name"], "karmada-es-a")
+        await plane.clock.sleep(1)
+        await works.create(tree)
+        await plane.clock.sleep(5)
+        [leaving] = (await works.list(Scope("karmada-es-b"))).items
+        assert leaving["metadata"]["deletionTimestamp"]
+        await works.patch(leaving["metadata"]["name"], {"metadata": {"finalizers": []}}, "karmada-es-b")
+        await plane.clock.sleep(1)
+        [brought_again] = (await works.list(Scope("karmada-es-b"))).items
+        assert "deletionTimestamp" not in brought_again["metadata"]
+        assert dispatcher.controller.errors == 0
+
+    on_a_plane(test)

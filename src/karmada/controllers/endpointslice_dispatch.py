@@ -33,7 +33,7 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
-from karmada.works.build import manifest_of
+from karmada.works.build import WorkTerminating, manifest_of
 from karmada.works.exposure import Dispatch, dispatch
 from karmada.works.slices import (
     MULTI_CLUSTER,
@@ -138,6 +138,8 @@ class EndpointSliceDispatcher:
                         annotations={annotations.ENDPOINT_SLICE_PROVISION_CLUSTER: key.cluster},
                     )
                 )
+            except WorkTerminating:
+                return False  # the slice comes here again when that Work is gone
             except (*WRITE_ERRORS, SliceOfAnother) as error:
                 return error
 

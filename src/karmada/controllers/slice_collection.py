@@ -27,6 +27,7 @@ from karmada.machinery.limits import printable
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
+from karmada.works.build import WorkTerminating
 from karmada.works.slices import FOREIGN, MemberKey, Use, collected_work, service_of, unused, used
 
 SLICES = GroupVersionResource("discovery.k8s.io", "v1", "endpointslices")
@@ -76,6 +77,8 @@ class SliceCollection:
         self._pace = Pace(context.clock)
         self._waiting: dict[str, set[MemberKey]] = {}
         """Services that were looked at before all was loaded that decides about them, by cluster."""
+        self._blocked: dict[Key, MemberKey] = {}
+        """Services whose slices cannot be collected before an earlier Work of theirs is gone, by that Work."""
         self._watches = MemberWatches(self._clusters, self._slices_changed, lambda cluster, *_: self.loaded(cluster))
         works.add_index(self._index, self._services_of)
         self.controller: Controller[MemberKey] = Controller(
@@ -138,6 +141,8 @@ class SliceCollection:
             draft = work_for(key.cluster, manifest, labels=marks, holds=(self._use.finalizer,), suspended=True)
             if await self._writer.write(draft, lambda existing: used(draft.merged(existing), existing, self._use)):
                 self._pace.take(_pace_key(key), len(item.body))
+        except WorkTerminating:
+            self._blocked[Key(draft.metadata.namespace, draft.metadata.name)] = key
         except (BadAnswer, *WRITE_ERRORS) as error:
             return error
         return None
@@ -158,7 +163,8 @@ class SliceCollection:
         """The Service of a collected slice whose Work came or went, as it may be unwanted by now, or missed; those that
         a Work asks for since this change, or no more."""
         if change.old is None or change.new is None:
-            return self._concerned(change.item.value)
+            blocked = self._blocked.pop(change.key, None) if change.new is None else None
+            return [*self._concerned(change.item.value), *([blocked] if blocked is not None else ())]
         before, after = set(self._asking(change.old.value)), set(self._asking(change.new.value))
         return sorted(before ^ after)
 
