@@ -16,7 +16,8 @@ LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 
 @pytest.mark.tools
 @pytest.mark.parametrize(
-    "document", ["quick-start.md", "how-a-deployment-travels.md", "operations.md", "python.md", "tools.md"]
+    "document",
+    ["quick-start.md", "how-a-deployment-travels.md", "operations.md", "python.md", "services.md", "tools.md"],
 )
 def test_the_commands_of_a_document_work_in_order(document: str, tmp_path: Path) -> None:
     text = (DOCS / document).read_text()

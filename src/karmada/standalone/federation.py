@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,7 @@ class Federation:
                 "--leader-elect=false",
                 "--health-probe-bind-address=0",
                 "--metrics-bind-address=0",
+                *gates_among(self.options.control_flags),
                 *(f"--cluster-{key}={value}" for key, value in said.items() if value),
             ],
             layout.log(f"agent-{name}"),
@@ -296,3 +298,10 @@ def _settle(waiting: dict[str, str], cluster: dict[str, Any]) -> None:
                 del waiting[name]
             else:
                 waiting[name] = condition.get("message") or condition.get("reason") or "no reason is given"
+
+
+def gates_among(flags: Sequence[str]) -> list[str]:
+    """The feature gates among flags of the control plane: agents run with the same."""
+    name = "--feature-gates"
+    apart = [f"{name}={value}" for flag, value in pairwise(flags) if flag == name]
+    return [*(flag for flag in flags if flag.startswith(f"{name}=")), *apart]
