@@ -8,6 +8,7 @@ from karmada.testing.rights import Right, granted
 AGGREGATED = "system:karmada:aggregated-apiserver"
 DESCHEDULER = "system:karmada:descheduler"
 MANAGER = "system:karmada:controller-manager"
+METRICS_ADAPTER = "system:karmada:metrics-adapter"
 SCHEDULER = "system:karmada:scheduler"
 WEBHOOK = "system:karmada:webhook"
 
@@ -25,6 +26,14 @@ REASONS: dict[str, str] = {
         f"{AGGREGATED} list {kind}.rbac.authorization.k8s.io": FIRST_LIST
         for kind in ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
     },
+    f"{METRICS_ADAPTER} get secrets": "the program reaches members by them; `karmada up` shares connections",
+    **{
+        f"{METRICS_ADAPTER} {verb} {kind}.rbac.authorization.k8s.io": "the program decides from roles who may ask"
+        for verb in ("list", "watch")
+        for kind in ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
+    },
+    f"{METRICS_ADAPTER} list clusters.cluster.karmada.io": FIRST_LIST,
+    f"{METRICS_ADAPTER} list externalmetrics.autoscaling.karmada.io": FIRST_LIST,
     f"{DESCHEDULER} list replicaschedulingpolicies.config.karmada.io": FIRST_LIST,
     f"{DESCHEDULER} get replicaschedulingpolicies.config.karmada.io": CONFLICT,
     f"{DESCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,

@@ -119,6 +119,15 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         group="autoscaling.karmada.io",
+        kind="ExternalMetric",
+        plural="externalmetrics",
+        versions=(
+            Version("v1alpha1", autoscaling.ExternalMetric, columns=(Column("METRIC", ".spec.metricName"), _AGE)),
+        ),
+        namespaced=False,
+    ),
+    Kind(
+        group="autoscaling.karmada.io",
         kind="FederatedHPA",
         plural="federatedhpas",
         versions=(

@@ -70,7 +70,9 @@ def descheduler() -> int:
 
 def metrics_adapter() -> int:
     """karmada-metrics-adapter."""
-    return _missing("karmada-metrics-adapter")
+    from karmada.metrics_adapter.main import main
+
+    return main()
 
 
 def scheduler() -> int:

@@ -188,13 +188,7 @@ class MemberReader:
         return await self._answers.of(cluster, ("custom", path, tuple(params.items())), ask)
 
     async def _member(self, name: str) -> Member:
-        cluster = self._clusters.get(name)
-        if cluster is None:
-            raise Unread("the cluster has left")
-        if not self._members.concerns(cluster):
-            raise Unread(f"it is in {cluster.spec.sync_mode} mode: the control plane does not reach it")
-        question = ("connection", cluster.metadata.uid, cluster.metadata.generation)
-        return await self._answers.of(name, question, lambda: self._members.connect(cluster))
+        return await self._answers.member(name, self._clusters, self._members)
 
 
 def _named(error: ApiError, what: str) -> NotFound:

@@ -9,9 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, TypeVar
 
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError, NotFound
-from karmada.membership.members import MemberUnavailable
+from karmada.machinery.informers.informer import Informer
+from karmada.membership.members import Member, Members, MemberUnavailable
 
 T = TypeVar("T")
 DEADLINE = 5.0
@@ -38,10 +40,11 @@ class _Entry:
 class Answers:
     """The latest answers of members."""
 
-    def __init__(self, clock: Clock, keep: float, deadline: float = DEADLINE) -> None:
-        """`keep` is how long an answer serves, in seconds; at zero, as long as the question takes."""
+    def __init__(self, clock: Clock, keep: float, deadline: float = DEADLINE, silence: float | None = None) -> None:
+        """`keep` is how long an answer serves, `silence` how long a member that let a deadline pass is left alone."""
         self._clock = clock
         self._keep = keep
+        self._silence = keep if silence is None else silence
         self._deadline = deadline
         self._entries: dict[tuple[str, Hashable], _Entry] = {}
         self._silent: dict[str, float] = {}
@@ -61,6 +64,16 @@ class Answers:
             raise type(answer)(str(answer))
         return answer
 
+    async def member(self, name: str, clusters: Informer[Cluster], members: Members) -> Member:
+        """The connection to a member; raises `Unread`."""
+        cluster = clusters.get(name)
+        if cluster is None:
+            raise Unread("the cluster has left")
+        if not members.concerns(cluster):
+            raise Unread(f"it is in {cluster.spec.sync_mode} mode: the control plane does not reach it")
+        question = ("connection", cluster.metadata.uid, cluster.metadata.generation)
+        return await self.of(name, question, lambda: members.connect(cluster))
+
     async def _ask(self, cluster: str, ask: Callable[[], Awaitable[T]]) -> T | Unread:
         if self._silent.get(cluster, 0.0) > self._clock.monotonic():
             return Unread(f"no answer within {self._deadline:g} s to an earlier question")
@@ -68,7 +81,7 @@ class Answers:
             async with asyncio.timeout(self._deadline):
                 return await ask()
         except TimeoutError:
-            self._silent[cluster] = self._clock.monotonic() + self._keep
+            self._silent[cluster] = self._clock.monotonic() + self._silence
             return Unread(f"no answer within {self._deadline:g} s")
         except NotFound as error:
             return Missing(str(error))

@@ -19,6 +19,7 @@ COMPONENTS = (
     "karmada-aggregated-apiserver",
     "karmada-controller-manager",
     "karmada-descheduler",
+    "karmada-metrics-adapter",
     "karmada-scheduler",
     "karmada-search",
     "karmada-webhook",
@@ -43,10 +44,14 @@ def rights() -> list[JSONObject]:
         if component in _ELECTED:
             made.append(objects.role(user, SYSTEM, _lease_rules(component)))
             made.append(objects.role_binding(user, SYSTEM, subject))
-    aggregated = objects.user_subject(user_of("karmada-aggregated-apiserver"))
-    reader = objects.role_binding("karmada-aggregated-apiserver-auth-reader", "kube-system", aggregated)
-    reader["roleRef"]["name"] = "extension-apiserver-authentication-reader"
-    return [*made, reader]
+    return [*made, *map(_authentication_reader, _GROUP_SERVERS)]
+
+
+def _authentication_reader(component: str) -> JSONObject:
+    """Lets a group server read whose certificates the API server believes."""
+    made = objects.role_binding(f"{component}-auth-reader", "kube-system", objects.user_subject(user_of(component)))
+    made["roleRef"]["name"] = "extension-apiserver-authentication-reader"
+    return made
 
 
 def given_to_agents() -> list[JSONObject]:
@@ -77,6 +82,7 @@ _REVIEWS = (
 )
 _BINDINGS = ("clusterresourcebindings", "resourcebindings")
 _ROLES = ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
+_GROUP_SERVERS = ("karmada-aggregated-apiserver", "karmada-metrics-adapter")
 _ELECTED = frozenset({"karmada-controller-manager", "karmada-descheduler", "karmada-scheduler"})
 
 
@@ -116,6 +122,13 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("work.karmada.io", ["resourcebindings"], ("get", *FOLLOW, "patch")),
             _EVENTS,
             *_REVIEWS,
+        ),
+        "karmada-metrics-adapter": (
+            _rule("autoscaling.karmada.io", ["externalmetrics"], FOLLOW),
+            _rule("cluster.karmada.io", ["clusters"], FOLLOW),
+            # Where it is a program of its own, it reaches members by their Secrets and decides from roles who may ask.
+            _rule("", ["secrets"], ["get"]),
+            _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
         ),
         "karmada-scheduler": (
             _rule("cluster.karmada.io", ["clusters"], FOLLOW),

@@ -50,6 +50,8 @@ from karmada.membership.agent_roles import agent_objects
 from karmada.membership.component_roles import user_of
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
+from karmada.metrics_adapter import api as metrics_adapter
+from karmada.metrics_adapter.api import MetricsApi
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.service import Scheduler, SchedulerOptions
 from karmada.search.api import SearchApi, Surroundings
@@ -67,6 +69,8 @@ CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinit
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
 AGGREGATED, WEBHOOK, SEARCH = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-search"
+METRICS_ADAPTER = "metrics-adapter"
+ADDONS = (METRICS_ADAPTER,)
 SYSTEM_NAMESPACES = ("karmada-system", "karmada-cluster")
 
 
@@ -93,6 +97,8 @@ class ControlPlaneOptions:
     """Whether `search.karmada.io` is served: the objects of all members as one API."""
     decisions: Path | None = None
     """Where the scheduler's last decisions are kept over a restart; None forgets them."""
+    addons: frozenset[str] = frozenset()
+    """Optional components that run in this process as well, of `ADDONS`."""
     clock: Clock = REAL
 
 
@@ -106,6 +112,7 @@ class ControlPlane:
         self._lookup = ClientLookup()
         self.clusters = ClusterApi(options.gates, options.clock.now)
         self.search = SearchApi(options.clock) if options.search else None
+        self.adapter = MetricsApi(options.clock) if METRICS_ADAPTER in options.addons else None
         self.server = ApiServer(
             ApiServerOptions(
                 storage=options.storage,
@@ -119,7 +126,7 @@ class ControlPlane:
                     ),
                     IdleKinds(idle_kinds(options.selection, options.gates)),
                 ],
-                apis=[self.clusters.local, *([self.search.local] if self.search is not None else [])],
+                apis=[self.clusters.local, *(api.local for api in (self.search, self.adapter) if api is not None)],
                 storage_protection=False,
                 converters=dict.fromkeys(CONVERTED, BindingConverter()),
                 default_accounts=False,
@@ -181,6 +188,11 @@ class ControlPlane:
         self._informers = (informers, own, other)
         if self.search is not None:
             self._start_search(self.search, informers)
+        if self.adapter is not None:
+            asking = self.component(metrics_adapter.COMPONENT)
+            beside = InformerFactory(asking, self.supervisor, clock=clock, lender=informers)
+            self.adapter.connect(beside, self.members)
+            self._stack.push_async_callback(self.adapter.close)
         machinery = MachineryCollector()
         machinery.controllers.extend(started)
         for collector in (self.metrics, scheduler.metrics, machinery):

@@ -24,7 +24,7 @@ from karmada.machinery.flags import FlagParser, add_truth, checked
 from karmada.machinery.flags import port as port_number
 from karmada.machinery.process import CannotRun, run, serving
 from karmada.standalone.children import report_ready
-from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
+from karmada.standalone.control_plane import ADDONS, ControlPlane, ControlPlaneOptions
 
 ADMIN = "system:admin"
 """The name that Karmada's own installation lets reach into members."""
@@ -52,6 +52,7 @@ def parser() -> FlagParser:
     add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
     add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
     add_truth(made, "--enable-search", True, "Serve the objects of all members as one API (context karmada-search).")
+    add("--addons", type=checked(_addons), default=frozenset(), help=f"Of {', '.join(ADDONS)}, comma-separated.")
     add_controller_flags(made)
     add("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
     return made
@@ -86,11 +87,20 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
         search=flags.enable_search,
+        addons=flags.addons,
     )
 
 
 def _database(flags: Namespace) -> Path:
     return Path(flags.data).absolute() / "karmada.db"
+
+
+def _addons(text: str) -> frozenset[str]:
+    """Optional components by name; `karmada-` may stand before it."""
+    names = frozenset(name.strip().removeprefix("karmada-") for name in text.split(",") if name.strip())
+    if unknown := sorted(names.difference(ADDONS)):
+        raise ValueError(f"there is no addon {', '.join(unknown)}; there are: {', '.join(ADDONS)}")
+    return names
 
 
 async def _listen(plane: ControlPlane, host: str, flags: Namespace) -> int:

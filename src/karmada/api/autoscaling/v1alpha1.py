@@ -1,6 +1,8 @@
-"""FederatedHPA, in the form of autoscaling/v2, and CronFederatedHPA."""
+"""FederatedHPA, in the form of autoscaling/v2, CronFederatedHPA, and ExternalMetric, which is this project's own."""
 
 from typing import Annotated, Literal
+
+from msgspec import field
 
 from karmada.api.base import Int32, Int64, Quantity, Schema, Struct, Time, always
 from karmada.api.meta import LabelSelector, ObjectMeta
@@ -148,7 +150,7 @@ class FederatedHPASpec(Struct, frozen=True, kw_only=True):
     max_replicas: Int32
     """The most replicas."""
     metrics: tuple[MetricSpec, ...] = ()
-    """The metrics; the one that asks for most replicas counts. CPU at 80 % if empty. External is not supported."""
+    """The metrics; the one that asks for most replicas counts. CPU at 80 % if empty."""
     behavior: HorizontalPodAutoscalerBehavior | None = None
     """How fast replicas change."""
 
@@ -364,3 +366,48 @@ class CronFederatedHPA(Struct, frozen=True, kw_only=True):
     """What is scaled, and when."""
     status: CronFederatedHPAStatus = CronFederatedHPAStatus()
     """What the rules did."""
+
+
+class PrometheusSource(Struct, frozen=True, kw_only=True):
+    """A query of a Prometheus server; every element of its result is one value."""
+
+    address: Annotated[str, Schema(min_length=1, max_length=2048)]
+    """Where the server is, such as http://prometheus.monitoring:9090."""
+    query: Annotated[str, Schema(min_length=1, max_length=4096)]
+    """What is asked, in PromQL."""
+
+
+class HttpSource(Struct, frozen=True, kw_only=True):
+    """A page that holds one number."""
+
+    url: Annotated[str, Schema(min_length=1, max_length=2048)]
+    """Where the page is."""
+    pointer: Annotated[str, Schema(max_length=1024)] = ""
+    """Where the number is in a JSON page, as a JSON pointer; the page itself if empty."""
+
+
+class ExternalMetricSpec(Struct, frozen=True, kw_only=True):
+    """Where the values of a metric come from: exactly one source."""
+
+    metric_name: Annotated[str, Schema(max_length=253)] = ""
+    """What the metric is called; the object's name if empty."""
+    namespaces: tuple[str, ...] = ()
+    """Namespaces whose autoscalers may use it; all if empty."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Labels of its values, by which autoscalers choose among metrics of one name."""
+    prometheus: PrometheusSource | None = None
+    """A query of a Prometheus server."""
+    http: HttpSource | None = None
+    """A page that holds one number."""
+    timeout_seconds: Annotated[Int32, Schema(default=5, minimum=1, maximum=30)] | None = None
+    """How long the source may take."""
+
+
+class ExternalMetric(Struct, frozen=True, kw_only=True):
+    """A metric from outside the clusters, which the metrics adapter serves as external.metrics.k8s.io."""
+
+    api_version: Literal["autoscaling.karmada.io/v1alpha1"] = always("autoscaling.karmada.io/v1alpha1")
+    kind: Literal["ExternalMetric"] = always("ExternalMetric")
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ExternalMetricSpec
+    """Where its values come from."""

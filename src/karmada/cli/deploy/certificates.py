@@ -49,6 +49,7 @@ def certificates(
         issue.secret("karmada-ca-key", ca, ca.certificate_pem, ca.key_pem),
         issue.server("karmada-apiserver-cert", ca, api_hosts),
         issue.server("karmada-aggregated-apiserver-cert", ca, service("karmada-aggregated-apiserver")),
+        issue.server("karmada-metrics-adapter-cert", ca, service("karmada-metrics-adapter")),
         issue.server("karmada-webhook-cert", ca, service("karmada-webhook")),
         issue.peer("karmada-etcd-cert", etcd, [*service("etcd-client"), *members, "localhost", "127.0.0.1"]),
         issue.client("karmada-etcd-client-cert", etcd, "karmada-apiserver"),

@@ -1,0 +1,81 @@
+"""metrics.k8s.io over all members: what pods and nodes use, each with the cluster it was measured in."""
+
+from functools import partial
+
+import orjson
+
+from karmada.api import annotations
+from karmada.apiserver.failures import Failure, not_found
+from karmada.apiserver.requests.access import Access, Guarded
+from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.pipeline import Specials
+from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.schema.model import Schema
+from karmada.machinery.client import Client
+from karmada.machinery.codec import reading
+from karmada.machinery.resource import Scope
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.metrics_adapter.fanout import Fanout
+
+GROUP, VERSION = "metrics.k8s.io", "v1beta1"
+_KINDS = {"pods": "PodMetrics", "nodes": "NodeMetrics"}
+_VERBS = ("get", "list")
+
+
+def types() -> list[ResourceType]:
+    """The resources of the group."""
+    schema = Schema("object", preserve_unknown=True)
+    return [
+        ResourceType(GROUP, VERSION, plural, kind, plural == "pods", schema, verbs=_VERBS, has_status=False)
+        for plural, kind in _KINDS.items()
+    ]
+
+
+def handlers(fanout: Fanout) -> Specials:
+    """Who answers."""
+    return {(GROUP, plural, ""): Guarded(Access.RESOURCE, partial(_answer, fanout)) for plural in _KINDS}
+
+
+async def _answer(fanout: Fanout, context: Context, call: Call) -> Answer:
+    plural = call.served.type.plural
+    body = await (_one if call.name else _all)(fanout, call, GroupVersionResource(GROUP, VERSION, plural))
+    return Answer(200, orjson.dumps({"apiVersion": f"{GROUP}/{VERSION}", **body}))
+
+
+async def _one(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONObject:
+    async def ask(member: Client) -> bytes:
+        return await member.encoded(type_).get(call.name, call.namespace)
+
+    gathered = await fanout.ask((type_, call.namespace, call.name), ask)
+    if len(gathered.found) > 1:
+        kind = type_.resource.removesuffix("s")
+        text = f"the {kind}({call.name}) found in more than one clusters"
+        details = {"name": call.name, "kind": type_.resource}
+        message = f'Operation cannot be fulfilled on {type_.resource} "{call.name}": {text}'
+        raise Failure(409, "Conflict", message, details)
+    for cluster, body in gathered.found.items():
+        return _annotated(body, cluster, type_.resource)
+    if gathered.unread:
+        raise gathered.unavailable()
+    raise not_found("", type_.resource, call.name)
+
+
+async def _all(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONObject:
+    scope = Scope(call.namespace, call.params.get("labelSelector", ""), call.params.get("fieldSelector", ""))
+
+    async def ask(member: Client) -> list[bytes]:
+        return (await member.encoded(type_).list(scope, page_size=0)).items
+
+    gathered = await fanout.ask((type_, scope), ask)
+    gathered.warn(call)
+    items = [_annotated(body, cluster, type_.resource) for cluster, found in gathered.found.items() for body in found]
+    return {"kind": f"{_KINDS[type_.resource]}List", "metadata": {}, "items": items}
+
+
+def _annotated(body: bytes, cluster: str, plural: str) -> JSONObject:
+    """What a member measured, with the member's name."""
+    tree = reading(orjson.loads, body)
+    tree = tree if isinstance(tree, dict) else {}
+    metadata = dict(tree.get("metadata") or {})
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), annotations.QUERY_FROM_CLUSTER: cluster}
+    return {**tree, "kind": _KINDS[plural], "apiVersion": f"{GROUP}/{VERSION}", "metadata": metadata}
