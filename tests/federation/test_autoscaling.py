@@ -300,3 +300,84 @@ def test_autoscalers_of_a_namespace_share_what_is_read():
             asked[name, request.resource.group] += 1
 
     in_virtual_time(scenario, on_request=count)
+
+
+def following(*metrics):
+    return {
+        "apiVersion": "autoscaling.karmada.io/v1alpha1",
+        "kind": "FederatedHPA",
+        "metadata": {"name": "web"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 3,
+            "maxReplicas": 24,
+            "metrics": list(metrics),
+        },
+    }
+
+
+PODS_METRIC = {
+    "type": "Pods",
+    "pods": {"metric": {"name": "rate"}, "target": {"type": "AverageValue", "averageValue": "10"}},
+}
+OBJECT_METRIC = {
+    "type": "Object",
+    "object": {
+        "describedObject": {"apiVersion": "v1", "kind": "Service", "name": "web"},
+        "metric": {"name": "hits"},
+        "target": {"type": "AverageValue", "averageValue": "30"},
+    },
+}
+
+
+def test_replicas_follow_a_custom_metric_of_pods():
+    async def scenario(federation, clock):
+        for member in federation.members.values():
+            member.measure("pods", "rate", "default/web-*", "15")
+        await deployed(federation, clock, following(PODS_METRIC))
+        current = (await status(federation))["currentMetrics"][0]["pods"]["current"]
+        assert current == {"averageValue": "15"}
+        # As long as more pods do not lower it: 3, 5, 8 and so on.
+        await clock.sleep(90)
+        assert await replicas(federation) == 24
+        for member in federation.members.values():
+            member.measure("pods", "rate", "default/web-*", "5")
+        await clock.sleep(90)
+        assert await replicas(federation) == 12
+
+    in_virtual_time(scenario)
+
+
+def test_the_metric_of_an_object_is_the_sum_over_clusters_and_a_part_of_it_removes_nothing():
+    async def scenario(federation, clock):
+        for member in federation.members.values():
+            member.measure("services", "hits", "default/web", "60")
+        await deployed(federation, clock, following(OBJECT_METRIC))
+        # 180 at 30 for each pod are six pods.
+        assert await replicas(federation) == 6
+        for member in federation.members.values():
+            member.measure("services", "hits", "default/web", "10")
+        federation.members["member2"].fail()
+        await clock.sleep(120)
+        assert (await replicas(federation)) >= 6
+        assert (await condition(federation, "ScalingActive"))["reason"] == "FailedGetObjectMetric"
+        federation.members["member2"].recover()
+        await clock.sleep(180)
+        assert await replicas(federation) == 3
+
+    in_virtual_time(scenario)
+
+
+def test_a_metric_that_nobody_serves_changes_nothing_and_is_named():
+    async def scenario(federation, clock):
+        external = {
+            "type": "External",
+            "external": {"metric": {"name": "queue"}, "target": {"type": "Value", "value": "1"}},
+        }
+        await deployed(federation, clock, following(external))
+        assert await replicas(federation) == 3
+        found = await condition(federation, "ScalingActive")
+        assert found["reason"] == "FailedGetExternalMetric"
+        assert "unable to fetch metrics from external metrics API" in found["message"]
+
+    in_virtual_time(scenario)

@@ -26,13 +26,15 @@ class Known:
         raise AssertionError("nothing is written here")
 
 
-def validate(resource: str, tree: dict[str, Any], known: Known | None = None) -> None:
+def validate(resource: str, tree: dict[str, Any], known: Known | None = None) -> list[str]:
+    """Judge an object; the warnings."""
     handler = next(handler for handler in HANDLERS if handler.resource == resource)
     assert handler.validate is not None
     name = tree["metadata"]["name"]
     lookup = known or Known()
     review = Review(Operation.CREATE, "default", name, tree, None, lambda: "id", time.time, DEFAULTS, lookup)
     asyncio.run(_awaited(handler.validate(review)))
+    return review.warnings
 
 
 async def _awaited(judging: Any) -> None:
@@ -144,3 +146,33 @@ def test_a_time_zone_that_is_none_is_refused(zone: str) -> None:
     tree = {"metadata": {"name": "c", "namespace": "default"}, "spec": {"scaleTargetRef": target, "rules": [rule]}}
     with pytest.raises(Denied, match="unknown time zone"):
         validate("cronfederatedhpas", tree)
+
+
+@pytest.mark.parametrize(
+    "schedule", ["*/5 * * * * *", "0 0 L * *", "0 0 30 2 *"], ids=["seconds", "last day", "30 February"]
+)
+def test_a_schedule_that_the_controller_cannot_follow_is_let_in_with_a_warning(schedule: str) -> None:
+    rule = {"name": "r", "schedule": schedule, "targetReplicas": 1}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    tree = {"metadata": {"name": "c", "namespace": "default"}, "spec": {"scaleTargetRef": target, "rules": [rule]}}
+    (warning,) = validate("cronfederatedhpas", tree)
+    assert warning.startswith("spec.rules[0].schedule: the rule never fires: ")
+    fine = {**tree, "spec": {"scaleTargetRef": target, "rules": [{**rule, "schedule": "*/5 * * * *"}]}}
+    assert validate("cronfederatedhpas", fine) == []
+
+
+def external(**target: str) -> dict[str, Any]:
+    metric = {"type": "External", "external": {"metric": {"name": "queue"}, "target": target}}
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 3, "metrics": [metric]}
+    return {"metadata": {"name": "h", "namespace": "default"}, "spec": spec}
+
+
+def test_an_autoscaler_may_follow_an_external_metric() -> None:
+    validate("federatedhpas", external(type="AverageValue", averageValue="5"))
+    for target, said in (
+        ({"type": "Value"}, "must set either a target value for metric or a per-pod target"),
+        ({"type": "Value", "value": "1", "averageValue": "2"}, "may not set both"),
+        ({"type": "Value", "value": "0"}, "must be positive"),
+    ):
+        with pytest.raises(Denied, match=said):
+            validate("federatedhpas", external(**target))

@@ -28,6 +28,7 @@ from karmada.machinery.errors import AlreadyExists
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import JSONObject, Transport
 from karmada.simulator.behaviour import Behaviour
+from karmada.simulator.custom_metrics import CustomMetrics
 from karmada.simulator.faults import Faults, Gate, SkewedClock
 from karmada.simulator.interference import Interference
 from karmada.simulator.listener import Listener
@@ -83,11 +84,12 @@ class Member:
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
         self.behaviour.pod_address = spec.pod_address
         self.usage = Usage()
+        self.custom_metrics = CustomMetrics()
         options = ApiServerOptions(
             storage=storage or MemoryStorage(HISTORY.events, HISTORY.bytes),
             folder=folder,
             admission=(*admission, Interference(lambda: self.faults.webhooks, lambda: self.faults.full_namespaces)),
-            apis=(MetricsApi(self.usage).local,) if spec.metrics_server else (),
+            apis=(MetricsApi(self.usage).local, self.custom_metrics.local) if spec.metrics_server else (),
             root_certificates=spec.workloads,
             now=self.clock.now,
             history=HISTORY,

@@ -86,6 +86,10 @@ class FederationMember:
         """Have pods of a pattern of `namespace/pod` use thousandths of a CPU and bytes of memory, each."""
         self._member.usage.set(pattern, cpu, memory)
 
+    def measure(self, resource: str, metric: str, pattern: str, value: str) -> None:
+        """Have objects of a pattern of `namespace/name` a custom metric."""
+        self._member.custom_metrics.set(resource, metric, pattern, value)
+
     def hang(self) -> None:
         """Have the member's API server accept requests and never answer."""
         self._change(hanging=True)

@@ -1,8 +1,11 @@
-"""Completes and judges FederatedHPAs: the rules of a HorizontalPodAutoscaler, without external metrics."""
+"""Completes and judges FederatedHPAs by the rules of a HorizontalPodAutoscaler."""
+
+from collections.abc import Iterator
 
 from karmada.api.autoscaling.v1alpha1 import (
     ContainerResourceMetricSource,
     CrossVersionObjectReference,
+    ExternalMetricSource,
     FederatedHPA,
     FederatedHPASpec,
     HPAScalingRules,
@@ -28,7 +31,11 @@ _SOURCES = {
     "Pods": "pods",
     "Resource": "resource",
     "ContainerResource": "containerResource",
+    "External": "external",
 }
+_Source = (
+    ObjectMetricSource | PodsMetricSource | ResourceMetricSource | ContainerResourceMetricSource | ExternalMetricSource
+)
 _TARGETS = ("Utilization", "Value", "AverageValue")
 
 
@@ -85,11 +92,16 @@ def _require_amounts(spec: FederatedHPASpec) -> None:
     """Refuse an autoscaler with an amount that nobody can read."""
     try:
         for metric in spec.metrics:
-            for source in (metric.object, metric.pods, metric.resource, metric.container_resource):
-                for amount in (source.target.value, source.target.average_value) if source is not None else ():
+            for source in _given(metric):
+                for amount in (source.target.value, source.target.average_value):
                     Quantity.parse("0" if amount is None else amount)
     except QuantityError as error:
         raise Denied(str(error), code=400, reason="") from error
+
+
+def _given(metric: MetricSpec) -> Iterator[_Source]:
+    sources = (metric.object, metric.pods, metric.resource, metric.container_resource, metric.external)
+    return (source for source in sources if source is not None)
 
 
 def _spec_errors(spec: FederatedHPASpec) -> list[FieldError]:
@@ -140,6 +152,8 @@ def _metric_errors(metric: MetricSpec, path: str) -> list[FieldError]:
         sources["resource"] = _resource_errors(metric.resource, f"{path}.resource")
     if metric.container_resource is not None:
         sources["containerResource"] = _container_errors(metric.container_resource, f"{path}.containerResource")
+    if metric.external is not None:
+        sources["external"] = _external_errors(metric.external, f"{path}.external")
     errors += next(iter(sources.values()), [])
     wanted = _SOURCES.get(metric.type, "")
     if wanted and wanted not in sources:
@@ -157,6 +171,18 @@ def _object_errors(source: ObjectMetricSource, path: str) -> list[FieldError]:
     errors += _target_errors(source.target, f"{path}.target")
     if source.target.value is None and source.target.average_value is None:
         errors.append(required(f"{path}.target.averageValue", "must set either a target value or averageValue"))
+    return errors
+
+
+def _external_errors(source: ExternalMetricSource, path: str) -> list[FieldError]:
+    errors = _identifier_errors(source.metric, f"{path}.metric")
+    errors += _target_errors(source.target, f"{path}.target")
+    if source.target.value is None and source.target.average_value is None:
+        detail = "must set either a target value for metric or a per-pod target"
+        errors.append(required(f"{path}.target.averageValue", detail))
+    if source.target.value is not None and source.target.average_value is not None:
+        detail = "may not set both a target value for metric and a per-pod target"
+        errors.append(forbidden(f"{path}.target.value", detail))
     return errors
 
 

@@ -1,5 +1,7 @@
 """Judges CronFederatedHPAs: a target that can be scaled and rules that say how."""
 
+from datetime import UTC, datetime
+
 from karmada.api import cron
 from karmada.api.autoscaling.v1alpha1 import CronFederatedHPA, CronFederatedHPARule
 from karmada.api.field_errors import FieldError, duplicate, invalid
@@ -8,6 +10,8 @@ from karmada.webhook.autoscaler import reference_errors
 from karmada.webhook.metadata import name_errors
 from karmada.webhook.model import Review, decoded, refuse_if_any
 
+_SOME_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+"""Schedules are tried from here on; the years after it hold a leap day."""
 _AUTOSCALING = "autoscaling.karmada.io/v1alpha1"
 
 
@@ -27,21 +31,40 @@ async def validate_cron_autoscaler(review: Review) -> None:
         if rule.name in seen:
             errors.append(duplicate(f"{path}.name", rule.name))
         seen.add(rule.name)
-        errors += _schedule_errors(rule, path)
+        errors += _schedule_errors(review, rule, path)
         errors += _bounds_errors(rule, path) if scales_autoscaler else _replicas_errors(rule, target.kind, path)
     refuse_if_any(errors)
 
 
-def _schedule_errors(rule: CronFederatedHPARule, path: str) -> list[FieldError]:
+def _schedule_errors(review: Review, rule: CronFederatedHPARule, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    if not _is_schedule(rule.schedule):
-        errors.append(invalid(f"{path}.schedule", rule.schedule, "invalid cron format"))
+    try:
+        if cron.parse(rule.schedule).next_run(_SOME_DAY) is None:
+            review.warnings.append(f"{path}.schedule: the rule never fires: there is no such day")
+    except cron.CronError as error:
+        if _is_known_elsewhere(rule.schedule):
+            review.warnings.append(f"{path}.schedule: the rule never fires: {error}")
+        else:
+            errors.append(invalid(f"{path}.schedule", rule.schedule, "invalid cron format"))
     if rule.time_zone is not None:
         try:
             cron.load_zone(rule.time_zone)
         except cron.CronError:
             errors.append(invalid(f"{path}.timeZone", rule.time_zone, f"unknown time zone {rule.time_zone}"))
     return errors
+
+
+def _is_known_elsewhere(schedule: str) -> bool:
+    """Whether Karmada lets a schedule in that its controller cannot read either: a leading field of seconds, or `L` for
+    the last day. Such objects exist, so they are let in here as well, with a warning."""
+    fields = schedule.split()
+    if len(fields) == 6:
+        fields = fields[1:]
+    try:
+        cron.parse(" ".join("28" if field == "L" else field for field in fields))
+    except cron.CronError:
+        return False
+    return True
 
 
 def _replicas_errors(rule: CronFederatedHPARule, kind: str, path: str) -> list[FieldError]:
@@ -51,18 +74,6 @@ def _replicas_errors(rule: CronFederatedHPARule, kind: str, path: str) -> list[F
     if rule.target_replicas < 0:
         return [invalid(field, "", "targetReplicas should be larger than or equal to 0")]
     return []
-
-
-def _is_schedule(text: str) -> bool:
-    """Whether a schedule is written correctly. A leading field of seconds and `L` for the last day are known words."""
-    fields = text.split()
-    if len(fields) == 6:
-        fields = fields[1:]
-    try:
-        cron.parse(" ".join("28" if field == "L" else field for field in fields))
-    except ValueError:
-        return False
-    return True
 
 
 def _bounds_errors(rule: CronFederatedHPARule, path: str) -> list[FieldError]:
