@@ -254,3 +254,19 @@ def test_bad_input_gets_one_clear_line(federation: World, words: list[str], mess
     outcome = federation.run(*words)
     assert outcome.code == 1
     assert message in outcome.err
+
+
+def test_an_autoscaler_shows_how_it_came_to_its_replicas(federation: World) -> None:
+    namespace = federation.namespace()
+    spec = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "gone"}, "maxReplicas": 3}
+    about = {"name": "h", "namespace": namespace}
+    create(
+        federation,
+        {"apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "FederatedHPA", "metadata": about, "spec": spec},
+        namespace,
+    )
+    federation.eventually(lambda: "not found" in federation.run("why", "fhpa/h", "-n", namespace).out)
+    outcome = federation.run("why", "fhpa/h", "-n", namespace)
+    assert outcome.code == 1
+    assert 'deployments.apps "gone" not found' in outcome.out
+    assert "spec.scaleTargetRef" in outcome.out

@@ -1,5 +1,6 @@
 """`karmadactl why`: from the template to its members, up to the first broken link."""
 
+from karmada.api.autoscaling.v1alpha1 import FederatedHPA
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
@@ -7,6 +8,8 @@ from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.reading import check_known, cluster_names, namespace_of
 from karmada.cli.session import Session
+
+AUTOSCALER = ("autoscaling.karmada.io", "FederatedHPA")
 
 
 async def run(session: Session, flags: Values) -> int:
@@ -21,8 +24,13 @@ async def run(session: Session, flags: Values) -> int:
     from karmada.explain.why.links import as_data, first_broken
 
     namespace = namespace_of(hub, flags, wanted.kind)
-    facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
-    links = chain(facts, flags.cluster)
+    if (wanted.kind.type.group, wanted.kind.kind) == AUTOSCALER:
+        from karmada.explain.why.autoscaling import explain
+
+        links = explain(await hub.client.of(FederatedHPA).get(wanted.name, namespace))
+    else:
+        facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
+        links = chain(facts, flags.cluster)
     lay_out(links)
     where = f" in namespace {namespace}" if namespace else ""
     title = f"{wanted.kind.kind} {wanted.name}{where}"
@@ -56,7 +64,8 @@ COMMAND = Command(
     "Say why a workload is (not) where it should be.\n\n"
     "Walks from the template over the policies that matched and lost, the binding, every cluster's filter, score,\n"
     "room and share, overrides and Works to the members' status and events. Stops at the first broken link and says\n"
-    "what to do about it. Exits with 1 if there is one. With -C: why it is not in that cluster.",
+    "what to do about it. Exits with 1 if there is one. With -C: why it is not in that cluster.\n"
+    "Of a FederatedHPA it shows every metric with its ratio and proposal, the limits and the result.",
     run,
     (
         *common.CONNECTION,
@@ -68,5 +77,6 @@ COMMAND = Command(
 karmadactl why deployment/nginx
 karmadactl why deployment/nginx -C member3
 karmadactl why deployment/nginx -o json | jq .remedy
+karmadactl why fhpa/nginx
 """,
 )
