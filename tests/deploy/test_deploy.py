@@ -16,6 +16,7 @@ from karmada.cli.deploy.chart import CHART, ChartError, default_values, merge, r
 from karmada.cli.deploy.control_plane import control_plane
 from karmada.controllers.flags import parser as controller_manager
 from karmada.descheduler.main import parser as descheduler
+from karmada.gateway.main import parser as gateway
 from karmada.machinery.client import Client
 from karmada.machinery.transport import Request, Verb
 from karmada.membership.component_roles import rights
@@ -115,6 +116,7 @@ def test_every_mounted_secret_is_made(variant: str) -> None:
     {
         "karmada-controller-manager": controller_manager,
         "karmada-descheduler": descheduler,
+        "karmada-gateway": gateway,
         "karmada-scheduler": scheduler,
     }.items(),
 )

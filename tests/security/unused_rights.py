@@ -7,6 +7,7 @@ from karmada.testing.rights import Right, granted
 
 AGGREGATED = "system:karmada:aggregated-apiserver"
 DESCHEDULER = "system:karmada:descheduler"
+GATEWAY = "system:karmada:gateway"
 MANAGER = "system:karmada:controller-manager"
 METRICS_ADAPTER = "system:karmada:metrics-adapter"
 SCHEDULER = "system:karmada:scheduler"
@@ -39,11 +40,27 @@ REASONS: dict[str, str] = {
     f"{DESCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
     f"{SCHEDULER} get clusterresourcebindings.work.karmada.io": CONFLICT,
     f"{SCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
+    **{
+        f"{GATEWAY} {verb} clusters/proxy.cluster.karmada.io": "clients choose the methods of the requests it carries"
+        for verb in ("create", "delete", "patch", "update")
+    },
+    **{
+        f"{GATEWAY} list {kind}": FIRST_LIST
+        for kind in (
+            "clusters.cluster.karmada.io",
+            "endpointslices.discovery.k8s.io",
+            "multiclusteringresses.networking.karmada.io",
+            "multiclusterservices.networking.karmada.io",
+            "resourcebindings.work.karmada.io",
+            "services",
+        )
+    },
+    f"{GATEWAY} get multiclusteringresses.networking.karmada.io": CONFLICT,
     f"{DESCHEDULER} patch events": REPEATED,
     f"{SCHEDULER} patch events": REPEATED,
     **{
         f"{user} create {review}": DIAGNOSTICS
-        for user in (DESCHEDULER, MANAGER, SCHEDULER, WEBHOOK)
+        for user in (DESCHEDULER, GATEWAY, MANAGER, SCHEDULER, WEBHOOK)
         for review in ("subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io")
     },
 }

@@ -68,6 +68,13 @@ def descheduler() -> int:
     return main()
 
 
+def gateway() -> int:
+    """karmada-gateway."""
+    from karmada.gateway.main import main
+
+    return main()
+
+
 def metrics_adapter() -> int:
     """karmada-metrics-adapter."""
     from karmada.metrics_adapter.main import main

@@ -65,7 +65,7 @@ def component_flags(program: str, health: str, about: str) -> FlagParser:
 def run_component(flags: Namespace, program: str, body: Body) -> int:
     """Run a component as a program; its exit code."""
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
-    target = _target(flags)
+    target = target_of(flags)
     addresses = _addresses(flags)
     if getattr(flags, "leader_elect", False):
         _check_timing(flags)
@@ -142,7 +142,8 @@ def _check_timing(flags: Namespace) -> None:
         )
 
 
-def _target(flags: Namespace) -> Target:
+def target_of(flags: Namespace) -> Target:
+    """Where the API server is that the flags name; ends the program when they name none."""
     try:
         target = find_target(flags.kubeconfig, flags.context)
     except KubeconfigError as error:

@@ -19,6 +19,7 @@ COMPONENTS = (
     "karmada-aggregated-apiserver",
     "karmada-controller-manager",
     "karmada-descheduler",
+    "karmada-gateway",
     "karmada-metrics-adapter",
     "karmada-scheduler",
     "karmada-search",
@@ -26,6 +27,8 @@ COMPONENTS = (
 )
 FOLLOW = ("list", "watch")
 SYSTEM = "karmada-system"
+CERTIFICATE_ROLE = "karmada-gateway-certificates"
+"""Lets read Secrets; bound to the gateway only in namespaces whose ingresses have certificates, by their owners."""
 
 
 def user_of(component: str) -> str:
@@ -44,7 +47,8 @@ def rights() -> list[JSONObject]:
         if component in _ELECTED:
             made.append(objects.role(user, SYSTEM, _lease_rules(component)))
             made.append(objects.role_binding(user, SYSTEM, subject))
-    return [*made, *map(_authentication_reader, _GROUP_SERVERS)]
+    certificates = objects.cluster_role(CERTIFICATE_ROLE, [_rule("", ["secrets"], ["get"])], {})
+    return [*made, *map(_authentication_reader, _GROUP_SERVERS), certificates]
 
 
 def _authentication_reader(component: str) -> JSONObject:
@@ -52,6 +56,16 @@ def _authentication_reader(component: str) -> JSONObject:
     made = objects.role_binding(f"{component}-auth-reader", "kube-system", objects.user_subject(user_of(component)))
     made["roleRef"]["name"] = "extension-apiserver-authentication-reader"
     return made
+
+
+def gateway_in_members() -> list[JSONObject]:
+    """What lets the gateway see the endpoints of a member and reach its pods; applied in each member by its owner."""
+    user = user_of("karmada-gateway")
+    rules = [
+        _rule("discovery.k8s.io", ["endpointslices"], FOLLOW),
+        _rule("", ["pods/proxy"], ("create", "delete", "get", "patch", "update")),
+    ]
+    return [objects.cluster_role(user, rules, {}), objects.cluster_role_binding(user, objects.user_subject(user), {})]
 
 
 def given_to_agents() -> list[JSONObject]:
@@ -121,6 +135,18 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("config.karmada.io", ["replicaschedulingpolicies/status"], ("patch",)),
             _rule("work.karmada.io", ["resourcebindings"], ("get", *FOLLOW, "patch")),
             _EVENTS,
+            *_REVIEWS,
+        ),
+        "karmada-gateway": (
+            _rule("", ["services"], FOLLOW),
+            _rule("cluster.karmada.io", ["clusters"], FOLLOW),
+            # In members it is a user of its own, with the rights of `gateway_in_members`.
+            _rule("cluster.karmada.io", ["clusters/proxy"], ("create", "delete", "get", "patch", "update")),
+            _rule("discovery.k8s.io", ["endpointslices"], FOLLOW),
+            _rule("networking.karmada.io", ["multiclusteringresses"], ("get", *FOLLOW)),
+            _rule("networking.karmada.io", ["multiclusteringresses/status"], ("patch",)),
+            _rule("networking.karmada.io", ["multiclusterservices"], FOLLOW),
+            _rule("work.karmada.io", ["resourcebindings"], FOLLOW),
             *_REVIEWS,
         ),
         "karmada-metrics-adapter": (

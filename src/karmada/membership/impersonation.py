@@ -13,7 +13,8 @@ from karmada.membership.component_roles import COMPONENTS, user_of
 JSONObject = dict[str, Any]
 _RBAC = "rbac.authorization.k8s.io"
 _PROXIES = (("cluster.karmada.io", "clusters/proxy"), ("search.karmada.io", "proxying/proxy"))
-_COMPONENTS = frozenset(map(user_of, COMPONENTS))
+_COMPONENTS = frozenset(user_of(component) for component in COMPONENTS if component != "karmada-gateway")
+"""Components that have no business in members as themselves."""
 _KINDS = (("User", "users"), ("ServiceAccount", "serviceaccounts"), ("Group", "groups"))
 
 

@@ -26,7 +26,7 @@ class AsUser:
         """The server's answer to a request for another path."""
         headers = {name: value for name, value in request.headers.items() if not is_identity(name)}
         inner = _Request(
-            request.method, path, request.query, headers, request.body, request.peer, None, user.name, None, user
+            request.method, path, request.query, headers, request.body, request.peer, None, user.name, user=user
         )
         answer = await self._dispatch(inner)
         if isinstance(answer, HttpResponse):

@@ -23,8 +23,10 @@ from karmada.machinery import logging as logs
 from karmada.machinery.flags import FlagParser, add_truth, checked
 from karmada.machinery.flags import port as port_number
 from karmada.machinery.process import CannotRun, run, serving
+from karmada.membership.component_roles import user_of
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ADDONS, ControlPlane, ControlPlaneOptions
+from karmada.standalone.layout import GATEWAY_ACCESS
 
 ADMIN = "system:admin"
 """The name that Karmada's own installation lets reach into members."""
@@ -50,6 +52,7 @@ def parser() -> FlagParser:
     add("--v", "-v", dest="verbosity", type=int, default=0, help="How much to log.")
     add("--logging-format", choices=[form.value for form in logs.Format], default="text", help="Form of log lines.")
     add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
+    add("--gateway", action="store_true", help=SUPPRESS)
     add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
     add_truth(made, "--enable-search", True, "Serve the objects of all members as one API (context karmada-search).")
     add("--addons", type=checked(_addons), default=frozenset(), help=f"Of {', '.join(ADDONS)}, comma-separated.")
@@ -135,6 +138,16 @@ def _remember_port(folder: Path, port: int) -> None:
         write_file(folder / "port", str(port).encode(), 0o600)
 
 
+def _write_gateway_access(plane: ControlPlane, server: str, path: Path) -> None:
+    """The kubeconfig of the gateway, which is a user of its own in a process of its own."""
+    authority = plane.server.identity.authority
+    certificate, key = authority.issue_client(user_of("karmada-gateway"), [])
+    config = kubeconfig(
+        server, authority.certificate_pem, cluster=CONTEXT, user="karmada-gateway", certificate=certificate, key=key
+    )
+    write_kubeconfig(path, config)
+
+
 async def _serve(flags: Namespace, options: ControlPlaneOptions) -> None:
     """Serve; where nothing can be written, serve what is stored until that has changed, and end to be started again."""
     try:
@@ -188,6 +201,8 @@ async def _serve_all(flags: Namespace, options: ControlPlaneOptions) -> None:
         if options.read_only:
             report_ready(flags.ready_descriptor, port=port, kubeconfig=str(path), read_only=options.read_only)
             await asyncio.Event().wait()
+        if flags.gateway:
+            _write_gateway_access(plane, f"https://{host}:{port}", flags.data / GATEWAY_ACCESS)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOADING):
                 await plane.loaded()

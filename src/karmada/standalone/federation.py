@@ -23,12 +23,15 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import token
 from karmada.membership.agent_grant import EVERYTHING
 from karmada.membership.certificate import YEAR
+from karmada.membership.component_roles import gateway_in_members
+from karmada.membership.credentials import ensure
 from karmada.membership.join import describe, join
+from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from karmada.membership.refusal import Refused
 from karmada.membership.register import Registration, agent_access
 from karmada.search.proxy import PATH as PROXY
 from karmada.standalone.children import Child, ChildFailed
-from karmada.standalone.layout import Layout
+from karmada.standalone.layout import GATEWAY_ACCESS, Layout
 
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 REGISTRIES = GroupVersionResource("search.karmada.io", "v1alpha1", "resourceregistries")
@@ -62,6 +65,8 @@ class FederationOptions:
     """What agents report of their members, as `karmada-agent --report-secrets` has it."""
     port: int = 0
     memory: bool = False
+    gateway_port: int | None = None
+    """Where karmada-gateway serves HTTP, 0 for any free port; None runs no gateway."""
     control_flags: Sequence[str] = ()
     """Flags handed to the control plane as they are."""
 
@@ -79,6 +84,8 @@ class Federation:
     children: list[Child] = field(default_factory=list)
     read_only: str = ""
     """Why the control plane can only be read, if so; then members are left as they are."""
+    gateway: str = ""
+    """Where the gateway serves, if there is one."""
     _members: dict[str, Any] = field(default_factory=dict)
 
     async def start(self) -> None:
@@ -123,6 +130,8 @@ class Federation:
             if is_new and len(described) <= FEW:
                 with suppress(NotFound, AlreadyExists):  # Search is switched off, or somebody was quicker.
                     await hub.resource(REGISTRIES).create(SEARCHED)
+            if self.options.gateway_port is not None:
+                await self._start_gateway(self.options.gateway_port)
         finally:
             await hub.close()
 
@@ -147,6 +156,8 @@ class Federation:
         arguments += ["--port", str(options.port)]
         if options.memory:
             arguments.append("--memory")
+        if options.gateway_port is not None:
+            arguments.append("--gateway")
         return [*arguments, *options.control_flags]
 
     def _member_arguments(self) -> list[str]:
@@ -194,6 +205,36 @@ class Federation:
         )
         self.children.insert(0, agent)
         await agent.start()
+
+    async def _start_gateway(self, wanted: int) -> None:
+        """Give the gateway its rights in members and run it, as a process and a user of its own."""
+        self.progress("starting the gateway")
+        await asyncio.gather(*(self._admit_gateway(name) for name in self._members))
+        layout = self.options.layout
+        child = Child(
+            "gateway",
+            [
+                "karmada.gateway.main",
+                f"--kubeconfig={layout.control_plane / GATEWAY_ACCESS}",
+                f"--http-bind-address=127.0.0.1:{wanted}",
+                "--https-bind-address=0",
+                "--publish-address=127.0.0.1",
+                "--health-probe-bind-address=0",
+                "--metrics-bind-address=0",
+            ],
+            layout.log("gateway"),
+        )
+        self.children.insert(0, child)
+        ready = await child.start()
+        self.gateway = f"http://127.0.0.1:{ready['port']}"
+
+    async def _admit_gateway(self, member: str) -> None:
+        client = self.client(member)
+        try:
+            for type_, tree in zip((CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS), gateway_in_members(), strict=True):
+                await ensure(client, type_, tree)
+        finally:
+            await client.close()
 
     async def _agent_access(self, hub: Client, name: str) -> Path:
         """The kubeconfig of a member's agent; obtained once, by a token, and kept beside the member's own."""

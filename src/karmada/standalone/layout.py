@@ -3,7 +3,7 @@
 DIR/lock                    held by the supervising process: two federations never share a directory
 DIR/format                  the version of this layout
 DIR/kubeconfig              contexts karmada-apiserver, karmada, karmada-host, karmada-search, member1, ... (0600)
-DIR/control-plane/          database, keys, admin.kubeconfig
+DIR/control-plane/          database, keys, admin.kubeconfig, gateway.kubeconfig if there is a gateway
 DIR/members/                one directory per member, written by the simulator
 DIR/logs/<part>.log         what each process says
 DIR/supervisor.pid          the process to stop
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import IO
 
 FORMAT = 1
+GATEWAY_ACCESS = "gateway.kubeconfig"
+"""In the folder of the control plane."""
 LOCK_ATTEMPTS, LOCK_PAUSE = 5, 0.05
 _PROBE = 64 << 10
 """Bytes without which no start can be logged."""

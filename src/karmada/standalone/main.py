@@ -160,6 +160,7 @@ def _federation(flags: argparse.ArgumentParser) -> None:
         help="credentials of members that agents report: KubeCredentials,KubeImpersonator (default: %(default)s)",
     )
     flags.add_argument("--port", type=port, default=0, metavar="P", help="of the control plane (default: any free one)")
+    flags.add_argument("--gateway-port", type=port, metavar="P", help="run karmada-gateway there (0: any free port)")
     flags.add_argument("--memory", action="store_true", help="keep nothing on disk but keys and logs")
     flags.epilog = (
         "Further flags go to the control plane: --feature-gates, --controllers, --cluster-failure-threshold ..."

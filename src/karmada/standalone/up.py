@@ -59,6 +59,7 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
         report_secrets=flags.report_secrets,
         port=flags.port,
         memory=flags.memory,
+        gateway_port=flags.gateway_port,
         control_flags=flags.rest,
     )
     with Reporter(sys.stderr) as reporter:
@@ -101,6 +102,8 @@ async def _stay(federation: Federation) -> None:
         if not federation.options.memory
         else f"\nThe federation is ready.\n\n  export KUBECONFIG={layout.kubeconfig}\n  kubectl get clusters\n"
     )
+    if federation.gateway:
+        print(f"  MultiClusterIngresses are served at {federation.gateway}\n")
     sys.stdout.flush()
     await asyncio.Event().wait()
 

@@ -94,13 +94,26 @@ class FederationMember:
         """Have the member's API server accept requests and never answer."""
         self._change(hanging=True)
 
+    def stop(self) -> None:
+        """Have the whole member gone: its API server and its pods."""
+        self._change(down=True, network_down=True)
+
+    async def address(self, pod: str, port: int, namespace: str = "default") -> tuple[str, int]:
+        """Where a pod's port is on this machine; raises `Unreachable` when nobody listens there."""
+        member = self._member
+        return await member.ports.address(member.network.at(member.name, namespace, pod, port))
+
+    def transport(self) -> Transport:
+        """A way in as its administrator, which suffers the member's faults."""
+        return self._member.transport()
+
     def slow(self, milliseconds: int) -> None:
         """Have every answer take that much longer."""
         self._change(slow_milliseconds=milliseconds)
 
     def recover(self) -> None:
         """Have everything work again."""
-        self._change(down=False, hanging=False, slow_milliseconds=0, rejecting=0)
+        self._change(down=False, network_down=False, hanging=False, slow_milliseconds=0, rejecting=0)
 
     def _change(self, **changes: object) -> None:
         self._member.gate.set(msgspec.structs.replace(self._member.faults, **changes))

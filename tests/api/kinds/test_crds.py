@@ -45,6 +45,7 @@ DIALECT: tuple[tuple[str, Any, Any], ...] = (
     ("overriders.resourcesOverrider", ..., None),
     ("multiclusterservices.networking.karmada.io.v1alpha1.spec.ports.items.targetPort", ..., None),
     ("multiclusteringresses.networking.karmada.io.v1alpha1.spec.template", ..., None),
+    ("multiclusteringresses.networking.karmada.io.v1alpha1.status.conditions", ..., None),
 )
 
 Difference = tuple[str, Any, Any]

@@ -251,6 +251,8 @@ class MultiClusterIngressStatus(Struct, frozen=True, kw_only=True):
     """Clusters that get no requests at the moment."""
     service_locations: tuple[ServiceLocation, ...] = ()
     """Where the Services of the rules are."""
+    conditions: Annotated[tuple[Condition, ...], Schema(list_type="map", list_map_keys=("type",))] = ()
+    """Whether rules, Services and certificates can be served by the gateway, and why not."""
 
 
 class MultiClusterIngress(Struct, frozen=True, kw_only=True):

@@ -39,6 +39,8 @@ class HttpRequest(msgspec.Struct, eq=False):
     """Whom the handler authenticated; empty until then, and for anonymous clients."""
     admitted: object = None
     """What the handler learned when it admitted the request by its headers."""
+    target: bytes = b""
+    """Path and query as they were sent, for whoever passes the request on."""
 
 
 class HttpResponse(msgspec.Struct, eq=False):

@@ -233,6 +233,7 @@ class RequestParser:
             raise self._stop(target)
         method = self._parser.get_method().decode("ascii")
         request = HttpRequest(method, target[0], target[1], headers, b"", self.peer, self.certificate)
+        request.target = self._url
         self._request = request
         self._limit = self._limits.body
         if (length is not None and length != "0") or "transfer-encoding" in headers:

@@ -238,8 +238,7 @@ def access_scenario(dice: Random) -> list[Step]:
         # Both servers learn of new rights a moment later.
         {"method": "GET", "path": f"{rbac}/namespaces/${{ns}}/roles", "pause": 0.3},
     ]
-    for _ in range(dice.randint(3, 7)):
-        steps.append(dice.choice((_as_user, _review, _identity))(dice))
+    steps += [dice.choice((_as_user, _review, _identity))(dice) for _ in range(dice.randint(3, 7))]
     return steps
 
 
@@ -330,8 +329,7 @@ def parts_scenario(dice: Random) -> list[Step]:
         path = "/apis/policy/v1/namespaces/${ns}/poddisruptionbudgets"
         made = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "o"}, "spec": budget}
         steps.append({"method": "POST", "path": path, "body": made})
-    for _ in range(dice.randint(2, 6)):
-        steps.append(dice.choice(_PARTS)(dice))
+    steps += [dice.choice(_PARTS)(dice) for _ in range(dice.randint(2, 6))]
     return steps
 
 

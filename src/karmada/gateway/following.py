@@ -1,0 +1,287 @@
+"""Follows ingresses, Services, endpoints, clusters and certificates, and keeps the routes and endpoints of the moment.
+
+Three reconcilers, each level-triggered and each with its own keys, so that what is wrong with one Service or Secret
+stays with it: the table of routes, the endpoints of a Service, the certificate in a Secret.
+
+Endpoints come from slices that were exported to the control plane (ServiceImport), else from the members themselves:
+the providers of a MultiClusterService, else the clusters that the Service was propagated to.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from OpenSSL import SSL
+
+from karmada.api import labels
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.names import binding_name
+from karmada.api.networking.v1alpha1 import MultiClusterIngress, MultiClusterService
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.gateway.balancing import Balancer
+from karmada.gateway.certificates import BadCertificate, Certificates, context_of
+from karmada.gateway.endpoints import DERIVED, Standing, declared_ports, of_slices, port_name, provider_of, standing
+from karmada.gateway.members import SLICES, MemberSlices, OpenMember, ServiceKey
+from karmada.gateway.routes import Backend, IngressKey, Problem, Table, build
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.errors import Forbidden, NotFound
+from karmada.machinery.informers.cache import Change, Item
+from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.informers.informer import Informer
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership import objects
+from karmada.membership.component_roles import CERTIFICATE_ROLE, user_of
+
+SERVICES = GroupVersionResource("", "v1", "services")
+ROUTES = "routes"
+UNHEARD_SECONDS = 5.0
+REREAD_SECONDS = 60.0
+"""How soon a renewed certificate is used: the gateway may read Secrets by name, not follow them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """What is known of a Service that routes need."""
+
+    clusters: tuple[str, ...] = ()
+    """Those with ready endpoints."""
+    blocked: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class Following:
+    """The routes, endpoints and certificates of the moment."""
+
+    def __init__(
+        self,
+        client: Client,
+        informers: InformerFactory,
+        open_member: OpenMember,
+        certificates: Certificates,
+        report: Callable[[IngressKey], None],
+        class_name: str = "",
+        clock: Clock = REAL,
+    ) -> None:
+        """`report` hears of ingresses whose status may have to change."""
+        self._client = client
+        self._report = report
+        self._class = class_name
+        self._certificates = certificates
+        self.table = Table()
+        self.balancers: dict[Backend, Balancer] = {}
+        self.states: dict[ServiceKey, ServiceState] = {}
+        self.secrets: dict[ServiceKey, SSL.Context | Problem] = {}
+        """By namespace and name of the Secret."""
+        self._wanted: dict[ServiceKey, list[Backend]] = {}
+        self.ingresses = informers.of(MultiClusterIngress)
+        self._exposed = informers.of(MultiClusterService)
+        self._clusters: Informer[Cluster] = informers.of(Cluster)
+        self._bindings = informers.of(ResourceBinding)
+        self._services = informers.resource(SERVICES)
+        self._slices = informers.resource(SLICES)
+        self._slices.add_index("service", _service_of)
+        needs = (self.ingresses, self._exposed, self._clusters, self._bindings, self._services, self._slices)
+        self.routes: Controller[str] = Controller(
+            "gateway-routes", self.reconcile_routes, workers=1, needs=needs, clock=clock
+        )
+        self.services: Controller[ServiceKey] = Controller(
+            "gateway-services", self.reconcile_service, needs=needs, clock=clock
+        )
+        self.certificates: Controller[ServiceKey] = Controller(
+            "gateway-certificates", self.reconcile_certificate, workers=2, needs=(self.ingresses,), clock=clock
+        )
+        self.members = MemberSlices(open_member, self._enqueue, clock)
+        self.routes.watch(self.ingresses, lambda change: [ROUTES])
+        self.services.watch(self._services, lambda change: self._if_wanted(change.key.namespace, change.key.name))
+        self.services.watch(self._exposed, lambda change: self._if_wanted(change.key.namespace, change.key.name))
+        self.services.watch(self._slices, self._of_slice)
+        self.services.watch(self._bindings, self._of_binding)
+        self.services.watch(self._clusters, self._of_cluster)
+        self.routes.enqueue(ROUTES)
+        self.ready = False
+        """Whether the routes of the start are known."""
+
+    @property
+    def controllers(self) -> tuple[Controller[str], Controller[ServiceKey], Controller[ServiceKey]]:
+        """What has to run."""
+        return self.routes, self.services, self.certificates
+
+    # The table.
+
+    async def reconcile_routes(self, _: str) -> Result:
+        """Make the table anew, and have Services and Secrets looked at that it needs now or no longer."""
+        table = build(self.ingresses.values(), self._class)
+        wanted: dict[ServiceKey, list[Backend]] = {}
+        for backend in table.backends():
+            wanted.setdefault((backend.namespace, backend.service), []).append(backend)
+        before, self._wanted = self._wanted, wanted
+        self.table = table
+        for key in [*wanted, *(key for key in before if key not in wanted)]:
+            if before.get(key) != wanted.get(key):
+                self.services.enqueue(key)
+        needed = {(found.ingress.namespace, found.secret) for found in table.certificates.values()}
+        for key in [key for key in self.secrets if key not in needed]:
+            del self.secrets[key]
+        for key in needed:
+            self.certificates.enqueue(key)
+        self._use_certificates()
+        for ingress in table.problems:
+            self._report(ingress)
+        self.ready = True
+        return DONE
+
+    # Services.
+
+    async def reconcile_service(self, key: ServiceKey) -> Result:
+        """Find the endpoints of a Service."""
+        backends = self._wanted.get(key, [])
+        for backend in [known for known in self.balancers if known[:2] == key and known not in backends]:
+            del self.balancers[backend]
+        if not backends:
+            self.states.pop(key, None)
+            await self.members.follow(key, set())
+            return DONE
+        namespace, name = key
+        service = self._services.get(name, namespace)
+        exposed = self._exposed.get(name, namespace)
+        imported = self._imported(key)
+        clusters = set() if imported else self._running(key, exposed)
+        await self.members.follow(key, clusters)
+        slices = imported or self.members.slices(key)
+        declared = declared_ports(service or self._services.get(f"{DERIVED}{name}", namespace), exposed)
+        problems: list[Problem] = []
+        if service is None and exposed is None and not imported:
+            problems.append(Problem("ServiceNotFound", f"there is no Service {namespace}/{name}"))
+        elif not imported and not clusters:
+            text = f"Service {namespace}/{name} was propagated to no cluster: is there a policy for it?"
+            problems.append(Problem("ServiceNotPropagated", text))
+        unheard = self.members.unheard(key)
+        for cluster, why in unheard.items():
+            text = f"the endpoints of {namespace}/{name} in {cluster} are not known: {why}"
+            problems.append(Problem("EndpointsUnknown", text))
+        self._place(key, backends, declared, slices, problems)
+        # Why a member does not answer becomes known later, and nobody tells.
+        return RequeueAfter(UNHEARD_SECONDS) if unheard else DONE
+
+    def _place(
+        self,
+        key: ServiceKey,
+        backends: Sequence[Backend],
+        declared: list[tuple[str, int]],
+        slices: list[tuple[str, JSONObject]],
+        problems: list[Problem],
+    ) -> None:
+        seen: dict[str, Standing] = {}
+        for backend in backends:
+            port = port_name(backend.port, declared)
+            if port is None and not problems:
+                known = ", ".join(f"{number} {named}".strip() for named, number in declared) or "none"
+                text = f"Service {key[0]}/{key[1]} has no port {backend.port}; it has: {known}"
+                problems.append(Problem("PortNotFound", text))
+            found = of_slices(slices, port) if port is not None else []
+            stands = {each.cluster: standing(self._clusters.get(each.cluster)) for each in found}
+            seen |= stands
+            balancer = self.balancers.setdefault(backend, Balancer())
+            balancer.update(
+                [each for each in found if stands[each.cluster] is Standing.UP],
+                [each for each in found if stands[each.cluster] is Standing.DOWN],
+            )
+            if not (balancer.endpoints or balancer.spare) and not problems:
+                problems.append(Problem("NoEndpoints", f"no endpoint of {backend} is ready in any cluster"))
+        state = ServiceState(
+            tuple(sorted(name for name, how in seen.items() if how is not Standing.BLOCKED)),
+            tuple(sorted(name for name, how in seen.items() if how is Standing.BLOCKED)),
+            tuple(problems),
+        )
+        if self.states.get(key) != state:
+            self.states[key] = state
+            users = self.table.backends()
+            for ingress in {ingress for backend in backends for ingress in users.get(backend, ())}:
+                self._report(ingress)
+
+    def _imported(self, key: ServiceKey) -> list[tuple[str, JSONObject]]:
+        """Slices of a Service that were exported to the control plane, with their clusters."""
+        namespace, name = key
+        clusters = [item.key.name for item in self._clusters.all_items()]
+        found = []
+        for service in (name, f"{DERIVED}{name}"):
+            for one in self._slices.indexed("service", f"{namespace}/{service}"):
+                cluster = provider_of(one, clusters)
+                if cluster:
+                    found.append((cluster, one))
+        return found
+
+    def _running(self, key: ServiceKey, exposed: MultiClusterService | None) -> set[str]:
+        """The clusters that are asked for the endpoints of a Service."""
+        namespace, name = key
+        known = {item.key.name for item in self._clusters.all_items()}
+        if exposed is not None and exposed.spec.provider_clusters:
+            return known & {provider.name for provider in exposed.spec.provider_clusters}
+        binding = self._bindings.get(binding_name("Service", name), namespace)
+        if binding is not None:
+            return known & {target.name for target in binding.spec.clusters}
+        return known if exposed is not None else set()
+
+    # Certificates.
+
+    async def reconcile_certificate(self, key: ServiceKey) -> Result:
+        """Read the certificate of a Secret; again after a while, as it may be renewed."""
+        users = [found.ingress for found in self.table.certificates.values() if (found.ingress[0], found.secret) == key]
+        if not users:
+            return DONE
+        namespace, name = key
+        found: SSL.Context | Problem
+        try:
+            secret = await self._client.resource(objects.SECRETS).get(name, namespace)
+            found = context_of(objects.decoded(secret))
+        except NotFound:
+            found = Problem("SecretNotFound", f"there is no Secret {namespace}/{name}")
+        except Forbidden:
+            text = (
+                f"the gateway may not read Secret {namespace}/{name}: kubectl create rolebinding karmada-gateway -n "
+                f"{namespace} --clusterrole={CERTIFICATE_ROLE} --user={user_of('karmada-gateway')}"
+            )
+            found = Problem("SecretForbidden", text)
+        except BadCertificate as error:
+            found = Problem("BadCertificate", f"Secret {namespace}/{name}: {error}")
+        if self.secrets.get(key) != found:
+            self.secrets[key] = found
+            self._use_certificates()
+            for ingress in users:
+                self._report(ingress)
+        return RequeueAfter(REREAD_SECONDS)
+
+    def _use_certificates(self) -> None:
+        contexts = {}
+        for host, wanted in self.table.certificates.items():
+            found = self.secrets.get((wanted.ingress.namespace, wanted.secret))
+            if isinstance(found, SSL.Context):
+                contexts[host] = found
+        self._certificates.replace(contexts)
+
+    # What a change concerns.
+
+    def _enqueue(self, key: ServiceKey) -> None:
+        self.services.enqueue(key)
+
+    def _if_wanted(self, namespace: str, name: str) -> list[ServiceKey]:
+        names = (name, name.removeprefix(DERIVED))
+        return [(namespace, each) for each in dict.fromkeys(names) if (namespace, each) in self._wanted]
+
+    def _of_slice(self, change: Change[JSONObject]) -> list[ServiceKey]:
+        services = {service for item in (change.old, change.new) if item is not None for service in _service_of(item)}
+        return [key for service in services for key in self._if_wanted(*service.split("/", 1))]
+
+    def _of_binding(self, change: Change[ResourceBinding]) -> list[ServiceKey]:
+        resource = change.item.value.spec.resource
+        return self._if_wanted(resource.namespace, resource.name) if resource.kind == "Service" else []
+
+    def _of_cluster(self, change: Change[Cluster]) -> list[ServiceKey]:
+        old, new = (item.value if item is not None else None for item in (change.old, change.new))
+        return list(self._wanted) if old is None or new is None or standing(old) != standing(new) else []
+
+
+def _service_of(item: Item[JSONObject]) -> list[str]:
+    name = (item.value["metadata"].get("labels") or {}).get(labels.KUBERNETES_SERVICE_NAME)
+    return [f"{item.key.namespace}/{name}"] if name else []

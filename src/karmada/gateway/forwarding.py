@@ -1,0 +1,104 @@
+"""Requests and answers as they are passed on: which headers go, which stay, what is added. Pure."""
+
+from collections.abc import Sequence
+
+from karmada.apiserver.http.model import HttpRequest
+from karmada.gateway.routes import host_of
+from karmada.gateway.ways import Way
+from karmada.machinery.http.head import is_field_value, request_head
+
+_HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_SAID_HERE = frozenset(
+    {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "x-real-ip"}
+)
+"""What clients cannot say about themselves."""
+_FOR_API_SERVERS = ("impersonate-", "x-remote-")
+_KEPT_FROM_API_SERVERS = frozenset({"authorization", "cookie"})
+_OF_API_SERVERS = frozenset({"audit-id", "x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"})
+
+
+def is_safe(path: str) -> bool:
+    """Whether a decoded path means the same to everybody: none of its parts is `.` or `..`."""
+    return not any(part.partition(";")[0] in (".", "..") for part in path.split("/"))
+
+
+def wants_upgrade(request: HttpRequest) -> bool:
+    """Whether a client asks for another protocol."""
+    return "upgrade" in request.headers and "upgrade" in request.headers.get("connection", "").lower()
+
+
+def request_bytes(request: HttpRequest, way: Way, scheme: str) -> bytes:
+    """The request as an endpoint gets it; raises `UnsafeHead`."""
+    headers = request.headers
+    asked = headers.get("host", "")
+    fields = [("Host", way.host or asked)]
+    named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
+    for name, value in headers.items():
+        if name in _HOP_BY_HOP or name in _SAID_HERE or name in named:
+            continue
+        if way.through_api and (name in _KEPT_FROM_API_SERVERS or name.startswith(_FOR_API_SERVERS)):
+            continue
+        fields += [(name, one) for one in value.split("\n")]
+    if wants_upgrade(request):
+        fields += [("Connection", "Upgrade"), ("Upgrade", headers["upgrade"])]
+    if request.body or request.method in ("POST", "PUT", "PATCH"):
+        fields.append(("Content-Length", str(len(request.body))))
+    fields += [
+        ("X-Forwarded-For", request.peer[0]),
+        ("X-Real-Ip", request.peer[0]),
+        ("X-Forwarded-Host", asked),
+        ("X-Forwarded-Proto", scheme),
+    ]
+    target = request.target.decode("ascii")
+    if not target.startswith("/"):
+        target = "/" + target.partition("://")[2].partition("/")[2] if "://" in target else "/"
+    head = request_head(request.method, way.base + target, fields)
+    return head[:-2] + way.headers + b"\r\n" + request.body
+
+
+def answer_headers(headers: Sequence[tuple[str, str]], through_api: bool) -> tuple[str, dict[str, str | list[str]]]:
+    """The content type of an answer, and its other headers as the client gets them."""
+    content_type = ""
+    kept: dict[str, str | list[str]] = {}
+    named = {part.strip().lower() for name, value in headers if name == "connection" for part in value.split(",")}
+    for name, value in headers:
+        if name == "content-type":
+            content_type = value if is_field_value(value) else ""
+        elif name in _HOP_BY_HOP or name in named or name == "date" or not is_field_value(value):
+            continue
+        elif not through_api or name not in _OF_API_SERVERS:
+            before = kept.get(name, [])
+            kept[name] = [*([before] if isinstance(before, str) else before), value]
+    return content_type, kept
+
+
+def switching_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The headers of an answer that switches protocols."""
+    left_out = ("date", "content-length")
+    return {name: value for name, value in headers if name not in left_out and is_field_value(value)}
+
+
+def is_refusal(content_type: str, body: bytes) -> bool:
+    """Whether an answer is an API server's own on the way, not that of the pod behind it."""
+    return content_type.startswith("application/json") and body.startswith(b'{"kind":"Status"')
+
+
+def logged(request: HttpRequest) -> str:
+    """A request for the access log: without its query, which may hold secrets."""
+    text = f"{request.method} {host_of(request.headers.get('host', ''))}{request.path}"
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:512])

@@ -1,0 +1,98 @@
+"""What the gateway says of an ingress in its status: where it is served, by which clusters, and what is not served."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from ipaddress import ip_address
+
+import msgspec
+from OpenSSL import SSL
+
+from karmada.api.meta import Condition, set_condition
+from karmada.api.networking.v1alpha1 import (
+    IngressLoadBalancerIngress,
+    IngressLoadBalancerStatus,
+    MultiClusterIngress,
+    MultiClusterIngressStatus,
+    ServiceLocation,
+)
+from karmada.gateway.following import Following
+from karmada.gateway.routes import IngressKey, Problem
+from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL, Clock, rfc3339
+from karmada.machinery.committer import Committer
+from karmada.machinery.controller import DONE, Controller, Result
+
+ACCEPTED, RESOLVED, SECURED = "RoutesAccepted", "BackendsResolved", "CertificatesResolved"
+
+
+class StatusWriter:
+    """Writes the status of ingresses; several gateways write the same, so none has to lead."""
+
+    def __init__(self, client: Client, addresses: Sequence[str], clock: Clock = REAL) -> None:
+        self._commit: Committer[MultiClusterIngress] = Committer(client.of(MultiClusterIngress))
+        self._addresses = tuple(addresses)
+        self._clock = clock
+        self.following: Following
+        """Set before it runs: each needs the other."""
+        self.controller: Controller[IngressKey] = Controller("gateway-status", self.reconcile, workers=2, clock=clock)
+
+    async def reconcile(self, key: IngressKey) -> Result:
+        """Write the status of one ingress, unless it is true already or somebody else serves it."""
+        ingress = self.following.ingresses.get(key.name, key.namespace)
+        if ingress is not None and key in self.following.table.problems:
+            status = partial(described, self.following, key, self._addresses, rfc3339(self._clock.now()))
+            await self._commit.commit(ingress, lambda seen: msgspec.structs.replace(seen, status=status(seen)))
+        return DONE
+
+
+def described(
+    following: Following, key: IngressKey, addresses: Iterable[str], now: str, ingress: MultiClusterIngress
+) -> MultiClusterIngressStatus:
+    """The status of an ingress."""
+    table = following.table
+    services = dict.fromkeys(
+        (backend.namespace, backend.service) for backend, users in table.backends().items() if key in users
+    )
+    states = {name: following.states[name] for name in services if name in following.states}
+    secrets = [
+        following.secrets.get(
+            (key.namespace, found.secret), Problem("SecretNotRead", f"{found.secret} was not read yet")
+        )
+        for found in table.certificates.values()
+        if found.ingress == key
+    ]
+    groups: dict[str, Iterable[Problem]] = {
+        ACCEPTED: table.problems[key],
+        RESOLVED: [problem for state in states.values() for problem in state.problems],
+        SECURED: [found for found in dict.fromkeys(secrets) if not isinstance(found, SSL.Context)],
+    }
+    conditions = ingress.status.conditions
+    for kind, problems in groups.items():
+        conditions = set_condition(conditions, _condition(kind, tuple(problems), ingress.metadata.generation, now))
+    return msgspec.structs.replace(
+        ingress.status,
+        load_balancer=IngressLoadBalancerStatus(ingress=tuple(_entry(address) for address in addresses)),
+        traffic_block_clusters=tuple(sorted({name for state in states.values() for name in state.blocked})),
+        service_locations=tuple(
+            ServiceLocation(name=name, clusters=state.clusters) for (_, name), state in sorted(states.items())
+        ),
+        conditions=conditions,
+    )
+
+
+def _condition(kind: str, problems: tuple[Problem, ...], generation: int, now: str) -> Condition:
+    return Condition(
+        type=kind,
+        status="False" if problems else "True",
+        reason=problems[0].reason if problems else "Served",
+        message="; ".join(problem.message for problem in problems),
+        last_transition_time=now,
+        observed_generation=generation,
+    )
+
+
+def _entry(address: str) -> IngressLoadBalancerIngress:
+    try:
+        return IngressLoadBalancerIngress(ip=str(ip_address(address)))
+    except ValueError:
+        return IngressLoadBalancerIngress(hostname=address)
