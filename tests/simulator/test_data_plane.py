@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,6 +18,8 @@ from karmada.machinery.errors import Unavailable
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.simulator.command import sim
+from karmada.simulator.control import ControlApi
 from karmada.simulator.fleet import Fleet
 from karmada.simulator.member import Member
 from karmada.simulator.network.plane import Unreachable
@@ -280,6 +283,24 @@ async def test_a_service_has_a_loopback_address_whose_requests_reach_the_pods_of
             return not await seen()
 
         await _until(none)
+
+
+async def test_a_command_gives_a_service_an_address_and_says_when_there_is_no_such_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with Fleet(FleetSpec((MemberSpec("member1"),))) as fleet:
+        await fleet["member1"].inside.resource(SERVICES).create(service())
+        control = ControlApi(fleet)
+        access = {"url": f"http://127.0.0.1:{await control.listen()}", "token": control.token}
+        (tmp_path / "fleet.json").write_bytes(orjson.dumps({"control": access}))
+        words = ["--data", str(tmp_path), "open", "member1"]
+        assert await asyncio.to_thread(sim, [*words, "web.default:80"]) == 0
+        address = capsys.readouterr().out.strip()
+        assert address.startswith("http://127.0.0.1:")
+        assert b"no ready endpoints" in await _get(int(address.rpartition(":")[2]))
+        assert await asyncio.to_thread(sim, [*words, "nobody.default"]) == 1
+        assert capsys.readouterr().err == "error: nobody.default is not known in member1\n"
+        await control.stop()
 
 
 async def test_the_api_server_passes_requests_on_to_pods_and_services() -> None:

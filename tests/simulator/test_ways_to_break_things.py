@@ -62,6 +62,7 @@ TROUBLES = {
     "hanging": fault(["fault", "m", "--hang"], hanging=True),
     "slow": fault(["fault", "m", "--slow", "300"], slow_milliseconds=300),
     "rejecting": fault(["fault", "m", "--reject", "503"], rejecting=503),
+    "network down": fault(["fault", "m", "--network-down"], network_down=True),
     "certificate expired": fault(["fault", "m", "--expired"], certificate_expired=True),
     "clock skew": fault(["fault", "m", "--skew", "60"], clock_skew_seconds=60.0),
     "quota exhausted": fault(["quota", "m", "default", "full"], full_namespaces=("default",)),

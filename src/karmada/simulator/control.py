@@ -25,7 +25,6 @@ from karmada.apiserver.http.server import HttpServer
 from karmada.simulator.behaviour import ImageRule
 from karmada.simulator.faults import Faults
 from karmada.simulator.member import Member
-from karmada.simulator.network.listeners import Entrance
 from karmada.simulator.network.plane import Unreachable
 
 
@@ -35,6 +34,14 @@ class Refused(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+class _Wanted(msgspec.Struct, forbid_unknown_fields=True):
+    """A name inside a member, with a port."""
+
+    host: str
+    port: int = 80
+    namespace: str = "default"
 
 
 class ControlApi:
@@ -105,9 +112,9 @@ def changed(faults: Faults, patch: Any) -> Faults:
 
 async def opened(member: Member, body: Any) -> dict[str, str]:
     """The loopback address of a name and port inside a member."""
-    wanted = msgspec.convert(body, Entrance)
+    wanted = msgspec.convert(body, _Wanted)
     try:
-        host, port = await member.ports.entrance(*wanted)
+        host, port = await member.ports.entrance(wanted.namespace, wanted.host, wanted.port)
     except Unreachable as error:
         raise Refused(404, str(error)) from None
     return {"address": f"http://{host}:{port}"}
