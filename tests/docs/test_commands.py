@@ -17,7 +17,15 @@ LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 @pytest.mark.tools
 @pytest.mark.parametrize(
     "document",
-    ["quick-start.md", "how-a-deployment-travels.md", "operations.md", "python.md", "services.md", "tools.md"],
+    [
+        "quick-start.md",
+        "how-a-deployment-travels.md",
+        "gateway.md",
+        "operations.md",
+        "python.md",
+        "services.md",
+        "tools.md",
+    ],
 )
 def test_the_commands_of_a_document_work_in_order(document: str, tmp_path: Path) -> None:
     text = (DOCS / document).read_text()

@@ -137,6 +137,7 @@ class Federation:
 
     async def stop(self) -> None:
         """End both processes; the members last, so that the control plane does not see them fall."""
+        self.options.layout.gateway.unlink(missing_ok=True)
         for child in self.children:
             await child.stop()
 
@@ -227,6 +228,7 @@ class Federation:
         self.children.insert(0, child)
         ready = await child.start()
         self.gateway = f"http://127.0.0.1:{ready['port']}"
+        layout.gateway.write_text(f"{self.gateway}\n")
 
     async def _admit_gateway(self, member: str) -> None:
         client = self.client(member)

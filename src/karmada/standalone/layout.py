@@ -8,6 +8,7 @@ DIR/members/                one directory per member, written by the simulator
 DIR/logs/<part>.log         what each process says
 DIR/supervisor.pid          the process to stop
 DIR/restoring/              a restore that is under way, or was interrupted: nothing starts beside it
+DIR/gateway                 where the gateway serves, while there is one
 """
 
 import fcntl
@@ -44,6 +45,11 @@ class Layout:
     def kubeconfig(self) -> Path:
         """The one file users need."""
         return self.root / "kubeconfig"
+
+    @property
+    def gateway(self) -> Path:
+        """Holds the address of the gateway."""
+        return self.root / "gateway"
 
     @property
     def control_plane(self) -> Path:

@@ -54,6 +54,17 @@ def kubeconfig(flags: argparse.Namespace) -> int:
     return 0
 
 
+def gateway(flags: argparse.Namespace) -> int:
+    """Print where the gateway serves."""
+    try:
+        print(Layout(flags.data).gateway.read_text(), end="")
+    except OSError:
+        wanted = "start one with `karmada up --gateway-port 0`"
+        print(f"error: no gateway runs in {flags.data}: {wanted}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def version(flags: argparse.Namespace) -> int:
     """Print the version of this program."""
     from karmada import __version__

@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         ("down", "stop the running federation"),
         ("kubeconfig", "print the path of the federation's kubeconfig"),
         ("recover", "accept the loss of acknowledged writes, so that the federation can be written again"),
+        ("gateway", "print the address at which MultiClusterIngresses are served"),
     ):
         _data(_command(commands, name, text))
     status = _command(commands, "status", "say what runs, and how the members are")
@@ -96,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from karmada.standalone import looking, up
 
-    module = looking if flags.command in ("status", "kubeconfig", "logs", "version") else up
+    module = looking if hasattr(looking, flags.command) else up
     return int(getattr(module, flags.command)(flags))
 
 
