@@ -7,12 +7,16 @@ PRODUCER_BINDING_FAILOVER = "resource-binding-application-failover-controller"
 """A ResourceBinding's workload stayed unhealthy."""
 PRODUCER_CLUSTER_BINDING_FAILOVER = "cluster-resource-binding-application-failover-controller"
 """A ClusterResourceBinding's workload stayed unhealthy."""
+PRODUCER_DRAIN = "karmadactl-drain"
+"""Somebody drains a cluster."""
 
 # Reasons.
 REASON_TAINT_UNTOLERATED = "TaintUntolerated"
 """See PRODUCER_TAINT_MANAGER."""
 REASON_APPLICATION_FAILURE = "ApplicationFailure"
 """See the failover producers."""
+REASON_DRAINED = "ClusterDrained"
+"""See PRODUCER_DRAIN."""
 
 # Purge modes.
 PURGE_DIRECTLY = "Directly"

@@ -36,6 +36,7 @@ GROUPS = (
         (
             Entry("why", "Say why a workload is (not) where it should be"),
             Entry("simulate", "Show what would be placed where, without writing anything"),
+            Entry("history", "Show when and why workloads moved between clusters"),
             Entry("tree", "Show everything that belongs to a workload, with its health"),
             Entry("rollout", "Follow the rollout of a workload in all clusters"),
             Entry("check", "Find what is wrong with the control plane and say how to mend it"),
@@ -60,6 +61,8 @@ GROUPS = (
             Entry("cordon", "Let no new workloads be placed on a cluster"),
             Entry("uncordon", "Let workloads be placed on a cluster again"),
             Entry("taint", "Change the taints of clusters"),
+            Entry("drain", "Move everything that may move away from a cluster"),
+            Entry("rebalance", "Place workloads anew, as if they had just been created"),
         ),
     ),
     Group(

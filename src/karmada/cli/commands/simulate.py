@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 async def run(session: Session, flags: Values) -> int:
     """Decide and show; the exit status is 1 where something could not be placed."""
     from karmada.api.cluster.v1alpha1 import Cluster
-    from karmada.cli.output.simulation import diff, table
+    from karmada.cli.output.simulation import diff, moves, table
     from karmada.explain.errors import ExplainError, NoSuchKind
     from karmada.explain.simulate.outcome import data, outcome
     from karmada.scheduler.core.snapshot import Snapshot
@@ -45,6 +45,8 @@ async def run(session: Session, flags: Values) -> int:
             session.print(orjson.dumps(data(outcomes, terms), option=orjson.OPT_INDENT_2).decode())
         case "diff":
             session.out.write(diff(outcomes, terms, session.colours))
+        case _ if flags.cluster_down:
+            session.out.write(moves(outcomes, terms))
         case _:
             session.out.write(table(outcomes, terms))
     return 1 if any(one.refused for one in outcomes) else 0
@@ -87,10 +89,11 @@ def _changed(clusters: "list[Cluster]", added: "list[Cluster]", flags: Values) -
     from karmada.explain.simulate import world
 
     there = world.of(clusters, added)
-    try:
-        there = world.without(there, flags.without_cluster)
-    except UnknownCluster as error:
-        raise CommandError(f"--without-cluster: {error}") from None
+    for flag, names in (("--without-cluster", flags.without_cluster), ("--cluster-down", flags.cluster_down)):
+        try:
+            there = world.without(there, names)
+        except UnknownCluster as error:
+            raise CommandError(f"{flag}: {error}") from None
     try:
         return list(world.tainted(there, [_taint(word) for word in flags.taint]).values())
     except UnknownCluster as error:
@@ -135,6 +138,7 @@ COMMAND = Command(
         *common.FILES,
         common.VALIDATE,
         Flag("without-cluster", [], "Clusters to leave out."),
+        Flag("cluster-down", [], "Clusters that fail: list what would leave them, lose replicas or have no room."),
         Flag("taint", [], "Taints to add, as CLUSTER:KEY=VALUE:EFFECT.", repeated=True),
         Flag("replicas", 0, "Replicas to place, in place of those the template wants."),
         Flag("feature-gates", "", "Feature gates to assume, as Failover=true, in place of the control plane's."),
@@ -147,6 +151,8 @@ COMMAND = Command(
 karmadactl simulate -f deployment.yaml -f policy.yaml
 # What moves when member1 is taken out?
 karmadactl simulate --without-cluster member1 -o diff
+# What would happen if it failed and everything it runs were evicted?
+karmadactl simulate --cluster-down member1
 # What moves when it is tainted: nothing without the gate Failover; and with it?
 karmadactl simulate --taint member1:maintenance=true:NoExecute
 karmadactl simulate --taint member1:maintenance=true:NoExecute --feature-gates Failover=true \\

@@ -14,6 +14,29 @@ def table(outcomes: Sequence[Outcome], terms: Terms) -> str:
     return f"{aligned(rows)}\n{summary(outcomes)}\n{terms}\n"
 
 
+def moves(outcomes: Sequence[Outcome], terms: Terms | None = None) -> str:
+    """What leaves its cluster, one line each: where it goes, what is lost, what has no room."""
+    concerned = [one for one in outcomes if one.changed or one.refused]
+    if not concerned:
+        return "Nothing would move.\n"
+    rows = [["RESOURCE", "BEFORE", "AFTER", "EFFECT"]]
+    rows += [[one.name, _spelled(one.before), _spelled(one.after), _effect(one)] for one in concerned]
+    moved = sum(1 for one in concerned if not one.refused and not one.lost)
+    lost = sum(1 for one in concerned if one.lost and not one.refused)
+    refused = sum(1 for one in concerned if one.refused)
+    text = f"{moved} would move whole, {lost} would lose replicas, {refused} have no room."
+    return f"{aligned(rows)}\n{text}\n" + (f"{terms}\n" if terms is not None else "")
+
+
+def _effect(one: Outcome) -> str:
+    if one.refused:
+        return f"no room: {one.refused}"
+    total = sum(one.before.values())
+    if one.lost:
+        return f"loses {one.lost} of {total} replicas"
+    return "moves" if one.after else "goes nowhere"
+
+
 def diff(outcomes: Sequence[Outcome], terms: Terms, colours: bool = False) -> str:
     """Lines that go and lines that come, for what changes."""
     lines: list[str] = []

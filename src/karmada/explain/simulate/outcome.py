@@ -32,6 +32,11 @@ class Outcome:
         """Whether anything would move."""
         return self.before != self.after
 
+    @property
+    def lost(self) -> int:
+        """Replicas that would run nowhere."""
+        return max(0, sum(self.before.values()) - sum(self.after.values()))
+
 
 def outcome(subject: Subject, clusters: Sequence[Cluster], snapshot: Snapshot, terms: Terms) -> Outcome:
     """Decide about one subject."""
@@ -64,6 +69,7 @@ def data(outcomes: Sequence[Outcome], terms: Terms) -> dict[str, Any]:
                 "before": one.before,
                 "after": one.after,
                 "changed": one.changed,
+                "lostReplicas": one.lost,
                 "refused": one.refused or None,
                 "decision": orjson.loads(encode(one.decision)) if one.decision else None,
             }

@@ -28,6 +28,13 @@ Clusters = Callable[[str], bool | None]
 """Whether a cluster is ready; None when there is no such cluster."""
 
 
+def is_replaced(spec: ResourceBindingSpec, status: ResourceBindingStatus, is_ready: Clusters, has_health: bool) -> bool:
+    """Whether confirmed copies have all the replicas that are wanted; of what has no replicas one copy is enough."""
+    items = status.aggregated_status
+    confirmed = [target for target in spec.clusters if _is_confirmed(target, items, is_ready, has_health)]
+    return bool(confirmed) and sum(target.replicas for target in confirmed) >= spec.replicas
+
+
 def hold(
     task: GracefulEvictionTask,
     spec: ResourceBindingSpec,
@@ -43,7 +50,7 @@ def hold(
         return ""
     if not here:
         return QUARANTINED
-    return "" if _is_replaced(spec, status, is_ready, has_health) else UNREPLACED
+    return "" if is_replaced(spec, status, is_ready, has_health) else UNREPLACED
 
 
 def returns(
@@ -68,15 +75,6 @@ def taken_back(spec: ResourceBindingSpec, tasks: Iterable[GracefulEvictionTask])
     left = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in names)
     shares = tuple(TargetCluster(name=name, replicas=replicas) for name, replicas in names.items())
     return msgspec.structs.replace(spec, clusters=(*spec.clusters, *shares), graceful_eviction_tasks=left)
-
-
-def _is_replaced(
-    spec: ResourceBindingSpec, status: ResourceBindingStatus, is_ready: Clusters, has_health: bool
-) -> bool:
-    """Whether confirmed copies have all the replicas that are wanted; of what has no replicas one copy is enough."""
-    items = status.aggregated_status
-    confirmed = [target for target in spec.clusters if _is_confirmed(target, items, is_ready, has_health)]
-    return bool(confirmed) and sum(target.replicas for target in confirmed) >= spec.replicas
 
 
 def _is_confirmed(
