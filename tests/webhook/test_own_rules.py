@@ -176,3 +176,38 @@ def test_an_autoscaler_may_follow_an_external_metric() -> None:
     ):
         with pytest.raises(Denied, match=said):
             validate("federatedhpas", external(**target))
+
+
+def failing_over(failover: dict[str, Any]) -> dict[str, Any]:
+    marks = {"propagationpolicy.karmada.io/permanent-id": "id"}
+    selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default"}]
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": "p", "namespace": "default", "labels": marks},
+        "spec": {"resourceSelectors": selectors, "propagateDeps": True, "placement": {}, "failover": failover},
+    }
+
+
+def preserving(path: str) -> dict[str, Any]:
+    return {"statePreservation": {"rules": [{"aliasLabelName": "job", "jsonPath": path}]}}
+
+
+IMPATIENT = {"decisionConditions": {"tolerationSeconds": -1}}
+BAD_FAILOVERS: list[tuple[dict[str, Any], str]] = [
+    ({"applicationMigrationPolicy": IMPATIENT}, "applicationMigrationPolicy.decisionConditions.tolerationSeconds"),
+    ({"application": IMPATIENT}, "application.decisionConditions.tolerationSeconds"),
+    ({"application": preserving("{.id")}, "application.statePreservation.rules[0].jsonPath"),
+    ({"cluster": preserving("{.items[}")}, "cluster.statePreservation.rules[0].jsonPath"),
+]
+
+
+@pytest.mark.parametrize(("failover", "field"), BAD_FAILOVERS, ids=[field for _, field in BAD_FAILOVERS])
+def test_an_impossible_failover_is_refused_by_its_field(failover: dict[str, Any], field: str) -> None:
+    with pytest.raises(Denied) as denied:
+        validate("propagationpolicies", failing_over(failover))
+    assert f"spec.failover.{field}: Invalid value" in str(denied.value)
+
+
+def test_a_possible_failover_is_admitted() -> None:
+    validate("propagationpolicies", failing_over({"cluster": preserving("{.jobStatus.id}")}))

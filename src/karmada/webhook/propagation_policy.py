@@ -3,6 +3,7 @@
 from karmada.api import finalizers, labels
 from karmada.api.codec import quotable_tree
 from karmada.api.field_errors import FieldError, invalid
+from karmada.api.jsonpath import JSONPathError, parse
 from karmada.api.name_rules import label_key
 from karmada.api.policy.v1alpha1 import (
     ClusterPropagationPolicy,
@@ -132,6 +133,11 @@ def _failover_errors(spec: PropagationSpec) -> list[FieldError]:
             errors.append(invalid(field, seconds, "must be greater than or equal to 0"))
         errors += _grace_errors(application.purge_mode, application.grace_period_seconds, path)
         errors += _preservation_errors(application.state_preservation, f"{path}.statePreservation")
+    migration = spec.failover.application_migration_policy if spec.failover else None
+    seconds = migration.decision_conditions.toleration_seconds if migration is not None else None
+    if seconds is not None and seconds < 0:
+        field = "spec.failover.applicationMigrationPolicy.decisionConditions.tolerationSeconds"
+        errors.append(invalid(field, seconds, "must be greater than or equal to 0"))
     cluster = spec.failover.cluster if spec.failover else None
     if cluster is not None:
         errors += _preservation_errors(cluster.state_preservation, "spec.failover.cluster.statePreservation")
@@ -152,13 +158,17 @@ def _grace_errors(purge_mode: str, seconds: int | None, path: str) -> list[Field
 
 
 def _preservation_errors(preservation: StatePreservation | None, path: str) -> list[FieldError]:
-    if preservation is None:
-        return []
-    return [
-        invalid(f"{path}.rules[{index}].aliasLabelName", rule.alias_label_name, why)
-        for index, rule in enumerate(preservation.rules)
-        for why in label_key(rule.alias_label_name)
-    ]
+    errors: list[FieldError] = []
+    for index, rule in enumerate(preservation.rules if preservation is not None else ()):
+        field = f"{path}.rules[{index}]"
+        errors += [
+            invalid(f"{field}.aliasLabelName", rule.alias_label_name, why) for why in label_key(rule.alias_label_name)
+        ]
+        try:
+            parse(rule.json_path)
+        except JSONPathError as error:
+            errors.append(invalid(f"{field}.jsonPath", rule.json_path, str(error)))
+    return errors
 
 
 def _selector_errors(spec: PropagationSpec, namespace: str) -> list[FieldError]:
