@@ -20,6 +20,7 @@ LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
     [
         "quick-start.md",
         "how-a-deployment-travels.md",
+        "failover.md",
         "gateway.md",
         "operations.md",
         "python.md",

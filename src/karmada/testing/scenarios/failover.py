@@ -1,8 +1,9 @@
 """Failover with all that goes wrong: clusters die, flap, lose answers, come back with old state, half of them at once.
 
 - *Members* run what they are given: each has a kubelet that brings Deployments up, or reports them sick.
-- The *user* scales templates. Three applications fail over in three ways: `web` is divided and evicted at once, `shop`
-  runs in one cluster, tolerates the taint for a while and is also moved when it is sick, `blunt` is purged directly.
+- The *user* scales templates and taints clusters for maintenance. Three applications fail over in three ways: `web` is
+  divided and evicted at once, `shop` runs in one cluster, tolerates taints for a while and is also moved when it is
+  sick, `blunt` is purged directly.
 - The gates KeepLastCopy and AvoidEvictionLoops are on.
 
 Rules, after every committed change: a copy goes only while another is healthy, or when someone asked for the purge; a
@@ -19,7 +20,7 @@ from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.controllers.graceful_eviction import GracefulEvictionOptions
 from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.machinery.controller import Controller
-from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.errors import ApiError, Conflict, NotFound
 from karmada.machinery.options import Options
 from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject
 from karmada.scheduler.core.request import Settings
@@ -48,7 +49,7 @@ SERVERS: Mapping[str, Blueprint] = {HUB: Blueprint(partial(hub, allow_no_execute
 )
 WEB, SHOP, BLUNT = "web", "shop", "blunt"
 APPS = (WEB, SHOP, BLUNT)
-TAINT = "example.io/down"
+TAINT, MAINTENANCE = "example.io/down", "example.io/maintenance"
 WEATHER = Faults(delay=0.2, drop=0.01, duplicate=0.01, stale_list=0.05, watch_cut=0.02, burst=0.005, crash=0.002)
 GATES = DEFAULTS.with_overrides({"Failover": True, "KeepLastCopy": True, "AvoidEvictionLoops": True})
 OPTIONS = Options(TaintManagerOptions(enabled=True, rate=2.0), GracefulEvictionOptions(timeout=60.0))
@@ -56,6 +57,8 @@ EPISODES = 7
 LAG = 120.0
 """Virtual seconds for which the control plane may believe what was: an outage shows when it has lasted 30 seconds, and
 a decision takes time to reach a member."""
+SHORT_LAG = 60.0
+"""The same for what the scheduler sees of taints."""
 TICK = 3.0
 SETTLING = 400.0
 LAST_COPY = "a copy goes only while another is healthy"
@@ -75,6 +78,8 @@ class Story:
         """Members that cannot be reached, and how that ends."""
         self.sick: set[tuple[str, str]] = set()
         """Members in which an application does not get ready."""
+        self.maintained: set[str] = set()
+        """Members that the user has tainted."""
         self._locals = {name: world.client("local user", name) for name in MEMBERS}
         self._healthy: dict[tuple[str, str], float] = {}
         """When a copy was last seen healthy, by member and application."""
@@ -117,6 +122,7 @@ class Story:
         random = self.world.random
         up = [name for name in MEMBERS if name not in self.down]
         do = random.choice((self._die, self._die, self._lose_half, self._flap, self._return, self._sicken, self._scale))
+        do = random.choice((do, do, do, self._maintain))
         await do(up)
         await self.world.clock.sleep(random.choice((5.0, 45.0, 90.0, 200.0)))
 
@@ -166,6 +172,30 @@ class Story:
             self.sick.clear()
         else:
             self.sick.add((self.world.random.choice(MEMBERS), self.world.random.choice(APPS)))
+
+    async def _maintain(self, up: list[str]) -> None:
+        """Taint a healthy cluster for some time, or end that."""
+        if self.maintained and self.world.random.random() < 0.3:
+            await self.end_maintenance()
+        elif len(up) > 1:
+            member = self.world.random.choice(up)
+            self.maintained.add(member)
+            await self._change_taints(member, [{"key": MAINTENANCE, "effect": "NoExecute"}])
+
+    async def end_maintenance(self) -> None:
+        """Take the taints of the user off all clusters."""
+        while self.maintained:
+            await self._change_taints(self.maintained.pop(), [])
+
+    async def _change_taints(self, member: str, added: list[JSONObject]) -> None:
+        clusters = self.world.client("user").resource(CLUSTERS)
+        while True:
+            cluster = await clusters.get(member)
+            kept = [taint for taint in cluster["spec"].get("taints") or () if taint["key"] != MAINTENANCE]
+            guard = {"resourceVersion": cluster["metadata"]["resourceVersion"]}
+            with contextlib.suppress(Conflict):
+                await clusters.patch(member, {"metadata": guard, "spec": {"taints": kept + added}})
+                return
 
     async def _scale(self, up: list[str]) -> None:
         name = self.world.random.choice(APPS)
@@ -228,13 +258,13 @@ class Story:
             self._note_taint(step.object)
         elif step.kind == ("work.karmada.io", "resourcebindings") and step.previous is not None:
             for cluster in _targets(step.object["spec"]).keys() - _targets(step.previous["spec"]).keys():
-                if self.world.clock.monotonic() - self._tainted.get(cluster, float("inf")) > LAG:
+                if self.world.clock.monotonic() - self._tainted.get(cluster, float("inf")) > SHORT_LAG:
                     return f"{step.object['spec']['resource']['name']} goes to {cluster}, which evicts it"
         return None
 
     def _note_taint(self, cluster: JSONObject) -> None:
         name, now = cluster["metadata"]["name"], self.world.clock.monotonic()
-        if any(taint["key"] == TAINT for taint in cluster["spec"].get("taints") or ()):
+        if any(taint["effect"] == "NoExecute" for taint in cluster["spec"].get("taints") or ()):
             self._tainted.setdefault(name, now)
         elif self._tainted.pop(name, None) is not None:
             self._untainted[name] = now
@@ -280,6 +310,7 @@ def scenario(manager: Manager = run_manager, scheduling: FeatureGates = GATES) -
         for _ in range(EPISODES):
             await told.episode()
         told.recover()
+        await told.end_maintenance()
         await world.calm(SETTLING)
         for rule, problem in ((AGREED, told.disagreement()), (NO_DEFECT, told.defect())):
             if problem:
@@ -315,7 +346,7 @@ def _policy(placement: JSONObject, cluster: str = "Gracefully") -> JSONObject:
 
 
 def _shop() -> JSONObject:
-    patience = {"key": TAINT, "operator": "Exists", "tolerationSeconds": 30}
+    patience = {"effect": "NoExecute", "operator": "Exists", "tolerationSeconds": 30}
     one = {"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}
     spec = _policy({"clusterTolerations": [patience], "spreadConstraints": [one]})
     spec["failover"]["application"] = {"decisionConditions": {"tolerationSeconds": 20}, "gracePeriodSeconds": 60}
