@@ -1,0 +1,105 @@
+"""Failover under faults: nothing breaks in many seeds, and bugs planted in the control plane are found."""
+
+from functools import partial
+
+import orjson
+import pytest
+
+from karmada.machinery.transport import Verb
+from karmada.testing.scenarios.failover import AGREED, CAUSE, GATES, LAST_COPY, NO_LOOP, SERVERS, scenario
+from karmada.testing.scenarios.federation import run_manager
+from karmada.testing.world import Broken, explore
+
+SEEDS_PER_TEST = 4
+
+
+@pytest.mark.parametrize("first", range(0, 20, SEEDS_PER_TEST), ids="seeds from {}".format)
+def test_nothing_breaks_whatever_happens(first):
+    for seed in range(first, first + SEEDS_PER_TEST):
+        explore(scenario(), seed, SERVERS)
+
+
+class Wrapped:
+    """A transport with a bug: what is not said here is as it was."""
+
+    def __init__(self, inner, around):
+        self._inner = inner
+        self._random = around.random
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+class Writes(Wrapped):
+    """Changes what is written to bindings."""
+
+    async def send(self, request):
+        if request.verb is Verb.PATCH and request.resource.resource == "resourcebindings" and request.body is not None:
+            body = orjson.loads(request.body) if isinstance(request.body, bytes) else request.body
+            if isinstance(body, dict) and "spec" in body:
+                request = request._replace(body=orjson.dumps({**body, "spec": self.spec(body["spec"])}))
+        return await self._inner.send(request)
+
+
+class ForgetsTheTask(Writes):
+    """Takes a cluster out of a result and writes no task down."""
+
+    def spec(self, spec):
+        return {key: value for key, value in spec.items() if key != "gracefulEvictionTasks" or "clusters" not in spec}
+
+
+class InventsAnEviction(Writes):
+    """Gives a reason that is none."""
+
+    def spec(self, spec):
+        tasks = spec.get("gracefulEvictionTasks")
+        if not tasks:
+            return spec
+        return {**spec, "gracefulEvictionTasks": [{**task, "reason": "Mood"} for task in tasks]}
+
+
+class NeverEnds(Writes):
+    """Believes that the last task of a binding is over, and does not write it."""
+
+    def spec(self, spec):
+        return {key: value for key, value in spec.items() if key != "gracefulEvictionTasks" or value}
+
+
+def with_gates(gates):
+    async def manager(around, **given):
+        await run_manager(around, **{**given, "gates": gates})
+
+    return manager
+
+
+def without(gate):
+    return GATES.with_overrides({gate: False})
+
+
+BUGS = [
+    ("no KeepLastCopy", scenario(with_gates(without("KeepLastCopy"))), LAST_COPY, 2),
+    ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 12),
+    ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
+    ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
+    ("no end", scenario(partial(run_manager, wrap=NeverEnds)), AGREED, 0),
+]
+"""Name, story, the rule that it breaks, and the seed to begin with: those before take their time and find nothing."""
+
+
+def first_failure(story, rule, first, seeds=40):
+    for seed in range(first, first + seeds):
+        try:
+            explore(story, seed, SERVERS)
+        except Broken as broken:
+            if str(broken).startswith(f"seed {seed}: {rule}: "):
+                return seed
+    return None
+
+
+@pytest.mark.parametrize(("story", "rule", "first"), [bug[1:] for bug in BUGS], ids=[bug[0] for bug in BUGS])
+def test_a_planted_bug_is_found(story, rule, first):
+    assert first_failure(story, rule, first) is not None
+
+
+def test_the_same_seed_takes_the_same_steps():
+    assert explore(scenario(), 13, SERVERS) == explore(scenario(), 13, SERVERS)
