@@ -24,6 +24,7 @@ LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
         "gateway.md",
         "operations.md",
         "python.md",
+        "search.md",
         "services.md",
         "tools.md",
     ],
