@@ -11,6 +11,7 @@ GATEWAY = "system:karmada:gateway"
 MANAGER = "system:karmada:controller-manager"
 METRICS_ADAPTER = "system:karmada:metrics-adapter"
 SCHEDULER = "system:karmada:scheduler"
+SEARCH = "system:karmada:search"
 WEBHOOK = "system:karmada:webhook"
 
 ANY_KIND = "any kind, known today or not, may be a template: it is found, labelled and gets its status"
@@ -38,6 +39,13 @@ REASONS: dict[str, str] = {
     f"{DESCHEDULER} list replicaschedulingpolicies.config.karmada.io": FIRST_LIST,
     f"{DESCHEDULER} get replicaschedulingpolicies.config.karmada.io": CONFLICT,
     f"{DESCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
+    f"{AGGREGATED} create tokenreviews.authentication.k8s.io": "asked when a client shows a token to it directly",
+    f"{SEARCH} get secrets": "`karmadactl join --cluster-namespace` puts a cluster's Secrets into any namespace",
+    f"{SEARCH} get resourceregistries.search.karmada.io": CONFLICT,
+    **{
+        f"{SEARCH} list {kind}": FIRST_LIST
+        for kind in ("clusters.cluster.karmada.io", "resourceregistries.search.karmada.io")
+    },
     f"{SCHEDULER} get clusterresourcebindings.work.karmada.io": CONFLICT,
     f"{SCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
     **{

@@ -25,6 +25,8 @@ COMPONENTS = (
     "karmada-search",
     "karmada-webhook",
 )
+EMBEDDED = frozenset({"karmada-search"})
+"""Those that run inside `karmada up` only: nothing is deployed for them."""
 FOLLOW = ("list", "watch")
 SYSTEM = "karmada-system"
 CERTIFICATE_ROLE = "karmada-gateway-certificates"
@@ -107,6 +109,8 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("", ["secrets"], ["get"]),
             # It decides from the control plane's own roles who may do what with clusters.
             _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
+            # Whose a token is that a client shows to it directly.
+            _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
             # The record of an agent's registration says which fields of its Cluster the agent may choose.
             _rule("rbac.authorization.k8s.io", ["clusterrolebindings"], ["get"]),
         ),

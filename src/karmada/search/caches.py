@@ -22,6 +22,7 @@ from karmada.search.mirror import Mirror
 from karmada.search.plan import KindRef, Namespaces
 
 CONNECT_SECONDS = 10.0
+LOADING = "it is being loaded"
 _FOLLOWED = frozenset({"list", "watch"})
 Joined = Callable[[Mirror], None]
 """Called with each mirror of a kind that has loaded."""
@@ -107,7 +108,7 @@ class Caches:
         for resource, (kind, namespaces) in found.items():
             mirror = caches.mirrors.get(resource.type) or self._start(caches, name, resource, namespaces)
             if not mirror.loaded.is_set():
-                problems[kind] = mirror.trouble() or "it is being loaded"
+                problems[kind] = mirror.trouble() or LOADING
             elif mirror.trouble():
                 problems[kind] = mirror.trouble()
         return problems

@@ -20,12 +20,12 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
-from karmada.search.caches import Caches
+from karmada.search.caches import LOADING, Caches
 from karmada.search.plan import KindRef, condition, kinds_of, wanted
 
 COMPONENT = "karmada-search"
-LOOK_AGAIN = 2.0
-"""Seconds until a cluster that is not served yet is looked at again."""
+LOADING_AGAIN, TROUBLE_AGAIN = 1.0, 30.0
+"""Seconds until a cluster that is being loaded, or that something is wrong with, is looked at again."""
 
 
 class Key(NamedTuple):
@@ -81,7 +81,10 @@ class RegistryController:
             await self._register()
             for item in self._registries.all_items():
                 self.controller.enqueue(Key("registry", item.key.name))
-        return RequeueAfter(LOOK_AGAIN) if any((self._problems.get(name) or {}).values()) else DONE
+        troubles = [text for text in (self._problems.get(name) or {}).values() if text]
+        if not troubles:
+            return DONE
+        return RequeueAfter(LOADING_AGAIN if LOADING in troubles else TROUBLE_AGAIN)
 
     async def _registry(self, name: str) -> Result:
         await self._register()

@@ -57,6 +57,8 @@ class Mirror:
         self.namespaces = namespaces
         self.loaded = asyncio.Event()
         """Set once everything that was there has been read."""
+        self.left = False
+        """Whether the member, or the kind, is not followed any more."""
         self._storage = _Followed()
         self.store = WatchCache(self._storage, self._index, HISTORY)
         type_ = served.type
@@ -86,8 +88,13 @@ class Mirror:
             await self.reflector.run()
         finally:
             self._feed.close()
-            self.store.finish()
+            self.leave()
             await self.store.stop()
+
+    def leave(self) -> None:
+        """Nothing comes any more: watches end once they have read what happened."""
+        self.left = True
+        self.store.finish()
 
     def trouble(self) -> str:
         """Why the collection cannot be followed right now; empty when it is."""

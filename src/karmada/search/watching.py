@@ -2,9 +2,11 @@
 
 Every event carries a composite resourceVersion from which the watch can be resumed without losing one:
 - The version of a cluster moves with its events, in their order.
-- A cluster that joins shows its objects as ADDED; its version is set when the last of them was sent.
-- One that leaves shows them as DELETED; its version goes with the last of them. Whoever resumes with the version of a
-  cluster that is gone gets 410 and lists again, as rows may have been missed.
+- A cluster that joins shows its objects as ADDED, one that leaves shows them as DELETED. Until the last of them is
+  sent, its version is one that cannot be resumed from.
+- Whoever resumes in between, or with the version of a cluster that is gone, gets 410 and lists again, as rows may have
+  been missed.
+- A cluster that comes back begins when everything from before is sent.
 """
 
 import asyncio
@@ -35,6 +37,8 @@ SECONDS = (1800, 3600)
 QUEUE = 64
 """Batches that wait for the client before the members' watches are held up; a watch cache cuts off who is too slow."""
 _INITIAL_END = {"k8s.io/initial-events-end": "true"}
+_PARTIAL = "partial"
+"""The version of a cluster whose objects are being shown as ADDED or DELETED, as it joins or leaves."""
 _LEFT = bookmark(0)
 """Follows the last event of a cluster that left."""
 
@@ -89,6 +93,8 @@ class _Merged:
         self._tasks: set[asyncio.Task[None]] = set()
         self._watchers: set[Watcher] = set()
         self._watched: set[Mirror] = set()
+        self._pumps: dict[str, asyncio.Task[None]] = {}
+        """By cluster, the last one that was begun."""
         self._pending: set[str] = set()
         """Clusters whose initial objects have not all been sent."""
         self._first = True
@@ -101,8 +107,12 @@ class _Merged:
     async def add(self, source: Source, *, joined: bool = False) -> None:
         """Watch a member as well: from the version the client has of it, or all of it."""
         mirror = source.mirror
-        if mirror in self._watched:
+        if mirror in self._watched or self._over:
             return
+        self._watched.add(mirror)
+        before = self._pumps.get(mirror.cluster)
+        if before is not None:
+            await asyncio.wait([before])
         version = self._asked.get(mirror.cluster) if not joined else ""
         fresh = joined or self._initial or version in ("", "0")
         if not fresh:
@@ -119,13 +129,14 @@ class _Merged:
             self._options.bookmarks,
             fresh,
         )
-        self._watched.add(mirror)
+        if mirror.left:
+            watcher.finish()
         self._watchers.add(watcher)
         if fresh:
             self._pending.add(mirror.cluster)
         else:
             self._versions.set(mirror.cluster, version)
-        self._start(self._pump(mirror, watcher, match, name))
+        self._pumps[mirror.cluster] = self._start(self._pump(mirror, watcher, match, name))
 
     def _joined(self, mirror: Mirror) -> None:
         self._start(self._join(mirror))
@@ -192,10 +203,11 @@ class _Merged:
             task.cancel()
         self._start(self._queue.put(None))
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -215,8 +227,8 @@ class _Merged:
                 self._pending.discard(cluster)
                 return b""
             return self._bookmark() if self._options.bookmarks and self._end_sent else b""
-        if event.previous is not item and cluster not in self._pending:
-            self._versions.set(cluster, str(item.revision))
+        partial = event.previous is item or cluster in self._pending
+        self._versions.set(cluster, _PARTIAL if partial else str(item.revision))
         return self._event(event.type, item)
 
     def _event(self, kind: EventType, item: Item) -> bytes:

@@ -15,7 +15,9 @@ from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
-from karmada.machinery.errors import Forbidden, MethodNotAllowed, NotFound
+from karmada.machinery.errors import Forbidden, MethodNotAllowed, NotFound, Unauthorized
+from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 GROUP = "measures.example.com"
@@ -96,6 +98,26 @@ async def test_roles_of_the_server_in_front_decide_about_every_subresource(serve
     assert await ask(dev, PODS, "web", "rate", "default")
     with pytest.raises(Forbidden, match="pods/errors"):
         await ask(dev, PODS, "web", "errors", "default")
+
+
+async def test_tokens_are_those_that_the_server_in_front_knows(server: GroupServer) -> None:
+    hub = server._hub
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bot", "namespace": "default"}}
+    accounts = GroupVersionResource("", "v1", "serviceaccounts")
+    await hub.resource(accounts).create(account)
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    wanted = Request(Verb.CREATE, accounts, namespace="default", name="bot", subresource="token", body=request)
+    token = orjson.loads(await hub.transport.send(wanted))["status"]["token"]
+    endpoint = f"https://127.0.0.1:{await server.listen()}"
+    authority = Material(server.identity.authority.certificate_pem)
+    bot = HttpTransport(Target(endpoint, authority, identity=Identity(token=Material(token.encode()))))
+    with pytest.raises(Forbidden, match='User "system:serviceaccount:default:bot" cannot get resource "pods/rate"'):
+        await bot.send(Request(Verb.GET, PODS, namespace="default", name="web", subresource="rate"))
+    await bot.close()
+    stranger = HttpTransport(Target(endpoint, authority, identity=Identity(token=Material(b"made-up"))))
+    with pytest.raises(Unauthorized):
+        await stranger.send(Request(Verb.GET, PODS, namespace="default", name="web", subresource="rate"))
+    await stranger.close()
 
 
 async def test_the_same_group_inside_the_api_server_registers_itself() -> None:

@@ -2,6 +2,7 @@
 
 - `server`: `GroupServer`, the server itself
 - `trust`: whose certificates it believes, and how that is read from flags and from the API server
+- `tokens`: whose bearer tokens are, by TokenReview
 - `flags`: the flags that every program around a group server has
 
 A component describes its groups once, as a `LocalApi`. The same object is served by a `GroupServer` where the component

@@ -1,8 +1,9 @@
 """The API server of a few groups, on a storage of their own, beside an API server that authenticates their callers.
 
-Who asks is said by that server (front-proxy headers) or shown by a certificate it would accept. What they may do is
-decided here, from its roles and bindings, which are watched: a decision costs no request, and none is made before they
-are loaded. Discovery, OpenAPI, health, metrics, overload protection and admission are those of the API server.
+Who asks is said by that server (front-proxy headers, or its review of a token) or shown by a certificate it would
+accept. What they may do is decided here, from its roles and bindings, which are watched: a decision costs no request,
+and none is made before they are loaded. Discovery, OpenAPI, health, metrics, overload protection and admission are
+those of the API server.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,18 +19,21 @@ from karmada.apiserver.admission.model import AdmissionChain
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.front_proxy import FrontProxies, refuse_shared_authority
 from karmada.apiserver.auth.identity import Identity
+from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.rbac import GROUP, KINDS
 from karmada.apiserver.auth.usage import observed
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
+from karmada.apiserver.groupserver.tokens import TokenReviews
 from karmada.apiserver.groupserver.trust import Serving, Trust
+from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse
 from karmada.apiserver.http.server import HttpServer
 from karmada.apiserver.metrics import RequestKey
 from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests.dispatcher import Dispatcher
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.requests.http_dispatcher import UNAUTHENTICATED_BODY, HttpDispatcher
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.requests.pipeline import Pipeline
 from karmada.apiserver.server import ADMIN
@@ -100,9 +104,8 @@ class GroupServer:
         handlers = {special: handler for api in apis for special, handler in api.handlers.items()}
         self.authorizer = observed(self.identity.rbac)
         self.dispatcher = Dispatcher(Pipeline(context, handlers), self.authorizer, pages)
-        self._handler = HttpDispatcher(
-            self.dispatcher, self.identity.requester_of, None, self.traffic, self.identity.acting_as
-        )
+        self._tokens = TokenReviews(hub, clock)
+        self._handler = HttpDispatcher(self.dispatcher, self._requester_of, None, self.traffic, self.identity.acting_as)
         self._http: HttpServer | None = None
         self.supervisor = Supervisor(clock)
         """Runs what the groups need beside requests; stopped with the server."""
@@ -134,13 +137,25 @@ class GroupServer:
         """Serve HTTPS; returns the port."""
         if self._http is None:
             self._http = HttpServer(
-                self._handler,
-                admit=self._handler.admit,
+                self._handle,
+                admit=self._admit,
                 tls=self._tls(hosts),
                 renew=lambda: self._tls(hosts),
                 renew_seconds=RENEWAL,
             )
         return await self._http.listen(host, port)
+
+    def _requester_of(self, request: HttpRequest) -> UserInfo:
+        return self._tokens.user_of(request.headers) or self.identity.requester_of(request)
+
+    def _admit(self, request: HttpRequest) -> HttpResponse | int:
+        """Judge a request before its body is read, as far as its bearer is known."""
+        return UNAUTHENTICATED_BODY if self._tokens.must_ask(request.headers) else self._handler.admit(request)
+
+    async def _handle(self, request: HttpRequest) -> HttpAnswer:
+        if request.admitted is None and self._tokens.must_ask(request.headers):
+            await self._tokens.ask(request.headers)
+        return await self._handler(request)
 
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
         if self._serving is None:

@@ -25,7 +25,7 @@ from karmada.apiserver.auth.pki import (
     user_name,
 )
 from karmada.machinery.transport import JSONObject
-from karmada.membership.component_roles import COMPONENTS, user_of
+from karmada.membership.component_roles import COMPONENTS, EMBEDDED, user_of
 
 FRONT_PROXY = "front-proxy-client"
 PART = {"app.kubernetes.io/part-of": "karmada"}
@@ -77,7 +77,8 @@ class Issuer:
 
     def configs(self, authority: Authority, server: str) -> list[JSONObject]:
         """A kubeconfig per component, as its own user, and the administrator's, which no pod mounts."""
-        made = [self.config(component, authority, server, user_of(component)) for component in COMPONENTS]
+        deployed = [component for component in COMPONENTS if component not in EMBEDDED]
+        made = [self.config(component, authority, server, user_of(component)) for component in deployed]
         return [*made, self.config(ADMIN, authority, server, "system:admin", ("system:masters",))]
 
     def secret(self, name: str, authority: Authority, certificate: bytes, key: bytes) -> JSONObject:
