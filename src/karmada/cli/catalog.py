@@ -38,6 +38,7 @@ GROUPS = (
             Entry("simulate", "Show what would be placed where, without writing anything"),
             Entry("history", "Show when and why workloads moved between clusters"),
             Entry("tree", "Show everything that belongs to a workload, with its health"),
+            Entry("search", "Find objects of all clusters by their words"),
             Entry("rollout", "Follow the rollout of a workload in all clusters"),
             Entry("check", "Find what is wrong with the control plane and say how to mend it"),
         ),

@@ -17,8 +17,11 @@ from karmada.search.access import MemberAccess
 from karmada.search.cache_endpoint import CacheEndpoint
 from karmada.search.caches import Caches
 from karmada.search.controller import RegistryController
+from karmada.search.fulltext import FullText
 from karmada.search.kinds import Kinds
 from karmada.search.proxy import GlobalProxy, ToCluster, ToControlPlane
+from karmada.search.query_endpoint import NAME as QUERY
+from karmada.search.query_endpoint import QueryEndpoint
 from karmada.search.registry_type import GROUP, PROXYING, SEARCH, served_types
 from karmada.search.sources import Finder
 
@@ -41,6 +44,7 @@ class SearchApi:
     """What a server needs to serve search; `start` comes before the first request."""
 
     _cache: CacheEndpoint
+    _query: QueryEndpoint
     _proxy: GlobalProxy
 
     def __init__(self, clock: Clock = REAL) -> None:
@@ -57,7 +61,11 @@ class SearchApi:
         """Follow clusters and registries, mirror what they call for, and answer from it."""
         clock = self._clock
         caches = Caches(around.members, Kinds(around.catalog), supervisor, clock)
+        index = FullText()
+        caches.index = index
+        supervisor.start("full-text index", index.run)
         finder = Finder(caches, MemberAccess(clock))
+        self._query = QueryEndpoint(finder, index)
         self._cache = CacheEndpoint(finder, around.hub)
         self._proxy = GlobalProxy(caches, finder, around.to_cluster, around.to_control_plane)
         registries = informers
@@ -70,6 +78,8 @@ class SearchApi:
         return caches
 
     async def _searched(self, context: Context, call: Call) -> AnyAnswer:
+        if call.name == QUERY and not call.subresource:
+            return await self._query(context, call)
         return await self._cache(context, call)
 
     async def _proxied(self, context: Context, call: Call) -> AnyAnswer:

@@ -18,6 +18,7 @@ from karmada.machinery.informers.cache import Room
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.members import Members, MemberUnavailable
+from karmada.search.fulltext import FullText
 from karmada.search.mirror import Mirror
 from karmada.search.plan import KindRef, Namespaces
 
@@ -52,6 +53,8 @@ class Caches:
         self._caches: dict[str, MemberCaches] = {}
         self._watching: dict[GroupVersionResource, list[Joined]] = {}
         self._registered: dict[GroupVersionResource, Served] = {}
+        self.index: FullText | None = None
+        """What is told of every mirror, so that people find objects by their words."""
 
     @property
     def registered(self) -> Set[GroupVersionResource]:
@@ -139,12 +142,16 @@ class Caches:
             cluster, self._served(resource), caches.client, namespaces, caches.room, self._clock, self._loaded
         )
         caches.mirrors[resource.type] = mirror
+        if self.index is not None:
+            self.index.follow(mirror)
         self._supervisor.start(_task(cluster, resource.type), mirror.run)
         return mirror
 
     async def _stop(self, caches: MemberCaches, type_: GroupVersionResource) -> None:
         mirror = caches.mirrors.pop(type_)
         await self._supervisor.cancel(_task(mirror.cluster, type_))
+        if self.index is not None:
+            self.index.forget(mirror)
 
     def _loaded(self, mirror: Mirror) -> None:
         for joined in tuple(self._watching.get(mirror.type, ())):
