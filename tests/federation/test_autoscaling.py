@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import re
 from collections import Counter
 
 import msgspec
@@ -379,5 +380,22 @@ def test_a_metric_that_nobody_serves_changes_nothing_and_is_named():
         found = await condition(federation, "ScalingActive")
         assert found["reason"] == "FailedGetExternalMetric"
         assert "unable to fetch metrics from external metrics API" in found["message"]
+
+    in_virtual_time(scenario)
+
+
+def test_a_cluster_without_room_is_named_with_what_it_lacks():
+    """Every pod asks for 3 CPUs; the weight of member1 gives it more of them than its nodes have."""
+
+    async def scenario(federation, clock):
+        for member in federation.members.values():
+            member.use("default/web-*", 3000)
+        large = DEPLOYMENT.replace("cpu: 100m", "cpu: 3000m").replace("replicas: 3", "replicas: 12")
+        heavy = POLICY.replace("[member1]}, weight: 1", "[member1]}, weight: 10")
+        await federation.apply(large, heavy, AUTOSCALER)
+        await clock.sleep(60)
+        found = await condition(federation, "ScalingLimited")
+        assert (found["status"], found["reason"]) == ("True", "InsufficientCapacity")
+        assert re.search(r"member1 has no room for \d+ pods: insufficient cpu", found["message"]), found
 
     in_virtual_time(scenario)

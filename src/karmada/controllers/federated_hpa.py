@@ -42,6 +42,7 @@ from karmada.policies.autoscaling import evaluation, limits
 from karmada.policies.autoscaling.evaluation import Decision, Invalid, Tuning, Workload
 from karmada.policies.autoscaling.limits import ABLE_TO_SCALE, Bounds, Condition, Memory
 from karmada.policies.autoscaling.pods import Timing
+from karmada.policies.autoscaling.readings import room_of
 from karmada.policies.autoscaling.scales import SelectorIndex
 from karmada.policies.autoscaling.status import StatusDraft
 
@@ -163,6 +164,8 @@ class FederatedHPAController:
             above = f"{decision.metric} above target"
             why = above if decision.replicas > current else "All metrics below target"
             wanted = self._limit(autoscaler, key, current, decision.replicas, draft)
+            if wanted >= current and (full := room_of(observed.pods)):
+                draft.note(Condition(limits.SCALING_LIMITED, True, "InsufficientCapacity", full))
         draft.desired_replicas = wanted
         if wanted != current:
             await self._rescale(autoscaler, key, target, wanted, why, draft)

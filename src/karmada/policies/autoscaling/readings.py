@@ -3,6 +3,7 @@
 Pods and samples are keyed by cluster and name: a StatefulSet has pods of the same names in every cluster.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from karmada.api.quantity import Quantity
 from karmada.machinery.clock import parse_rfc3339
 from karmada.policies.autoscaling.pods import MetricsError, Pod, Sample
 
+_INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
+"""How schedulers name what no node has enough of."""
 CUSTOM_WINDOW = 60.0
 """Seconds that a custom metric was measured over when it does not say."""
 
@@ -41,6 +44,8 @@ class _Spec(msgspec.Struct, frozen=True, gc=False):
 class _Condition(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     type: str = ""
     status: str = ""
+    reason: str = ""
+    message: str = ""
     last_transition_time: str | None = None
 
 
@@ -89,6 +94,8 @@ class LabelledPod(NamedTuple):
 
     pod: Pod
     labels: Mapping[str, str]
+    lacks: tuple[str, ...] = ()
+    """The resources for want of which no node takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ def pod_of(cluster: str, body: bytes) -> LabelledPod:
         started=None if status.start_time is None else _time(status.start_time),
         requests={one.name: one.resources.requests or {} for one in found.spec.containers},
     )
-    return LabelledPod(pod, meta.labels or {})
+    return LabelledPod(pod, meta.labels or {}, _lacks(status))
 
 
 def usage_of(cluster: str, body: bytes) -> PodUsage:
@@ -161,6 +168,25 @@ def sum_of_values(body: bytes) -> int | None:
     """The values of an encoded list of metrics together, in thousandths; None for an empty one."""
     items = _values(body).items
     return sum(Quantity.parse(item.value).milli_value() for item in items) if items else None
+
+
+def room_of(pods: Mapping[str, Iterable[LabelledPod]]) -> str:
+    """Which clusters have no room for pods, and what they lack; empty when all pods have a node."""
+    said = []
+    for cluster, found in pods.items():
+        lacking = [one.lacks for one in found if one.lacks]
+        if lacking:
+            resources = ", ".join(sorted({resource for lacks in lacking for resource in lacks}))
+            said.append(f"{cluster} has no room for {len(lacking)} pods: insufficient {resources}")
+    return "; ".join(said)
+
+
+def _lacks(status: _Status) -> tuple[str, ...]:
+    """What a scheduler said is insufficient for a pod."""
+    for condition in status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False" and condition.reason == "Unschedulable":
+            return tuple(sorted(set(_INSUFFICIENT.findall(condition.message)))) or ("nodes",)
+    return ()
 
 
 def _key(cluster: str, name: str) -> str:
