@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from karmada.api.version import IMAGE
 from karmada.cli import catalog
 from karmada.cli.command import Command
 from karmada.cli.failures import UsageError
@@ -14,8 +15,12 @@ from karmada.cli.help import command_help
 
 RECORDED = Path(__file__).parents[3] / "shared" / "golden" / "cli" / "flags.json"
 
-OTHER_DEFAULTS = {("register", "enable-cert-rotation"): "true"}
-"""Defaults that differ on purpose: an agent that does not renew its certificate is lost after a year."""
+OTHER_DEFAULTS = {
+    ("register", "enable-cert-rotation"): "true",
+    ("register", "karmada-agent-image"): f"'{IMAGE}'",
+}
+"""Defaults that differ on purpose: an agent that does not renew its certificate is lost after a year; and there is one
+image for all programs."""
 
 
 def recorded() -> dict[str, Any]:

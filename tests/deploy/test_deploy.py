@@ -1,26 +1,32 @@
 """What is installed on a host cluster: the chart, its plain manifests, Secrets, rights, the image."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
+from karmada.api.version import IMAGE, VERSION
 from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.cli.deploy.__main__ import main
 from karmada.cli.deploy.certificates import certificates
 from karmada.cli.deploy.chart import CHART, ChartError, default_values, merge, render, template_names
 from karmada.cli.deploy.control_plane import control_plane
+from karmada.cli.deploy.values_schema import values_schema
 from karmada.controllers.flags import parser as controller_manager
 from karmada.descheduler.main import parser as descheduler
 from karmada.gateway.main import parser as gateway
 from karmada.machinery.client import Client
 from karmada.machinery.transport import Request, Verb
 from karmada.membership.component_roles import rights
+from karmada.membership.register import Registration
 from karmada.scheduler.main import parser as scheduler
+from karmada.standalone.main import main as karmada
 
 ROOT = Path(__file__).parents[2]
 VARIANTS = {"host": (), "host-ha": ("values-ha.yaml",)}
@@ -46,7 +52,7 @@ async def create_strictly(client: Client, objects: list[dict[str, Any]]) -> None
 @variants
 def test_plain_manifests_are_the_rendered_chart(variant: str) -> None:
     written = list(yaml.safe_load_all((ROOT / "deploy" / "manifests" / f"{variant}.yaml").read_text()))
-    assert written == render(default_values(*VARIANTS[variant])), "run `python -m karmada.cli.deploy host` again"
+    assert written == render(default_values(*VARIANTS[variant])), "run `karmada manifests host` again"
 
 
 @variants
@@ -182,3 +188,32 @@ def test_a_wrong_value_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path:
     (tmp_path / "mine.yaml").write_text("imageRegistri: here/\n")
     assert main(["host", "--values", str(tmp_path / "mine.yaml")]) == 1
     assert capsys.readouterr().err == "error: the chart has no value imageRegistri\n"
+
+
+@variants
+def test_values_of_the_chart_fit_its_schema_and_misspelt_ones_do_not(variant: str) -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    assert schema == values_schema(default_values()), "run `karmada manifests values-schema` again"
+    for name in ("values.yaml", *VARIANTS[variant]):
+        jsonschema.validate(yaml.safe_load((CHART / name).read_text()), schema)
+    for wrong in (
+        {"imageRegistri": "x"},
+        {"apiserver": {"replica": 3}},
+        {"apiserver": {"replicas": "three"}},
+        {"antiAffinity": "sometimes"},
+        {"components": {"karmada-schedular": {"replicas": 2}}},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+    jsonschema.validate({"nodeSelector": {"a": "b"}, "global": {}, "etcd": {"resources": {"limits": {}}}}, schema)
+
+
+def test_manifests_are_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert karmada(["manifests", "host"]) == 0
+    assert list(yaml.safe_load_all(capsys.readouterr().out)) == render(default_values())
+
+
+def test_one_image_is_named_everywhere() -> None:
+    assert default_values()["image"] == IMAGE
+    assert Registration("https://x", "t", "m").image == IMAGE
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION

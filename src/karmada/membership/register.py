@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from karmada.api import names
+from karmada.api.version import IMAGE
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError, Forbidden, NotFound
@@ -33,7 +34,6 @@ from karmada.membership.unjoin import discard
 
 AGENT, ACCOUNT, KUBECONFIG = "karmada-agent", "karmada-agent-sa", "karmada-kubeconfig"
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
-DEFAULT_IMAGE = "docker.io/karmada/karmada-agent:latest"
 PAUSE = 0.2
 WITHDRAWAL_SECONDS = 10.0
 LONGEST_COMMON_NAME = 64
@@ -57,7 +57,7 @@ class Registration:
     region: str = ""
     zones: Sequence[str] = ()
     proxy: str = ""
-    image: str = DEFAULT_IMAGE
+    image: str = IMAGE
     replicas: int = 1
     rotation: bool = True
     tunnel: bool = False

@@ -20,6 +20,7 @@ examples:
 
 DELEGATED = {
     "sim": "break and mend simulated members",
+    "manifests": "print manifests that install a control plane into a host cluster",
     "simulate-workloads": "bring an API server to life that has no controllers of its own",
 }
 """Commands with a grammar of their own."""
@@ -124,6 +125,10 @@ def _delegate(command: str, argv: list[str]) -> int:
         from karmada.simulator.command import sim
 
         return sim(argv)
+    if command == "manifests":
+        from karmada.cli.deploy.__main__ import main as manifests
+
+        return manifests(argv)
     from karmada.simulator.workloads.command import simulate_workloads
 
     return simulate_workloads(argv)

@@ -83,9 +83,11 @@ def _deployed(name: str, cluster: str) -> str:
 
 
 def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
-    from karmada.cli.install.manifests import IMAGE, Component, Installation, deployment, secret, service
+    from karmada.api.version import IMAGE, IMAGE_VARIABLE
+    from karmada.cli.install.manifests import Component, Installation, deployment, secret, service
 
-    image = f"{flags.private_image_registry}/{IMAGE}" if flags.private_image_registry else IMAGE
+    usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
+    image = f"{flags.private_image_registry}/{usual}" if flags.private_image_registry else usual
     installation = Installation(flags.namespace, image)
     short = name.removeprefix("karmada-").removeprefix("scheduler-")
     replicas = getattr(flags, f"karmada_{short.replace('-', '_')}_replicas")

@@ -96,9 +96,11 @@ async def _answers(hub: Any) -> bool:
 
 def installation(flags: Values, pki: Any) -> Any:
     """What the flags describe."""
-    from karmada.cli.install.manifests import IMAGE, Component, Installation
+    from karmada.api.version import IMAGE, IMAGE_VARIABLE
+    from karmada.cli.install.manifests import Component, Installation
 
-    image = IMAGE if not flags.private_image_registry else f"{flags.private_image_registry}/{IMAGE}"
+    usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
+    image = usual if not flags.private_image_registry else f"{flags.private_image_registry}/{usual}"
     components = [
         Component(
             name,

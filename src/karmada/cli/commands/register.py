@@ -1,13 +1,12 @@
 """`karmadactl register`: run against the cluster that is to become a member."""
 
+from karmada.api.version import IMAGE, IMAGE_VARIABLE
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.commands.join import DESCRIPTION_FLAGS
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.session import Session
-
-IMAGE = "docker.io/karmada/karmada-agent:latest"
 
 
 async def run(session: Session, flags: Values) -> None:
@@ -31,7 +30,7 @@ async def run(session: Session, flags: Values) -> None:
         region=flags.cluster_region,
         zones=flags.cluster_zones,
         proxy=flags.proxy_server_address,
-        image=flags.karmada_agent_image,
+        image=_image(flags),
         replicas=flags.karmada_agent_replicas,
         rotation=flags.enable_cert_rotation,
         certificate_seconds=flags.cert_expiration_seconds,
@@ -54,6 +53,13 @@ def _context(session: Session, flags: Values) -> str:
     from karmada.machinery.http.kubeconfig import default_paths, load
 
     return str(flags.context or load(default_paths(flags.kubeconfig, session.environment)).current_context)
+
+
+def _image(flags: Values) -> str:
+    """The image given, else that of the environment, else the distribution's own."""
+    if "karmada-agent-image" in flags.given:
+        return str(flags.karmada_agent_image)
+    return flags.environment.get(IMAGE_VARIABLE) or IMAGE
 
 
 COMMAND = Command(
@@ -81,7 +87,7 @@ COMMAND = Command(
         common.SWITCH_DRY_RUN,
         Flag("enable-cert-rotation", True, "Let the agent renew its certificate."),
         Flag("enable-tunnel", False, "Let the control plane reach the cluster through a connection the agent opens."),
-        Flag("karmada-agent-image", IMAGE, "Image of the agent."),
+        Flag("karmada-agent-image", IMAGE, f"Image of the agent; that of {IMAGE_VARIABLE} if that is set."),
         Flag("karmada-agent-replicas", 1, "How many agents."),
         Flag("proxy-server-address", "", "Proxy by which the control plane reaches the cluster."),
         Flag("report-secrets", "", "What the control plane is given: KubeCredentials,KubeImpersonator or None."),

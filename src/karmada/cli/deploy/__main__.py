@@ -1,10 +1,12 @@
-"""Prints manifests: `python -m karmada.cli.deploy host|control-plane|certificates`, to be applied with kubectl.
+"""Prints manifests, to be applied with kubectl: `karmada manifests host|control-plane|certificates`.
 
 `host` is what the chart makes, for the host cluster. `certificates` are the Secrets it mounts: applied before it, once,
 and kept safe. `control-plane` is for Karmada's own API server, with the CA from the Secret `karmada-ca`.
+`values-schema` is the JSON Schema that lies in the chart.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +16,15 @@ import yaml
 from karmada.cli.deploy.certificates import certificates
 from karmada.cli.deploy.chart import NAMESPACE, ChartError, default_values, merge, render
 from karmada.cli.deploy.control_plane import control_plane
+from karmada.cli.deploy.values_schema import values_schema
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print one set of manifests; the exit code."""
     flags = _parser().parse_args(argv)
+    if flags.what == "values-schema":
+        print(json.dumps(values_schema(default_values()), indent=2))
+        return 0
     values = default_values(*(["values-ha.yaml"] if flags.ha else []))
     try:
         for path in flags.values:
@@ -43,8 +49,8 @@ def text(objects: Sequence[dict[str, object]]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m karmada.cli.deploy", description=__doc__)
-    parser.add_argument("what", choices=("host", "control-plane", "certificates"))
+    parser = argparse.ArgumentParser("karmada manifests", description=__doc__)
+    parser.add_argument("what", choices=("host", "control-plane", "certificates", "values-schema"))
     parser.add_argument("--ha", action="store_true", help="three API servers and etcd members, two of everything else")
     parser.add_argument("--values", type=Path, action="append", default=[], help="file of values, as for the chart")
     parser.add_argument("--namespace", default=NAMESPACE, help="namespace in the host cluster (default: %(default)s)")

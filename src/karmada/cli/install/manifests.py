@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from karmada.api.version import IMAGE
+
 JSONObject = dict[str, Any]
-IMAGE = "pykarmada:latest"
 PORT = 5443
 CONFIG, PKI, DATA = "/etc/karmada/config", "/etc/karmada/pki", "/var/lib/karmada"
 LABELS = {"app.kubernetes.io/managed-by": "karmadactl"}
