@@ -72,6 +72,8 @@ def _bound(reference: JSONObject, namespace: str, account: str, objects: Objects
     if "/" in api_version or stored is None:
         group, _, version = api_version.rpartition("/")
         raise failures.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    if not name:
+        raise failures.bad_request("Name parameter required.")
     obj = objects.read(stored, "" if kind == "Node" else namespace, name)
     if obj is None:
         raise failures.not_found("", stored[1], name)

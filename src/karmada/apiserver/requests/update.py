@@ -23,6 +23,8 @@ from karmada.apiserver.watchcache import Item
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _TRIES = 100
+_COUNTED_PARTS = ("ephemeralcontainers", "resize")
+"""Subresources through which a spec changes."""
 
 
 class Part(Enum):
@@ -166,7 +168,8 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         raise invalid(served.type.group, served.kind, call.name, errors)
     meta = new["metadata"]
     metadata.tidy(meta)
-    if strategy.generation and change.part is Part.MAIN and not metadata.same_generation(served.type, new, old):
+    counted = change.part is Part.MAIN or call.subresource in _COUNTED_PARTS
+    if strategy.generation and counted and not metadata.same_generation(served.type, new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     if not change.admitted:
         await context.admission.validate(request)

@@ -17,6 +17,8 @@ from karmada.testing.golden.__main__ import main as compare_recorded
 from karmada.testing.golden.topics import TOPICS
 
 RECORDED = Path("../shared/golden/random")
+KUBE = "kube"
+"""The topic whose reference is a stock kube-apiserver; it needs no oracle, and `count` is a number of requests."""
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +31,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--show", type=int, default=3, help="differences per topic that are minimised and printed")
     parser.add_argument("--generator", type=Path, default=DEFAULT, help="folder of the generator of inputs")
     parser.add_argument("--recorded", type=Path, default=RECORDED, help="answers to compare with without an oracle")
+    parser.add_argument(
+        "--kubeconfig", type=Path, default=None, help="kube: an administrator of a running stock server"
+    )
+    parser.add_argument("--keep", type=Path, default=None, help="kube: where to append differences as transcripts")
     options = parser.parse_args(arguments)
+    if options.topic == KUBE:
+        from karmada.testing.differential.kube.report import report
+
+        return report(options.seed, options.count, options.show, options.kubeconfig, options.keep)
     if not options.oracle:
         say(f"no oracle given: comparing with the answers recorded in {options.recorded}")
         return compare_recorded([str(options.recorded / options.topic)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors, spec_errors
 from karmada.apiserver.failures import invalid, not_found
 from karmada.apiserver.requests import decoding, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -60,36 +61,29 @@ def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:
     spec = current.setdefault("spec", {})
     old = {container["name"]: container for container in spec.get("ephemeralContainers") or ()}
     wanted = (new.get("spec") or {}).get("ephemeralContainers") or []
-    kept = {container["name"]: container for container in wanted}
+    kept = {container.get("name"): container for container in wanted}
     if any(kept.get(name) != container for name, container in old.items()):
         text = "Forbidden: existing ephemeral containers may not be changed or removed"
         raise invalid("", "Pod", call.name, [FieldError("FieldValueForbidden", "spec.ephemeralContainers", text)])
     taken = {container["name"] for field in ("containers", "initContainers") for container in spec.get(field) or ()}
-    errors = [
-        FieldError(
-            "FieldValueDuplicate",
-            f"spec.ephemeralContainers[{index}].name",
-            f'Duplicate value: "{container["name"]}"',
-        )
-        for index, container in enumerate(wanted)
-        if container["name"] in taken
-    ]
-    if errors:
+    if errors := ephemeral_errors(wanted, "spec.ephemeralContainers", taken):
         raise invalid("", "Pod", call.name, errors)
     if wanted:
         spec["ephemeralContainers"] = wanted
-    if "generation" in current["metadata"] and len(wanted) != len(old):
-        current["metadata"]["generation"] += 1
 
 
 def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> None:
-    changed = False
+    spec = new.get("spec") or {}
+    errors = spec_errors(spec, "spec")
     for field in ("containers", "initContainers"):
-        wanted = {container["name"]: container for container in (new.get("spec") or {}).get(field) or ()}
+        if len(spec.get(field) or ()) != len((current.get("spec") or {}).get(field) or ()):
+            text = "Forbidden: containers may not be added or removed on resize"
+            errors.append(FieldError("FieldValueForbidden", f"spec.{field}", text))
+    if errors:
+        raise invalid("", "Pod", call.name, errors)
+    for field in ("containers", "initContainers"):
+        wanted = {container["name"]: container for container in spec.get(field) or ()}
         for container in (current.get("spec") or {}).get(field) or ():
             resources = (wanted.get(container["name"]) or {}).get("resources")
             if resources is not None and resources != container.get("resources"):
                 container["resources"] = resources
-                changed = True
-    if changed and "generation" in current["metadata"]:
-        current["metadata"]["generation"] += 1

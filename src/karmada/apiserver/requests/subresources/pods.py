@@ -31,6 +31,10 @@ async def bind(context: Context, call: Call) -> Answer:
     options = write_options(dict(call.params), "CreateOptions")
     body = _body(call, _BINDING)
     name = call.name or body["metadata"].get("name") or ""
+    if not name:
+        raise bad_request("Name parameter required.")
+    if body["metadata"].get("name") != name:
+        raise bad_request("name in URL does not match name in Binding object")
     target = body.get("target") or {}
     _check_target(target)
     node = target["name"]
@@ -84,7 +88,7 @@ async def evict(context: Context, call: Call) -> Answer:
     write = write_options(dict(call.params), "CreateOptions")
     body = _body(call, _EVICTION)
     meta = body["metadata"]
-    if meta.get("name") and meta["name"] != call.name:
+    if meta.get("name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = delete_options({}, body.get("deleteOptions"))
     if write.dry_run:
@@ -170,6 +174,12 @@ def _body(call: Call, kind: tuple[str, str, str]) -> JSONObject:
     head = f'{body.get("kind") or name} in version "{version}" cannot be handled as a {name}'
     if body.get("kind", name) != name:
         raise bad_request(f'{head}: no kind "{body["kind"]}" is registered')
+    api_version = f"{group}/{version}" if group else version
+    if body.get("apiVersion") not in (None, "", api_version, *([f"{group}/v1beta1"] if group else [])):
+        text = (
+            f'no kind "{name}" is registered for version "{body["apiVersion"]}" in scheme "pkg/runtime/scheme.go:111"'
+        )
+        raise bad_request(f"{head}: {text}")
     try:
         decode(definition(definition_name(group, version, name)), body)
     except Mismatch as mismatch:

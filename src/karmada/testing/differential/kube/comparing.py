@@ -66,7 +66,7 @@ def difference(stock: Answer, own: Answer) -> tuple[str, str] | None:
             if found:
                 return found
         else:
-            owned = _take_ownership(theirs), _take_ownership(us)
+            owned = take_ownership(theirs), take_ownership(us)
             if theirs != us:
                 return "object", first_difference(theirs, us)
             if owned[0] != owned[1]:
@@ -98,7 +98,7 @@ def _causes(status: dict[str, Any]) -> list[tuple[str, str]]:
     return sorted({(str(cause.get("reason")), str(cause.get("field"))) for cause in causes})
 
 
-def _take_ownership(obj: Any) -> list[Any]:
+def take_ownership(obj: Any) -> list[Any]:
     """The managed fields of an object and of those in a list or table, taken out of it."""
     found = []
     if isinstance(obj, dict):
@@ -106,7 +106,7 @@ def _take_ownership(obj: Any) -> list[Any]:
             found.append(obj["metadata"].pop("managedFields"))
         for name in ("items", "rows", "object"):
             for child in obj[name] if isinstance(obj.get(name), list) else [obj.get(name)]:
-                found += _take_ownership(child)
+                found += take_ownership(child)
     return found
 
 

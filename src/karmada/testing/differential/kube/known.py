@@ -55,7 +55,12 @@ def _aggregates(one: Difference) -> bool:
     return "clusterroles" in one.step["path"] and ".rules" in one.text
 
 
+def _needs_kubelet(one: Difference) -> bool:
+    return one.own.code == 501
+
+
 WANTED: tuple[Wanted, ...] = (
+    Wanted("a server that runs no workloads says so with 501", _needs_kubelet),
     Wanted("kube-apiserver forgets the template generation in lists of DaemonSets", _listed_daemons),
     Wanted("ClusterRoles are aggregated by the server itself", _aggregates),
     Wanted("a number beyond 32 bits in a strategic patch is refused, not wrapped around", _overflows),

@@ -66,8 +66,7 @@ def custom_scenario(dice: Random) -> list[Step]:
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     steps: list[Step] = [{"method": "POST", "path": f"{crds}?dryRun=All", "body": crd}]
     steps += [{"method": "POST", "path": crds, "body": crd}, {"method": "GET", "path": collection, "wait": True}]
-    for _ in range(dice.randint(3, 8)):
-        steps.append(_custom_step(dice, collection, group, spec))
+    steps.extend(_custom_step(dice, collection, group, spec) for _ in range(dice.randint(3, 8)))
     return steps
 
 
@@ -238,7 +237,7 @@ def access_scenario(dice: Random) -> list[Step]:
         # Both servers learn of new rights a moment later.
         {"method": "GET", "path": f"{rbac}/namespaces/${{ns}}/roles", "pause": 0.3},
     ]
-    steps += [dice.choice((_as_user, _review, _identity))(dice) for _ in range(dice.randint(3, 7))]
+    steps.extend(dice.choice((_as_user, _review, _identity))(dice) for _ in range(dice.randint(3, 7)))
     return steps
 
 
@@ -329,7 +328,7 @@ def parts_scenario(dice: Random) -> list[Step]:
         path = "/apis/policy/v1/namespaces/${ns}/poddisruptionbudgets"
         made = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "o"}, "spec": budget}
         steps.append({"method": "POST", "path": path, "body": made})
-    steps += [dice.choice(_PARTS)(dice) for _ in range(dice.randint(2, 6))]
+    steps.extend(dice.choice(_PARTS)(dice) for _ in range(dice.randint(2, 6)))
     return steps
 
 

@@ -4,20 +4,20 @@ import copy
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any, NamedTuple
 
 from karmada.testing.differential.kube.comparing import difference
 from karmada.testing.differential.kube.known import Difference, wanted
 from karmada.testing.differential.kube.peers import Answer, Peer
 from karmada.testing.differential.kube.scenarios import Step
+from karmada.testing.differential.kube.transcripts import filled, remember
 from karmada.testing.differential.minimise import minimise
 
-Scenario = Callable[[Random], list[Step]]
 _PATIENCE = 15.0
+_ENDING = ("code", "object")
+"""Differences after which the two servers hold different objects."""
 _SHRINKING = 60
 """Runs of a scenario that making it short may cost."""
 
@@ -92,9 +92,12 @@ class Run:
         run = f"{self._variables['run']}{self._count}"
         variables = [{**self._variables, "run": run, "ns": f"d-{run}"} for _ in self._peers]
         self._both("POST", "/api/v1/namespaces", {"metadata": {"name": f"d-{run}"}})
+        answers = Answer(200, None), Answer(200, None)
         try:
             for at, step in enumerate(steps):
                 if step.get("wait"):
+                    if answers[0].code >= 300:
+                        return None  # what is to be waited for was refused
                     self._wait(step, variables)
                     continue
                 time.sleep(step.get("pause", 0))
@@ -105,26 +108,28 @@ class Run:
                     continue
                 told = Difference(*found, step, *answers)
                 reason = wanted(told)
-                if reason is None:
+                if reason is not None:
+                    tally.known[reason] += 1
+                elif told.kind not in _ENDING:
+                    tally.found.append(Found("", told, [step]))
+                    continue
+                else:
                     return at, told
-                tally.known[reason] += 1
-                if told.kind in ("code", "object"):
+                if told.kind in _ENDING:
                     return None
             return None
         finally:
             self._clean_up(steps, variables)
 
     def _ask(self, step: Step, variables: list[dict[str, str]]) -> tuple[Answer, Answer]:
-        filled = [_filled(copy.deepcopy(step), given) for given in variables]
+        sent = [filled(copy.deepcopy(step), given) for given in variables]
         asked = [
             self._threads.submit(peer.send, one["method"], one["path"], one.get("body"), one.get("headers"))
-            for peer, one in zip(self._peers, filled, strict=True)
+            for peer, one in zip(self._peers, sent, strict=True)
         ]
         answers = asked[0].result(), asked[1].result()
         for answer, given in zip(answers, variables, strict=True):
-            meta = answer.body.get("metadata") if isinstance(answer.body, dict) else None
-            if answer.code < 300 and isinstance(meta, dict) and meta.get("uid") and meta.get("resourceVersion"):
-                given["rv"], given["uid"] = meta["resourceVersion"], meta["uid"]
+            remember(answer, given)
         return answers
 
     def _wait(self, step: Step, variables: list[dict[str, str]]) -> None:
@@ -147,23 +152,12 @@ class Run:
             if step["method"] == "POST" and "${ns}" not in step["path"] and _named(step.get("body"))
         }
         for path in sorted(made):
-            filled = _filled(path, variables[0])
-            self._both("DELETE", filled, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
-            self._both("PATCH", filled, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+            place = filled(path, variables[0])
+            self._both("DELETE", place, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+            self._both("PATCH", place, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
 
 
 def _named(body: Any) -> bool:
     if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
         return False
     return isinstance(body["metadata"].get("name"), str)
-
-
-def _filled(value: Any, variables: dict[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _filled(child, variables) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_filled(child, variables) for child in value]
-    if isinstance(value, str) and "${" in value:
-        for name, text in variables.items():
-            value = value.replace(f"${{{name}}}", text)
-    return value
