@@ -146,6 +146,7 @@ def test_a_provider_cannot_bring_anything_but_slices_of_the_service_into_others(
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}}
         await works.create(collected("evil", secret))
         await works.create(collected("evil", slice_of("web-2", namespace="kube-system"), name="x"))
+        await works.create(collected("evil", slice_of("web-3", namespace="kube-system")))
         await plane.clock.sleep(5)
         assert await brought(plane, "b") == {}
 
