@@ -6,6 +6,7 @@ it was missing from a cache. A binding that may not speak for its resource gets 
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
@@ -15,6 +16,7 @@ import orjson
 
 from karmada.api import conditions, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import DecodeError, encode
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ObjectReference as Reference
@@ -38,23 +40,33 @@ from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
 from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.machinery.client import type_of
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.identity import IdentityChanged
 from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, work_name
-from karmada.works.owner import WorkOfAnother
+from karmada.works.owner import WorkOfAnother, made_for
 from karmada.works.plan import Plan, WriteWork, plan
+
+log = logging.getLogger(__name__)
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
 PURGE_WAIT = 5.0
 """Seconds until a copy that must be gone before its replacement starts is looked for again."""
+
+
+class Unreadable(Exception):
+    """A Work in the place of the binding's own cannot be read, and nothing says whose it is."""
+
+
+_REFUSALS = (*WRITE_ERRORS, OverrideError, InterpretError, IdentityChanged, Unreadable)
 
 
 class BindingController:
@@ -197,7 +209,7 @@ class BindingController:
     async def _sync_cluster(self, builder: WorkBuilder, template: bytes, write: WriteWork) -> Exception | bool:
         try:
             return await self._write_work(builder, template, *write)
-        except (*WRITE_ERRORS, OverrideError, InterpretError, IdentityChanged) as error:
+        except _REFUSALS as error:
             return error
 
     async def _write_work(
@@ -209,6 +221,13 @@ class BindingController:
             return False
         copy = await self._revised(builder, template, target, cluster)
         draft = self._overridden(builder, copy, target, cluster)
+        at = Key(names.execution_space(target.name), builder.name)
+        if seen is None and (item := self._works.item(at)) is not None:
+            try:
+                seen = item.value
+            except DecodeError as error:
+                await self._rebuild(builder, draft, item, error)
+                return True
 
         def decide(current: Work | None) -> Work:
             if current is not None and current.metadata.deletion_timestamp is not None:
@@ -222,6 +241,20 @@ class BindingController:
             about = ObjectReference.to(builder.template)
             self._override_recorder.event(about, events.NORMAL, events.APPLY_OVERRIDE_POLICY.succeeded, text)
         return True
+
+    async def _rebuild(self, builder: WorkBuilder, draft: Draft, item: Item[Work], error: DecodeError) -> None:
+        """Write the binding's Work over one that cannot be read, which nobody else can do; its objects stay."""
+        text = f"work {item.key} cannot be read ({error})"
+        if not builder.owns(item.body):
+            raise Unreadable(f"{text} and does not say whose it is: delete it by hand") from error
+        log.error("%s and is built anew", text)
+        works = self._context.client.encoded(type_of(Work))
+        wanted: JSONObject = orjson.loads(encode(draft.merged(None)))
+        if error.path.startswith("$.status"):
+            await works.patch(item.key.name, {"status": None}, item.key.namespace, subresource="status")
+        await works.patch(item.key.name, {"spec": wanted["spec"]}, item.key.namespace)
+        about = ObjectReference.to(builder.template)
+        self._recorders[True].event(about, events.WARNING, events.SYNC_WORK.failed, f"{text} and was built anew")
 
     def _overridden(self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> Draft:
         try:
@@ -249,10 +282,13 @@ class BindingController:
             if change.new is None:
                 for waiting in sorted(self._blocked.pop(change.key, ())):
                     self.controller.enqueue(waiting)
-            if change.new is None and change.old is not None and change.old.value.metadata.uid in self._leaving:
-                self._leaving.discard(change.old.value.metadata.uid)
-                for key in owners_of(change.old.value):
-                    self.controller.enqueue(key)
+            if change.new is None and change.old is not None and change.old.uid in self._leaving:
+                self._leaving.discard(change.old.uid)
+                for owner in made_for(change.old.body):
+                    self.controller.enqueue(BindingKey(*owner))
+            elif change.new is not None and not _is_readable(change.new):
+                for owner in made_for(change.new.body):
+                    self.controller.enqueue(BindingKey(*owner))
             elif change.old is None and change.new is not None and not change.initial:
                 self._appeared(change.new.value)
 
@@ -287,6 +323,13 @@ class BindingController:
                 resource = binding.spec.resource
                 if any(selector is None or _may_choose(selector, resource) for selector in selectors):
                     self.controller.enqueue(key_of(binding))
+
+
+def _is_readable(item: Item[Work]) -> bool:
+    try:
+        return item.value is not None
+    except DecodeError:
+        return False
 
 
 def _changed(change: Change[Any]) -> list[BindingKey]:

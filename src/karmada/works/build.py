@@ -22,7 +22,7 @@ from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_rep
 from karmada.overrides.identity import Identity
 from karmada.policies.webster import divide, ties_ascend
 from karmada.works.manifest import merge_annotations, merge_labels, record_managed, stamp
-from karmada.works.owner import require_own
+from karmada.works.owner import made_for, recorded, require_own
 from karmada.works.prune import prune
 
 JSONObject = dict[str, Any]
@@ -102,6 +102,10 @@ class WorkBuilder:
         self._conflicts = conflict_resolution(template, binding.spec)
         self.name = work_name(binding.spec)
         """The name of the binding's Works; each lies in the namespace of its cluster."""
+
+    def owns(self, body: bytes) -> bool:
+        """Whether a Work that cannot be read as a whole says in its metadata that it was made for the binding."""
+        return made_for(body) == recorded(ObjectMeta(annotations=self._identity()[1]))
 
     def replicas(self, target: TargetCluster, cluster: Cluster) -> int | None:
         """The replicas the cluster's copy must be revised to; None when it stays as the template is."""

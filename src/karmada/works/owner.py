@@ -70,6 +70,21 @@ def recorded(metadata: ObjectMeta) -> list[BindingName]:
     return found
 
 
+class _Head(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta
+
+
+_head = msgspec.json.Decoder(_Head)
+
+
+def made_for(body: bytes) -> list[BindingName]:
+    """The bindings that an encoded Work says it was made for, whatever else is wrong with it."""
+    try:
+        return recorded(_head.decode(body).metadata)
+    except msgspec.DecodeError:
+        return []
+
+
 def require_own(existing: Work, metadata: ObjectMeta, manifest: JSONObject) -> None:
     """Raise `WorkOfAnother` unless `manifest` may be written into the Work that has the name wanted for it."""
     mine, theirs = recorded(metadata), recorded(existing.metadata)

@@ -39,7 +39,9 @@ def report(seed: int | None, count: int, show: int, kubeconfig: Path | None, kee
 async def _run(seed: int, count: int, show: int, kubeconfig: Path | None, keep: Path | None) -> int:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        reference = kubeconfig or await stack.enter_async_context(stock(folder / "stock"))
+        reference = kubeconfig
+        if reference is None:
+            reference = await stack.enter_async_context(stock(folder / "stock"))
         own = await stack.enter_async_context(ours(folder / "ours"))
         return await asyncio.to_thread(_compare, Peer(reference), Peer(own), seed, count, show, keep)
 
