@@ -59,6 +59,23 @@ def test_a_wrapped_ingress_is_judged_where_it_stands() -> None:
         validate("multiclusteringresses", ingress(template={"spec": {}}))
 
 
+def test_what_the_gateway_would_never_serve_is_accepted_with_a_warning() -> None:
+    paths = [
+        {"path": "/a", "pathType": "Prefix", "backend": BACKEND},
+        {"path": "/a/", "pathType": "Prefix", "backend": BACKEND},
+        {"path": "/a", "pathType": "Exact", "backend": {"resource": {"kind": "Bucket", "name": "b"}}},
+    ]
+    tls = [{"hosts": ["shop.org", "other.org"], "secretName": "s"}]
+    spec = {"rules": [{"host": "shop.org", "http": {"paths": paths}}], "tls": tls}
+    expected = [
+        ".rules[0].http.paths[1]: never used, as {0}.rules[0].http.paths[0] routes the same host and path",
+        ".rules[0].http.paths[2].backend.resource: karmada-gateway serves services only",
+        ".tls[0].hosts[1]: no rule is for other.org",
+    ]
+    for where, tree in (("spec", ingress(**spec)), ("spec.template.spec", ingress(template={"spec": spec}))):
+        assert validate("multiclusteringresses", tree) == [where + text.format(where) for text in expected]
+
+
 def test_an_ingress_stands_in_one_place_only() -> None:
     both = ingress(defaultBackend=BACKEND, template={"spec": {"defaultBackend": BACKEND}})
     with pytest.raises(Denied, match="cannot co-exist"):

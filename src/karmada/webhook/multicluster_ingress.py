@@ -20,6 +20,7 @@ from karmada.webhook.autoscaler import segment_errors
 from karmada.webhook.metadata import name_errors, update_errors
 from karmada.webhook.model import JSONObject, Operation, Review, decoded, items, refuse_if_any
 
+_MOST_DOUBTS = 10
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
@@ -50,6 +51,31 @@ async def validate_multicluster_ingress(review: Review) -> None:
     if review.operation is Operation.UPDATE:
         errors += ingress_errors(review.object)
     refuse_if_any(errors)
+    where = "spec" if template is None else "spec.template.spec"
+    review.warnings += _doubts(ingress.spec if template is None else template.spec, where)
+
+
+def _doubts(spec: IngressSpec, path: str) -> list[str]:
+    """What is allowed and yet never served: rules that another one hides, certificates nobody asks for."""
+    found: list[str] = []
+    seen: dict[tuple[str, str, bool], str] = {}
+    for index, rule in enumerate(spec.rules):
+        for number, item in enumerate(rule.http.paths if rule.http else ()):
+            at = f"{path}.rules[{index}].http.paths[{number}]"
+            exact = item.path_type == "Exact"
+            first = seen.setdefault((rule.host, item.path if exact else item.path.rstrip("/"), exact), at)
+            if first != at:
+                found.append(f"{at}: never used, as {first} routes the same host and path")
+            if item.backend.resource is not None:
+                found.append(f"{at}.backend.resource: karmada-gateway serves services only")
+    hosts = {rule.host for rule in spec.rules}
+    for index, certificate in enumerate(spec.tls):
+        if not certificate.secret_name:
+            found.append(f"{path}.tls[{index}].secretName: without one these hosts have no certificate")
+        for number, host in enumerate(certificate.hosts):
+            if host not in hosts and "" not in hosts and spec.default_backend is None:
+                found.append(f"{path}.tls[{index}].hosts[{number}]: no rule is for {host}")
+    return found[:_MOST_DOUBTS]
 
 
 def _spec_errors(spec: IngressSpec, path: str, given: JSONObject) -> list[FieldError]:
