@@ -13,6 +13,7 @@ MODULES = [
     "storage",
     "apply",
     "http",
+    "gateway",
     "apiserver",
     "stock",
     "machinery",

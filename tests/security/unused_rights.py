@@ -49,8 +49,8 @@ REASONS: dict[str, str] = {
     f"{SCHEDULER} get clusterresourcebindings.work.karmada.io": CONFLICT,
     f"{SCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
     **{
-        f"{GATEWAY} {verb} clusters/proxy.cluster.karmada.io": "clients choose the methods of the requests it carries"
-        for verb in ("create", "delete", "patch", "update")
+        f"{GATEWAY} {verb} clusters/proxy.cluster.karmada.io": "used by the program of tests/docs, in its own process"
+        for verb in ("create", "delete", "get", "patch", "update")
     },
     **{
         f"{GATEWAY} list {kind}": FIRST_LIST

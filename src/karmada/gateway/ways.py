@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 from karmada.gateway.endpoints import Endpoint
 from karmada.gateway.exchange import Broken, Destination
+from karmada.machinery.errors import ApiError
 from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
 
+FINDING_SECONDS = 10.0
+"""Credentials may come from a program."""
 PROXY = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
 
@@ -96,5 +99,8 @@ class Ways:
 
     async def __call__(self, endpoint: Endpoint) -> Way:
         """The way to an endpoint."""
-        async with asyncio.timeout(10.0):
-            return await (self.near if endpoint.cluster in self.direct else self.api)(endpoint)
+        try:
+            async with asyncio.timeout(FINDING_SECONDS):
+                return await (self.near if endpoint.cluster in self.direct else self.api)(endpoint)
+        except (ApiError, OSError) as error:
+            raise Broken(f"there is no way to {endpoint}: {error}", False) from None
