@@ -112,7 +112,7 @@ class EndpointSliceDispatcher:
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         await self._report(key, service, plan, str(errors[0]) if errors else "", bool(stale) or any(outcomes))
         if errors:
-            return Retry(errors[0])
+            return Retry(str(errors[0]))
         return RequeueAfter(plan.changes_in) if plan.changes_in is not None else DONE
 
     async def _write(

@@ -96,7 +96,7 @@ class EndpointSliceImporter:
         try:
             await self._write(work, service.cluster, service.name)
         except SliceOfAnother as error:
-            return Retry(error)
+            return Retry(str(error))
         return RequeueAfter(found.changes_in) if found.changes_in is not None else DONE
 
     def _is_importable(self, work: Work, namespace: str) -> bool:

@@ -6,6 +6,7 @@ not known removes nothing: clusters that do not answer are corrected for by the 
 pods without a metric are taken to be busy before a scale-down, and a metric that cannot be read allows growth only.
 """
 
+import asyncio
 import zlib
 from dataclasses import dataclass
 
@@ -184,12 +185,15 @@ class FederatedHPAController:
         )
         options, now = self._options, self._clock.now()
         tuning = Tuning(options.tolerance, Timing(now, options.cpu_initialization, options.readiness_delay))
-        results = []
-        for metric in autoscaler.spec.metrics or _DEFAULT_METRICS:
-            reading = await self._metrics.read(metric, target, observed)
-            results.append(evaluation.evaluate(metric, reading, workload, tuning))
-            if isinstance(results[-1], Invalid):
-                self._warn(autoscaler, results[-1].reason, results[-1].message)
+        metrics = autoscaler.spec.metrics or _DEFAULT_METRICS
+        readings = await asyncio.gather(*(self._metrics.read(metric, target, observed) for metric in metrics))
+        results = [
+            evaluation.evaluate(metric, reading, workload, tuning)
+            for metric, reading in zip(metrics, readings, strict=True)
+        ]
+        for result in results:
+            if isinstance(result, Invalid):
+                self._warn(autoscaler, result.reason, result.message)
         decision = evaluation.decide(results, target.scale.replicas)
         draft.note(decision.condition)
         if decision.replicas is None:

@@ -89,7 +89,7 @@ class MultiClusterServiceController:
             changed = await self._apply(wanted)
         except (*WRITE_ERRORS, BindingOfAnother) as error:
             await self._report(wanted, conditions.REASON_SERVICE_APPLIED_FAILED, str(error))
-            return Retry(error)
+            return Retry(str(error))
         if changed is None:
             await self._report(wanted, conditions.REASON_SERVICE_APPLIED_FAILED, f'services "{key.name}" not found')
         else:

@@ -67,7 +67,7 @@ class ServiceImportController:
             written = await self._derive(wanted)
         except (ApiError, ServiceOfAnother) as error:
             self._recorder.event(about, events.WARNING, events.SYNC_DERIVED_SERVICE.failed, str(error))
-            return Retry(error)
+            return Retry(str(error))
         if written:
             text = f"Sync derived service for serviceImport({key.name}) succeed."
             self._recorder.event(about, events.NORMAL, events.SYNC_DERIVED_SERVICE.succeeded, text)
