@@ -233,3 +233,33 @@ def test_a_slice_that_comes_back_while_its_work_goes_reaches_the_consumers_when_
         assert dispatcher.controller.errors == 0
 
     on_a_plane(test)
+
+
+def test_a_consumer_gets_what_was_collected_while_it_was_not_ready():
+    async def test(plane):
+        await prepared(plane, "a", "b", "c")
+        await ready(plane, "c", "False")
+        await plane.client.resource(WORKS).create(collected("a", slice_of("web-1")))
+        await plane.clock.sleep(2)
+        assert await brought(plane, "b") == {"a-web-1": ["10.0.0.1"]}
+        assert await brought(plane, "c") == {}
+        await ready(plane, "c", "True")
+        await plane.clock.sleep(1)
+        assert await brought(plane, "c") == {"a-web-1": ["10.0.0.1"]}
+
+    on_a_plane(test)
+
+
+def test_what_others_change_in_a_dispatched_slice_is_put_right():
+    async def test(plane):
+        await prepared(plane, "a", "b")
+        await plane.client.resource(WORKS).create(collected("a", slice_of("web-1")))
+        await plane.clock.sleep(2)
+        works = plane.client.resource(WORKS)
+        [work] = (await works.list(Scope("karmada-es-b"))).items
+        manifest = work["spec"]["workload"]["manifests"][0] | {"endpoints": [{"addresses": ["6.6.6.6"]}]}
+        await works.patch(work["metadata"]["name"], {"spec": {"workload": {"manifests": [manifest]}}}, "karmada-es-b")
+        await plane.clock.sleep(1)
+        assert await brought(plane, "b") == {"a-web-1": ["10.0.0.1"]}
+
+    on_a_plane(test)

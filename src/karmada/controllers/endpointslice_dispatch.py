@@ -6,6 +6,7 @@ traffic from, are withdrawn and come back. Two providers never write one object 
 
 import asyncio
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,7 +35,7 @@ from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.works.build import WorkTerminating, manifest_of
-from karmada.works.exposure import Dispatch, dispatch
+from karmada.works.exposure import Dispatch, can_consume, dispatch
 from karmada.works.slices import (
     MULTI_CLUSTER,
     MemberKey,
@@ -50,6 +51,25 @@ from karmada.works.slices import (
 COMPONENT = "endpointslice-dispatch-controller"
 FROM_SLICE = "dispatched-from-slice"
 BRINGS = "brings-slice"
+OFFERED_BY = "offered-by-cluster"
+
+
+class _Settled(NamedTuple):
+    """A state of a collected Work, and of the Works of consumers that were made from exactly that state."""
+
+    source: "_State"
+    works: dict[str, "_State"]
+
+
+class _State(NamedTuple):
+    """Identifies the spec of a Work; whatever else of it changes is noticed by its handler."""
+
+    uid: str
+    generation: int
+
+    @classmethod
+    def of(cls, work: Work) -> "_State":
+        return cls(work.metadata.uid, work.metadata.generation)
 
 
 class SliceOfAnother(Exception):
@@ -69,11 +89,15 @@ class EndpointSliceDispatcher:
         self._works.add_index(OF_SERVICE, of_service)
         self._works.add_index(FROM_SLICE, _from_slice)
         self._works.add_index(BRINGS, _brings)
+        self._works.add_index(OFFERED_BY, _offered_by)
         self._writer = WorkWriter(context.client, self._works)
         self._commit = Committer(context.client.of(MultiClusterService))
         self._recorder = context.recorder(COMPONENT)
         self._failed: dict[Key, dict[MemberKey, str]] = {}
         """What went wrong with slices of MultiClusterServices when they were looked at last."""
+        self._settled: dict[MemberKey, _Settled] = {}
+        """Slices whose Works were seen to be as they should: a cluster that comes back concerns all slices that it may
+        get, and all of their other consumers have them already."""
         self.controller: Controller[MemberKey] = Controller(
             COMPONENT,
             self.reconcile,
@@ -83,7 +107,7 @@ class EndpointSliceDispatcher:
             retries=context.retries,
             clock=context.clock,
         )
-        self.controller.watch(self._works, _slices_of)
+        self.controller.watch(self._works, self._work_changed)
         self.controller.watch(self._wanted, self._service_changed)
         self.controller.watch(self._clusters, self._cluster_changed)
 
@@ -121,12 +145,19 @@ class EndpointSliceDispatcher:
         """Write the Works of the consumers: for each whether it had to be, or what went wrong."""
         tree = manifest_of(source)
         name = dispatched_work(tree, key.cluster)
+        state = _State.of(source)
+        settled = self._settled.get(key)
+        if settled is None or settled.source != state:
+            settled = self._settled[key] = _Settled(state, {})
 
         async def write(consumer: str) -> Exception | bool:
+            seen = self._works.get(name, names.execution_space(consumer))
+            if seen is not None and settled.works.get(consumer) == _State.of(seen):
+                return False
             manifest = dispatched(tree, key.cluster, service.metadata.name)
             try:
                 self._require_free(key, consumer, manifest)
-                return await self._writer.write(
+                written = await self._writer.write(
                     work_for(
                         consumer,
                         manifest,
@@ -138,6 +169,9 @@ class EndpointSliceDispatcher:
                         annotations={annotations.ENDPOINT_SLICE_PROVISION_CLUSTER: key.cluster},
                     )
                 )
+                if not written and seen is not None:
+                    settled.works[consumer] = _State.of(seen)
+                return written
             except WorkTerminating:
                 return False  # the slice comes here again when that Work is gone
             except (*WRITE_ERRORS, SliceOfAnother) as error:
@@ -217,12 +251,23 @@ class EndpointSliceDispatcher:
             self._failed.pop(change.key, None)
         return self._slices(change.key) if spec_changed(change) else []
 
+    def _work_changed(self, change: Change[Work]) -> list[MemberKey]:
+        keys = _slices_of(change)
+        for key in keys:
+            self._settled.pop(key, None)
+        return keys
+
     def _cluster_changed(self, change: Change[Cluster]) -> list[MemberKey]:
-        """All slices that a cluster offers or may get."""
-        if not offers_changed(change) or not self._wanted.has_synced:
+        """All slices that a cluster offers; and all that it may get, if it can take them since this change."""
+        if not offers_changed(change) or not self._wanted.has_synced or not self._works.has_synced:
             return []
-        found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
-        return [key for items in found for item in items for key in self._slices(item.key)]
+        offered = self._works.indexed(OFFERED_BY, change.key.name)
+        keys = {key for work in offered if (key := collected_slice(work)) is not None}
+        before, after = (can_consume(item.value if item is not None else None) for item in (change.old, change.new))
+        if after and not before:
+            found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
+            keys.update(key for items in found for item in items for key in self._slices(item.key))
+        return sorted(keys)
 
     def _slices(self, service: Key) -> list[MemberKey]:
         """The slices that were collected for a MultiClusterService or dispatched for it."""
@@ -235,6 +280,12 @@ def _from_slice(item: Item[Work]) -> Iterable[str]:
     """Index function of Works: the slice whose endpoints they bring to a consumer."""
     key = dispatched_from(item.value)
     return () if key is None else (str(key),)
+
+
+def _offered_by(item: Item[Work]) -> Iterable[str]:
+    """Index function of Works: the cluster whose slice was collected into them for a MultiClusterService."""
+    owner = MULTI_CLUSTER.service(item.value)
+    return () if owner is None else (owner.cluster,)
 
 
 def _brings(item: Item[Work]) -> Iterable[str]:

@@ -102,6 +102,11 @@ def dispatch(
     return Dispatch(write, frozenset(wanted), tuple(refused.values()), changes_in=offered.changes_in)
 
 
+def can_consume(cluster: Cluster | None) -> bool:
+    """Whether a cluster can take endpoints of others now."""
+    return cluster is not None and _refusal("", cluster) is None
+
+
 def _refusal(name: str, cluster: Cluster | None) -> Refusal | None:
     if cluster is None or cluster.metadata.deletion_timestamp is not None:
         return Refusal(events.CLUSTER_NOT_FOUND, f"Consumer cluster {name} is not found")
