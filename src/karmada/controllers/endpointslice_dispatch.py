@@ -34,6 +34,7 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
+from karmada.machinery.workqueue.queue import Priority
 from karmada.works.build import WorkTerminating, manifest_of
 from karmada.works.exposure import Dispatch, can_consume, dispatch
 from karmada.works.slices import (
@@ -55,21 +56,11 @@ OFFERED_BY = "offered-by-cluster"
 
 
 class _Settled(NamedTuple):
-    """A state of a collected Work, and of the Works of consumers that were made from exactly that state."""
+    """A state of a collected Work (uid, generation), and the states of the consumers' Works (uid, resourceVersion) that
+    were seen to hold exactly that."""
 
-    source: "_State"
-    works: dict[str, "_State"]
-
-
-class _State(NamedTuple):
-    """Identifies the spec of a Work; whatever else of it changes is noticed by its handler."""
-
-    uid: str
-    generation: int
-
-    @classmethod
-    def of(cls, work: Work) -> "_State":
-        return cls(work.metadata.uid, work.metadata.generation)
+    source: tuple[str, int]
+    works: dict[str, tuple[str, str]]
 
 
 class SliceOfAnother(Exception):
@@ -109,26 +100,27 @@ class EndpointSliceDispatcher:
         )
         self.controller.watch(self._works, self._work_changed)
         self.controller.watch(self._wanted, self._service_changed)
-        self.controller.watch(self._clusters, self._cluster_changed)
+        self._clusters.add_handler(self._clusters_changed)
 
     async def reconcile(self, key: MemberKey) -> Result:
         """Bring one slice of a provider to all of its consumers, and take it from all others."""
         source = self._works.get(collected_work(key), names.execution_space(key.cluster))
-        present = self._works.indexed(FROM_SLICE, str(key))
+        present = self._works.indexed_items(FROM_SLICE, str(key))
         if source is None:
             if present and await self._is_gone(key):
-                await self._withdraw(present)
+                await self._withdraw(key, present)
             return DONE
         owner = MULTI_CLUSTER.service(source) if source.metadata.deletion_timestamp is None else None
         if owner is None or slice_name(source) != (owner.namespace, key.name):
-            await self._withdraw(present)
+            await self._withdraw(key, present)
             await self._release(source)
             return DONE
         service = self._wanted.get(owner.name, owner.namespace)
         known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
         plan = dispatch(service, key.cluster, known, self._context.clock.now(), self._tolerance)
-        stale = [work for work in present if cluster_of(work.metadata) not in plan.keep]
-        await self._withdraw(stale)
+        kept = set(map(names.execution_space, plan.keep))
+        stale = [item for item in present if item.key.namespace not in kept]
+        await self._withdraw(key, stale)
         if service is None or not (plan.keep or plan.withdrawn):
             self._failed.get(Key(owner.namespace, owner.name), {}).pop(key, None)
             return DONE
@@ -145,15 +137,13 @@ class EndpointSliceDispatcher:
         """Write the Works of the consumers: for each whether it had to be, or what went wrong."""
         tree = manifest_of(source)
         name = dispatched_work(tree, key.cluster)
-        state = _State.of(source)
+        state = (source.metadata.uid, source.metadata.generation)
         settled = self._settled.get(key)
         if settled is None or settled.source != state:
             settled = self._settled[key] = _Settled(state, {})
 
         async def write(consumer: str) -> Exception | bool:
-            seen = self._works.get(name, names.execution_space(consumer))
-            if seen is not None and settled.works.get(consumer) == _State.of(seen):
-                return False
+            seen = self._works.item(Key(names.execution_space(consumer), name))
             manifest = dispatched(tree, key.cluster, service.metadata.name)
             try:
                 self._require_free(key, consumer, manifest)
@@ -170,14 +160,19 @@ class EndpointSliceDispatcher:
                     )
                 )
                 if not written and seen is not None:
-                    settled.works[consumer] = _State.of(seen)
+                    settled.works[consumer] = _state(seen)
                 return written
             except WorkTerminating:
                 return False  # the slice comes here again when that Work is gone
             except (*WRITE_ERRORS, SliceOfAnother) as error:
                 return error
 
-        return await asyncio.gather(*map(write, plan.write))
+        # Works are not decoded here: those of all slices and consumers do not fit into what is kept decoded.
+        items = {consumer: self._works.item(Key(names.execution_space(consumer), name)) for consumer in plan.write}
+        changed = [
+            consumer for consumer, item in items.items() if item is None or settled.works.get(consumer) != _state(item)
+        ]
+        return await asyncio.gather(*map(write, changed))
 
     def _require_free(self, key: MemberKey, consumer: str, manifest: JSONObject) -> None:
         """Raise `SliceOfAnother` if another provider's slice has the name that this one would have in a consumer, as
@@ -191,8 +186,8 @@ class EndpointSliceDispatcher:
                     f"rename {key.name} in {key.cluster}"
                 )
 
-    async def _withdraw(self, works: Iterable[Work]) -> None:
-        await asyncio.gather(*(self._writer.remove(work) for work in works))
+    async def _withdraw(self, key: MemberKey, works: Iterable[Item[Work]]) -> None:
+        await asyncio.gather(*(self._writer.remove(item.value, lambda w: dispatched_from(w) == key) for item in works))
 
     async def _release(self, source: Work) -> None:
         """The slice was taken from all consumers: its Work may go."""
@@ -255,9 +250,25 @@ class EndpointSliceDispatcher:
         keys = _slices_of(change)
         for key in keys:
             self._settled.pop(key, None)
+        if not keys and change.old is not None and change.new is not None:
+            self._status_changed(change.old, change.new)
         return keys
 
-    def _cluster_changed(self, change: Change[Cluster]) -> list[MemberKey]:
+    def _status_changed(self, old: Item[Work], new: Item[Work]) -> None:
+        """A Work whose status alone changed holds what it held."""
+        key = dispatched_from(new.value)
+        settled = self._settled.get(key) if key is not None else None
+        consumer = cluster_of(new.value.metadata)
+        if settled is not None and settled.works.get(consumer) == _state(old):
+            settled.works[consumer] = _state(new)
+
+    def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
+        """A cluster may concern very many slices: those that change meanwhile go first."""
+        for change in changes:
+            for key in self._concerned(change):
+                self.controller.enqueue(key, Priority.INITIAL)
+
+    def _concerned(self, change: Change[Cluster]) -> list[MemberKey]:
         """All slices that a cluster offers; and all that it may get, if it can take them since this change."""
         if not offers_changed(change) or not self._wanted.has_synced or not self._works.has_synced:
             return []
@@ -274,6 +285,10 @@ class EndpointSliceDispatcher:
         works = self._works.indexed(OF_SERVICE, str(service)) if self._works.has_synced else ()
         found = (dispatched_from(work) or collected_slice(work) for work in works)
         return sorted({key for key in found if key is not None})
+
+
+def _state(item: Item[Work]) -> tuple[str, str]:
+    return item.uid, item.resource_version
 
 
 def _from_slice(item: Item[Work]) -> Iterable[str]:
