@@ -113,7 +113,7 @@ async def gated(
         metrics,
         times=Times(**times),
     )
-    server = HttpServer(handler, limits=Limits(body=1000, head=4096))
+    server = HttpServer(handler, admit=handler.admit, limits=Limits(body=1000, head=4096))
     async with AsyncExitStack() as stack:
         stack.push_async_callback(backends.close)
         stack.callback(connections.close)
@@ -159,6 +159,21 @@ async def test_connections_to_endpoints_are_used_again() -> None:
     async with gated(backends) as gate:
         assert [status(await gate.ask()) for _ in range(5)] == [200] * 5
     assert backends.connections == 1
+
+
+async def test_connections_that_nobody_used_for_long_are_dropped() -> None:
+    backends = Backends()
+    endpoint = await backends.add(OK)
+    connections = Connections()
+    to = Destination(endpoint.address, endpoint.port)
+    made = [await connections.take(to, False, 1.0) for _ in range(2)]
+    for connection in made:
+        connections.give_back(to, connection)
+    connections.sweep()
+    assert (len(connections), made[0].usable) == (2, True)
+    connections.sweep(0.0)
+    assert (len(connections), made[0].usable) == (0, False)
+    await backends.close()
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -221,6 +236,7 @@ async def test_an_endpoint_that_never_answers_costs_its_time_and_no_more() -> No
     ("request_", "expected"),
     [
         (b"GET / HTTP/1.1\r\nHost: other.org\r\nConnection: close\r\n\r\n", 404),
+        (b"POST / HTTP/1.1\r\nHost: other.org\r\nContent-Length: 900\r\n\r\nnever sent", 404),
         (b"GET /a/../admin HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n", 400),
         (b"GET /a/%2e%2e/admin HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: shop.org\r\nHost: other.org\r\n\r\n", 400),

@@ -257,12 +257,23 @@ class Connections:
         if not idle:
             del self._idle[to]
 
-    def keep_only(self, wanted: set[Destination]) -> None:
-        """Drop unused connections to everywhere else."""
-        for to in [known for known in self._idle if known not in wanted]:
-            for connection in self._idle.pop(to):
-                connection.drop()
+    def sweep(self, seconds: float = IDLE_SECONDS) -> None:
+        """Drop what nobody has used for so long: endpoints come and go."""
+        oldest = asyncio.get_running_loop().time() - seconds
+        for to, idle in list(self._idle.items()):
+            kept = [known for known in idle if known.usable and known.idle_since > oldest]
+            for connection in idle:
+                if connection not in kept:
+                    connection.drop()
+            if kept:
+                self._idle[to] = kept
+            else:
+                del self._idle[to]
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return sum(map(len, self._idle.values()))
 
     def close(self) -> None:
         """Drop all that are not in use."""
-        self.keep_only(set())
+        self.sweep(0.0)

@@ -7,6 +7,7 @@ much. Clients learn nothing of clusters and pods from the gateway's own answers.
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -88,12 +89,21 @@ class Gateway:
                 by = " ".join(map(str, tried)) or "-"
                 access.info("%s %s %d %.3f %s", request.peer[0], forwarding.logged(request), status, seconds, by)
 
-    async def _answer(self, request: HttpRequest, tried: list[Endpoint]) -> HttpAnswer:
+    def admit(self, request: HttpRequest) -> HttpResponse | int:
+        """Judge a request by its head: no body is gathered for one that leads nowhere."""
+        found = self._routed(request)
+        return found if isinstance(found, HttpResponse) else sys.maxsize
+
+    def _routed(self, request: HttpRequest) -> Route | HttpResponse:
         if not forwarding.is_safe(request.path):
             return _own(400, "the path must not have . or .. as one of its parts")
         route = self._match(host_of(request.headers.get("host", "")), request.path)
-        if route is None:
-            return _own(404, "no route for this host and path")
+        return route or _own(404, "no route for this host and path")
+
+    async def _answer(self, request: HttpRequest, tried: list[Endpoint]) -> HttpAnswer:
+        route = self._routed(request)
+        if isinstance(route, HttpResponse):
+            return route
         balancer = self._balancer(route.backend)
         if balancer is None:
             return _own(503, "the service behind this path is not known yet")

@@ -14,7 +14,7 @@ from types import TracebackType
 from karmada.apiserver.http.parsing import Limits
 from karmada.apiserver.http.server import HttpServer
 from karmada.gateway.certificates import Certificates
-from karmada.gateway.exchange import Connections
+from karmada.gateway.exchange import IDLE_SECONDS, Connections
 from karmada.gateway.following import Following
 from karmada.gateway.members import OpenMember
 from karmada.gateway.metrics import GatewayMetrics
@@ -27,6 +27,7 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 
 COMPONENT = "karmada-gateway"
+SWEEPER = "gateway-connections"
 MIB = 1024 * 1024
 
 
@@ -58,6 +59,7 @@ class GatewayService:
         clock: Clock = REAL,
     ) -> None:
         self._options = options
+        self._clock = clock
         self._supervisor = supervisor
         self._certificates = Certificates()
         self._connections = Connections()
@@ -85,6 +87,7 @@ class GatewayService:
         self._stack.push_async_callback(self.following.members.close)
         for controller in self._controllers:
             self._supervisor.start(controller.name, controller.run)
+        self._supervisor.start(SWEEPER, self._sweep)
         if self._options.http is not None:
             self.http_port = await self._listen(self._server("http"), *self._options.http)
         if self._options.https is not None:
@@ -96,7 +99,13 @@ class GatewayService:
     ) -> None:
         for controller in self._controllers:
             await self._supervisor.cancel(controller.name)
+        await self._supervisor.cancel(SWEEPER)
         await self._stack.aclose()
+
+    async def _sweep(self) -> None:
+        while True:
+            await self._clock.sleep(IDLE_SECONDS)
+            self._connections.sweep()
 
     def is_ready(self) -> bool | str:
         """Whether the routes there were at the start are served; a text says what is missing."""
@@ -106,7 +115,10 @@ class GatewayService:
         limits = Limits(body=self._options.max_body, head=64 * 1024)
         tls = self._certificates.front if scheme == "https" else None
         # Its clients have no names here: all of them share what there is.
-        return HttpServer(self._handler(scheme), tls=tls, limits=limits, max_strangers=self._options.max_connections)
+        handler = self._handler(scheme)
+        return HttpServer(
+            handler, admit=handler.admit, tls=tls, limits=limits, max_strangers=self._options.max_connections
+        )
 
     async def _listen(self, server: HttpServer, host: str, port: int) -> int:
         bound = await server.listen(host, port)
