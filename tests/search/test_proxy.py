@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from tests.membership.world import eventually
-from tests.search.world import CLUSTER, NODES, PODS, Searched, names, pod, registry
+from tests.search.world import CLUSTER, NODES, PODS, PROXY, Searched, names, pod, registry
 
 from karmada.machinery.errors import ApiError, Conflict, MethodNotAllowed, NotFound
 from karmada.machinery.resource import Scope
@@ -100,6 +100,8 @@ async def test_kinds_without_a_registry_and_pages_are_the_hubs(ready: Searched) 
     assert (await client.mapper.of_kind("cluster.karmada.io/v1alpha1", "Cluster")).kind == "Cluster"
     with pytest.raises(ApiError):
         await client.transport.raw("GET", "/apis/nosuch/v1")
+    with pytest.raises(ApiError, match="not asked through itself"):
+        await client.transport.raw("GET", f"{PROXY}/api/v1/pods")
     await client.close()
 
 

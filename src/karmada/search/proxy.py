@@ -47,6 +47,8 @@ class GlobalProxy:
             raise not_served()
         _, _, rest = request.path.partition(f"/proxying/{call.name}/{PROXY}")
         path = _SLASHES.sub("/", rest) or "/"
+        if path.startswith(f"/apis/{GROUP}/{VERSION}/{PROXYING}/"):
+            raise bad_request("the global API server is not asked through itself")
         params = dict(parse_qsl(request.query, keep_blank_values=True))
         chosen = route(request.method, path, params, self._caches.registered)
         match chosen.answerer:

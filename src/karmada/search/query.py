@@ -15,7 +15,7 @@ LONGEST = 1000
 TERMS = 20
 _AGE = re.compile(r"age([<>])(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_WORD = re.compile(r"\w+")
+WORD = re.compile(r"\w+")
 
 
 class QueryError(ValueError):
@@ -65,7 +65,7 @@ def parse(text: str) -> Query:
         elif colon and name.isidentifier() and name.islower():
             raise QueryError(f"there is no field {name}; there are: {', '.join(FIELDS)}, and age>1d, age<2h")
         else:
-            words += _WORD.findall(part)
+            words += WORD.findall(part)
     if not words and not terms and not ages:
         raise QueryError("the query has neither words nor terms")
     return Query(tuple(words), tuple(terms), tuple(ages))

@@ -226,6 +226,15 @@ async def test_stopping_ends_watches(store: WatchCache) -> None:
     assert [events async for events in watcher] == []
 
 
+async def test_a_finished_watch_ends_after_what_has_happened_was_read(store: WatchCache) -> None:
+    watcher = store.watch(PODS)
+    await store.create(PODS, "default", "a", value(), index())
+    store.finish()
+    await store.create(PODS, "default", "b", value(), index())
+    assert [[event.item.name for event in events] async for events in watcher] == [["a"]]
+    watcher.close()
+
+
 async def test_a_watcher_whose_match_fails_ends_alone(store: WatchCache) -> None:
     def broken(item: Item) -> bool:
         raise ZeroDivisionError
