@@ -23,6 +23,7 @@ MODULES = [
     "simulator",
     "standalone",
     "propagation",
+    "autoscaling",
     "restart",
     "cli",
     "engine",
