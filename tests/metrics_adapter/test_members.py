@@ -20,7 +20,7 @@ from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
-from karmada.machinery.errors import Conflict, Forbidden, NotFound, ServerError, Unavailable
+from karmada.machinery.errors import ApiError, Conflict, Forbidden, NotFound, ServerError, Unavailable
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb
 from karmada.standalone.control_plane import METRICS_ADAPTER, ControlPlane, ControlPlaneOptions
@@ -117,6 +117,25 @@ async def test_who_may_not_read_metrics_is_refused():
         type_ = GroupVersionResource(CUSTOM, "v1beta2", "pods")
         with pytest.raises(Forbidden):
             await guest.transport.send(Request(Verb.GET, type_, "default", "*", "rate"))
+
+
+@pytest.mark.parametrize(
+    ("resource", "namespace", "name", "metric"),
+    [
+        ("pods/../../../../api/v1/secrets", "default", "x", "rate"),
+        ("pods?x=", "default", "x", "rate"),
+        ("pods", "default", "..", "rate"),
+        ("pods", "default", "x", "../../../secrets"),
+        ("pods", "..", "x", "rate"),
+    ],
+)
+async def test_no_request_leads_to_another_address_in_a_member(resource, namespace, name, metric):
+    asked = []
+    async with Federation(1, options=options(), on_request=lambda _, request: asked.append(request)) as federation:
+        type_ = GroupVersionResource(CUSTOM, "v1beta2", resource)
+        with pytest.raises(ApiError):
+            await federation.hub.transport.send(Request(Verb.GET, type_, namespace, name, metric))
+        assert not [request for request in asked if request.resource.group == CUSTOM]
 
 
 @pytest.mark.tools

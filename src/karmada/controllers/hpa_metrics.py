@@ -3,6 +3,7 @@ plane's own external metrics API.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
 
@@ -24,6 +25,8 @@ from karmada.policies.autoscaling.readings import samples_of_resource, sum_of_va
 
 T = TypeVar("T")
 EXTERNAL = "external.metrics.k8s.io"
+_EXTERNAL_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:-]*[A-Za-z0-9])?")
+"""What can stand in an address."""
 
 
 class HpaMetrics:
@@ -107,6 +110,8 @@ class HpaMetrics:
         return Total(sum(values), "; ".join(f"{cluster}: {why}" for cluster, why in unread.items()))
 
     async def _external(self, metric: Metric, namespace: str) -> Total:
+        if not _EXTERNAL_NAME.fullmatch(metric.name):
+            raise MetricsError(f"external metric {metric.name}: names have letters, digits and . _ : - only")
         params = {"labelSelector": metric.selector} if metric.selector else {}
 
         async def ask() -> int | None:

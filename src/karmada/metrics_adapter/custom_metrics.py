@@ -16,7 +16,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.codec import reading
 from karmada.machinery.errors import NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Request, Verb
-from karmada.metrics_adapter.fanout import Fanout
+from karmada.metrics_adapter.fanout import Fanout, refuse_unsafe
 
 GROUP = "custom.metrics.k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")
@@ -39,6 +39,7 @@ def handlers(fanout: Fanout) -> Specials:
 
 
 async def _answer(fanout: Fanout, context: Context, call: Call) -> Answer:
+    refuse_unsafe(call)
     version, plural = call.served.type.version, call.served.type.plural
     params = {name: call.params[name] for name in _SELECTORS if call.params.get(name)}
     path = (plural, call.namespace, call.name, call.subresource)

@@ -1,6 +1,7 @@
 """One question to all ready members at once: a member that fails or hangs costs its own part of the answer only."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -16,6 +17,7 @@ from karmada.membership.answers import Answers, Missing, Unread
 from karmada.membership.members import Members
 
 T = TypeVar("T")
+_PLURAL = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 KEEP = 1.0
 """Seconds for which an answer serves whoever asks the same."""
 SILENCE = 15.0
@@ -40,6 +42,18 @@ class Gathered(Generic[T]):
         """What is said when nothing can be concluded from the answers."""
         why = "; ".join(f"cluster {name}: {text}" for name, text in self.unread.items())
         return Failure(503, "ServiceUnavailable", f"no metrics: {why}", {}, {"Retry-After": "1"})
+
+
+def refuse_unsafe(call: Call) -> None:
+    """Refuse what would be another address in a member, where requests are made with the control plane's rights."""
+    plural = call.served.type.plural
+    segments = (call.namespace, call.name, call.subresource)
+    if not _PLURAL.fullmatch(plural) or call.subpath or any(_is_unsafe(one) for one in segments):
+        raise Failure(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def _is_unsafe(segment: str) -> bool:
+    return segment in (".", "..") or any(mark in segment for mark in "/%?#\\")
 
 
 class Fanout:

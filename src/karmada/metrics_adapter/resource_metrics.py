@@ -15,7 +15,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.codec import reading
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.metrics_adapter.fanout import Fanout
+from karmada.metrics_adapter.fanout import Fanout, refuse_unsafe
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 _KINDS = {"pods": "PodMetrics", "nodes": "NodeMetrics"}
@@ -37,6 +37,7 @@ def handlers(fanout: Fanout) -> Specials:
 
 
 async def _answer(fanout: Fanout, context: Context, call: Call) -> Answer:
+    refuse_unsafe(call)
     plural = call.served.type.plural
     body = await (_one if call.name else _all)(fanout, call, GroupVersionResource(GROUP, VERSION, plural))
     return Answer(200, orjson.dumps({"apiVersion": f"{GROUP}/{VERSION}", **body}))
