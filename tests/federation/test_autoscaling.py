@@ -274,6 +274,8 @@ def test_a_missing_target_is_named():
         assert (found["status"], found["reason"]) == ("False", "FailedGetScaleTargetRef")
         assert 'deployments.apps "web" not found' in found["message"]
         assert "FailedGetScaleTargetRef" in {event["reason"] for event in await events(federation)}
+        figures = {sample.name for family in federation.plane.metrics.collect() for sample in family.samples}
+        assert "federatedhpa_process_duration_seconds_count" in figures
 
     in_virtual_time(scenario)
 

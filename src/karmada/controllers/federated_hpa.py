@@ -9,6 +9,7 @@ pods without a metric are taken to be busy before a scale-down, and a metric tha
 import asyncio
 import zlib
 from dataclasses import dataclass
+from time import perf_counter
 
 import msgspec
 
@@ -27,6 +28,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.hpa_members import MemberReader
 from karmada.controllers.hpa_metrics import HpaMetrics
 from karmada.controllers.hpa_targets import HpaTargets, Observed, Stopped, Target
+from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.committer import Committer
@@ -40,9 +42,9 @@ from karmada.machinery.options import flag
 from karmada.membership.answers import Answers
 from karmada.membership.members import Members
 from karmada.policies.autoscaling import evaluation, limits
-from karmada.policies.autoscaling.evaluation import Decision, Invalid, Tuning, Workload
+from karmada.policies.autoscaling.evaluation import Decision, Invalid, Reading, Tuning, Workload
 from karmada.policies.autoscaling.limits import ABLE_TO_SCALE, Bounds, Condition, Memory
-from karmada.policies.autoscaling.pods import Timing
+from karmada.policies.autoscaling.pods import MetricsError, Timing
 from karmada.policies.autoscaling.readings import room_of
 from karmada.policies.autoscaling.scales import SelectorIndex
 from karmada.policies.autoscaling.status import StatusDraft
@@ -51,6 +53,14 @@ COMPONENT = "federatedHPA-controller"
 WORKERS = 32
 """Most of them wait for members."""
 SHORTEST_WAIT = 0.1
+FIGURES = {
+    "ContainerResource": "ResourceMetric",
+    "External": "ExternalMetric",
+    "Object": "ObjectMetric",
+    "Pods": "RawMetric",
+    "Resource": "ResourceMetric",
+}
+"""What dashboards for Karmada call the kinds of metrics."""
 _HPA = "--horizontal-pod-autoscaler-"
 _SUCCEEDED = Condition(
     ABLE_TO_SCALE, True, "SucceededGetScale", "the HPA controller was able to get the target's current scale"
@@ -93,6 +103,7 @@ class FederatedHPAController:
         self._clock = context.clock
         self._options = options
         self._client = context.client
+        self._figures = context.metrics
         self._autoscalers: Informer[FederatedHPA] = context.informers.of(FederatedHPA)
         clusters: Informer[Cluster] = context.informers.of(Cluster)
         bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
@@ -124,7 +135,8 @@ class FederatedHPAController:
         draft = StatusDraft(autoscaler.status, self._clock.now())
         result: Result = RequeueAfter(self._until_next(key.namespace))
         try:
-            await self._autoscale(autoscaler, key, draft)
+            with self._figures.autoscale.timing():
+                await self._autoscale(autoscaler, key, draft)
         except Stopped as stopped:
             self._warn(autoscaler, stopped.event, str(stopped))
             draft.note(stopped.condition)
@@ -186,7 +198,7 @@ class FederatedHPAController:
         options, now = self._options, self._clock.now()
         tuning = Tuning(options.tolerance, Timing(now, options.cpu_initialization, options.readiness_delay))
         metrics = autoscaler.spec.metrics or _DEFAULT_METRICS
-        readings = await asyncio.gather(*(self._metrics.read(metric, target, observed) for metric in metrics))
+        readings = await asyncio.gather(*(self._read(metric, target, observed) for metric in metrics))
         results = [
             evaluation.evaluate(metric, reading, workload, tuning)
             for metric, reading in zip(metrics, readings, strict=True)
@@ -199,6 +211,14 @@ class FederatedHPAController:
         if decision.replicas is None:
             self._warn(autoscaler, events.FAILED_COMPUTE_METRICS_REPLICAS, decision.error)
         return decision
+
+    async def _read(self, metric: MetricSpec, target: Target, observed: Observed) -> Reading:
+        started = perf_counter()
+        reading = await self._metrics.read(metric, target, observed)
+        result = ERROR if isinstance(reading, MetricsError) else SUCCESS
+        kind = FIGURES.get(metric.type, "other")
+        self._figures.pull_metrics.observe(perf_counter() - started, result, kind)
+        return reading
 
     def _is_unambiguous(self, autoscaler: FederatedHPA, key: Key, observed: Observed, draft: StatusDraft) -> bool:
         """Whether no other autoscaler scales the same pods."""

@@ -54,6 +54,8 @@ class PipelineMetrics:
         self.sync_work = Durations("result")
         self.sync_workload = Durations("result")
         self.cluster_status = Durations("member_cluster")
+        self.autoscale = Durations("result")
+        self.pull_metrics = Durations("result", "metricType")
         self.preemptions: Counter[str] = Counter()
         self.created: Counter[tuple[str, ...]] = Counter()
         self.updated: Counter[tuple[str, ...]] = Counter()
@@ -73,6 +75,8 @@ class PipelineMetrics:
             ("binding_sync_work", "Time to write the Works of a binding", self.sync_work),
             ("work_sync_workload", "Time to bring a Work's objects into its cluster", self.sync_workload),
             ("cluster_sync_status", "Time to ask a cluster how it is", self.cluster_status),
+            ("federatedhpa_process", "Time to look after a FederatedHPA", self.autoscale),
+            ("federatedhpa_pull_metrics", "Time to read a metric of a FederatedHPA", self.pull_metrics),
         ):
             family = HistogramMetricFamily(f"{name}_duration_seconds", text, labels=list(durations.names))
             for labels, histogram in durations.by.items():
