@@ -46,6 +46,14 @@ EXPLAINED = {
     ),
     "092": Difference("the reference logs the sentence, with the prefix of its logger", ((r"<klog \S+> ", ""),)),
     "110": Difference("LuaJIT words syntax errors in its own way", ((r"ERROR: .*", "ERROR"),)),
+    "172": Difference(
+        "unjoin takes the flags of join, which needs no context of the cluster's name",
+        ((r"error: (context|no cluster object) .*", "error: <no such cluster>"),),
+    ),
+    "177": Difference(
+        "-C names a cluster in every command",
+        ((r"error: .*\n(See .*\n)?", "error: <refused>\n"),),
+    ),
     "165": Difference("our own version, compiler and platform", ((r':"[^"]*"', ':"<ours>"'),)),
 }
 IN_ANY_ORDER = {"065": "events that fall into one second", "124": "tokens, whose names are random"}

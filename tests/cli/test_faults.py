@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.samples import SHOP, apply
+from tests.cli.terminal import Terminal
 from tests.cli.world import Outcome, World
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
@@ -195,3 +196,15 @@ def test_a_command_about_the_member_that_hangs_ends_in_one_line(hung: dict[str, 
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err.startswith(f"error: {SILENCE}")
     assert outcome.err.count("\n") == 1
+
+
+def test_a_terminal_shows_which_member_is_waited_for(federation: World) -> None:
+    member = federation.fleet["member2"]
+    federation.call(member.change_faults(hanging=True))
+    try:
+        terminal = Terminal(federation, ["get", "pods", "-s", "members", "-n", "default"])
+        terminal.until("waiting for member2 (")
+        terminal.interrupt()
+        terminal.end()
+    finally:
+        federation.call(member.change_faults(hanging=False))

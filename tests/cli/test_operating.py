@@ -11,6 +11,7 @@ import pytest
 from tests.cli.samples import SHOP, apply
 from tests.cli.world import World
 
+from karmada.api import yaml
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.cli.main import execute
 from karmada.cli.session import Session
@@ -61,8 +62,41 @@ def test_a_cluster_joins_and_leaves(federation: World, newcomer: Path) -> None:
     assert again.code == 1
     assert "has been registered" in again.err
     left = federation.run("unjoin", "newcomer", "--cluster-kubeconfig", str(newcomer))
-    assert left.code == 0, left.err
+    assert left == (0, "cluster(newcomer) is unjoined successfully\n", "")
     assert federation.run("get", "cluster", "newcomer").code == 1
+
+
+def test_what_join_did_is_undone_with_the_same_flags(federation: World, newcomer: Path, tmp_path: Path) -> None:
+    """Without any: by a context that is called like the cluster."""
+    config = yaml.load(federation.kubeconfig.read_text())
+    member = yaml.load(newcomer.read_text())
+    config["clusters"].append({**member["clusters"][0], "name": "newcomer"})
+    config["users"].append({**member["users"][0], "name": "newcomer"})
+    config["contexts"].append({"name": "newcomer", "context": {"cluster": "newcomer", "user": "newcomer"}})
+    both = tmp_path / "both.config"
+    both.write_text(yaml.dump(config))
+    assert federation.run("join", "newcomer", KUBECONFIG=str(both)).code == 0
+    accounts = ["get", "sa", "-n", "karmada-cluster", "--kubeconfig", str(newcomer)]
+    assert "karmada-newcomer" in federation.run(*accounts).out
+    assert federation.run("unjoin", "newcomer", KUBECONFIG=str(both)).err == ""
+    assert "karmada-newcomer" not in federation.run(*accounts).out
+
+
+def test_what_unjoin_cannot_undo_is_said(federation: World, newcomer: Path) -> None:
+    assert federation.run("join", "newcomer", "--cluster-kubeconfig", str(newcomer)).code == 0
+    left = federation.run("unjoin", "newcomer")
+    assert (left.code, left.out) == (0, "cluster(newcomer) is unjoined successfully\n")
+    assert left.err.startswith("the service account by which newcomer was reached stays in it: unjoin with the flags")
+
+
+def test_the_version_is_told_to_programs(federation: World) -> None:
+    assert json.loads(federation.run("version", "-o", "json").out)["gitVersion"].startswith("v")
+
+
+def test_pods_that_are_sought_in_the_control_plane_are_pointed_to(federation: World) -> None:
+    outcome = federation.run("get", "pods", "-n", "default")
+    assert outcome.err.splitlines()[-1] == "pods are in the members: karmadactl get pods -s members"
+    assert "in the members" not in federation.run("get", "configmaps", "-n", federation.namespace() + "-none").err
 
 
 def test_a_member_that_does_not_answer_is_named_when_it_joins(

@@ -98,7 +98,8 @@ def test_attach_passes_input_on_until_it_ends(federation: World, shop: str, pod:
         (["logs", "x", "-C", "member1", "--all-clusters"], "exclude each other"),
         (["exec", "x", "--cluster=member1"], "you must specify at least one command for the container"),
         (["exec", "--cluster=member1", "--", "ls"], "pod or type/name must be specified"),
-        (["exec", "x", "-C", "member1", "--", "ls"], "unknown shorthand flag: 'C' in -C"),
+        (["exec", "x", "-C", "membr1", "--", "ls"], "(did you mean member1?)"),
+        (["attach", "x", "-C", "membr1"], "(did you mean member1?)"),
         (["attach", "--cluster=member1"], "at least 1 argument is required for attach"),
     ],
 )

@@ -1,8 +1,8 @@
 """What `karmadactl get` does: objects of the control plane and of members side by side."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import orjson
 
@@ -13,12 +13,16 @@ from karmada.cli.kinds import NOTHING_NAMED, Wanted
 from karmada.cli.output import tabs
 from karmada.cli.output.objects import renderer
 from karmada.cli.output.tables import Listing, Style, sort_key
+from karmada.cli.progress import Waiting
 from karmada.cli.reading import Look, as_table, chosen_clusters, in_time, namespace_of, objects, table
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import Request, Verb
 
 JSONObject = dict[str, Any]
+T = TypeVar("T")
+_MADE_IN_MEMBERS = frozenset({"Pod", "ReplicaSet", "ControllerRevision", "EndpointSlice"})
+"""Kinds that members' own controllers make of what was propagated: the control plane has none."""
 
 
 async def run(session: Session, flags: Values) -> int | None:
@@ -68,7 +72,7 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
         answers = await asyncio.gather(*(table(access, one, _look(access, flags, one)) for one in wanted))
         return list(zip(wanted, answers, strict=True))
 
-    results = await asyncio.gather(*(in_time(access, look(access)) for access in places), return_exceptions=True)
+    results = await _asked(session, places, look)
     for access, result in zip(places, results, strict=True):
         if isinstance(result, BaseException):
             failures += _failure(access, result, flags)
@@ -81,7 +85,28 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
         namespace = flags.namespace or (places[0].target.namespace if places else "")
         everywhere = flags.all_namespaces or not any(one.kind.namespaced for one in listings.values())
         session.warn("No resources found" if everywhere else f"No resources found in {namespace} namespace.")
+        away = [listing.kind for listing in listings.values() if listing.kind.kind in _MADE_IN_MEMBERS]
+        if away and flags.operation_scope == "karmada":
+            plural = away[0].type.resource
+            session.warn(f"{plural} are in the members: karmadactl get {plural} -s members")
     return failures
+
+
+async def _asked(
+    session: Session, places: Sequence[Access], look: Callable[[Access], Awaitable[T]]
+) -> list[T | BaseException]:
+    """What every place answers; a terminal shows who is waited for."""
+    waiting = {access.name: None for access in places}
+
+    async def one(access: Access) -> T:
+        try:
+            return await in_time(access, look(access))
+        finally:
+            waiting.pop(access.name, None)
+            shown.say(f"waiting for {', '.join(waiting)}")
+
+    with Waiting(session, f"waiting for {', '.join(waiting)}", after=1.0) as shown:
+        return await asyncio.gather(*(one(access) for access in places), return_exceptions=True)
 
 
 def _print(session: Session, flags: Values, listings: dict[str, Listing]) -> None:

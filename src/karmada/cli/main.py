@@ -19,6 +19,8 @@ _SWITCHES = ("--debug", "-h", "--help")
 def main(words: Sequence[str] | None = None, program: str = "karmadactl") -> int:
     """Run one command line."""
     words = sys.argv[1:] if words is None else words
+    if list(words) == ["--version"]:
+        words = ["version"]
     session = Session(program=program)
     if not needs_loop(words):
         return _finish(session, words)

@@ -28,7 +28,9 @@ async def until(check: Callable[[], Awaitable[bool]]) -> None:
 class Waiting:
     """A spinner with the elapsed time on a terminal; nothing elsewhere."""
 
-    def __init__(self, session: Session, text: str) -> None:
+    def __init__(self, session: Session, text: str, after: float = 0.0) -> None:
+        """Nothing is shown for `after` seconds: what is quick needs no progress."""
+        self._after = after
         self._stream = session.err
         self._text = text
         self._task: asyncio.Task[None] | None = None
@@ -50,6 +52,7 @@ class Waiting:
 
     async def _draw(self) -> None:
         start = time.monotonic()
+        await asyncio.sleep(self._after)
         while True:
             elapsed = time.monotonic() - start
             frame = FRAMES[int(elapsed / PAUSE) % len(FRAMES)]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from karmada.api import duration, feature_gates
+from karmada.api.version import VERSION
 from karmada.machinery.logging import Format
 
 LOGGING_OF_OLD = (
@@ -45,6 +46,7 @@ class FlagParser(ArgumentParser):
 
     def __init__(self, program: str, about: str) -> None:
         super().__init__(program, usage=f"{program} [flags]", description=about, allow_abbrev=False)
+        self.add_argument("--version", action="version", version=f"{program} {VERSION}", help="Print the version.")
 
     def parse(self, argv: Sequence[str] | None = None) -> Namespace:
         """The flags of a command line, or the end of the program."""

@@ -6,6 +6,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
+from karmada.cli.progress import Waiting
 from karmada.cli.session import Session
 
 _MARKS = {"ok": ("✓", 32), "warning": ("!", 33), "broken": ("✗", 31)}
@@ -20,7 +21,8 @@ async def run(session: Session, flags: Values) -> int:
     hub = session.hub(flags)
     used = {"your certificate": hub.target.identity.certificate, "the control plane's authority": hub.target.authority}
     certificates = {what: material.read() for what, material in used.items() if material}
-    found = await everything(hub.client, session.members(flags), certificates, flags.namespace)
+    with Waiting(session, "looking at the control plane and its members", after=1.0):
+        found = await everything(hub.client, session.members(flags), certificates, flags.namespace)
     broken = any(finding.state == "broken" for finding in found)
     if flags.output == "json":
         import orjson

@@ -14,7 +14,7 @@ STREAM_FLAGS = (
     *common.CONNECTION,
     common.NAMESPACE,
     common.operation_scope("karmada", "members"),
-    common.cluster_flag(),
+    common.cluster_flag("C"),
     Flag("container", "", "The container.", "c"),
     common.waiting("pod-running-timeout", 60.0, "How long to wait for a pod that runs."),
     Flag("quiet", False, "Say nothing but what the process says.", "q"),

@@ -5,6 +5,7 @@ from karmada.cli.command import Command
 from karmada.cli.commands.why import one_wanted
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
+from karmada.cli.progress import Waiting
 from karmada.cli.reading import namespace_of
 from karmada.cli.session import Session
 
@@ -18,7 +19,8 @@ async def run(session: Session, flags: Values) -> None:
 
     namespace = namespace_of(hub, flags, wanted.kind)
     try:
-        root = await answers.root(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
+        with Waiting(session, "waiting for the members", after=1.0):
+            root = await answers.root(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
     except answers.Absent as error:
         raise CommandError(str(error)) from None
     if flags.output == "json":

@@ -2,11 +2,13 @@
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
-from karmada.cli.commands.join import MEMBER_FLAGS
+from karmada.cli.commands.join import MEMBER_FLAGS, member_context
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.progress import Waiting
 from karmada.cli.session import Session
+
+_REMEDY = "unjoin with the flags of join (--cluster-kubeconfig, --cluster-context) takes it away"
 
 
 async def run(session: Session, flags: Values) -> None:
@@ -17,8 +19,8 @@ async def run(session: Session, flags: Values) -> None:
 
     (name,) = flags.arguments
     member = None
-    if flags.cluster_kubeconfig or flags.cluster_context:
-        member = session.outside(name, flags.cluster_kubeconfig, flags.cluster_context or name).client
+    if flags.cluster_kubeconfig or flags.cluster_context or _has_context(session, name):
+        member = session.outside(name, flags.cluster_kubeconfig, member_context(session, flags, name)).client
     hub = session.hub(flags).client
     options = {"space": flags.cluster_namespace, "force": flags.force, "wait": flags.wait}
     if flags.dry_run:
@@ -28,14 +30,26 @@ async def run(session: Session, flags: Values) -> None:
         left = await unjoin(hub, name, member, **options)
     for line in left.behind:
         session.warn(f"left behind in {name}: {line}")
+    session.print(f"cluster({name}) is unjoined successfully")
+    if member is None:
+        session.warn(f"the service account by which {name} was reached stays in it: {_REMEDY}")
+
+
+def _has_context(session: Session, name: str) -> bool:
+    """Whether the usual kubeconfig leads to the cluster under its name, as it did when it joined."""
+    from karmada.machinery.http.kubeconfig import default_paths, load
+
+    paths = default_paths("", session.environment)
+    return any(path.is_file() for path in paths) and name in load(paths).contexts
 
 
 COMMAND = Command(
     "unjoin",
     "CLUSTER_NAME --cluster-kubeconfig=<KUBECONFIG>",
     "Take a Push cluster out of the federation.\n\n"
-    "What Karmada put there is removed from it. --force lets go of a cluster that does not answer: what stays behind\n"
-    "in it is listed.",
+    "What Karmada put there is removed from it. To remove the service account that join made, the cluster must be\n"
+    "reached as it was then: by the same flags, or by a context of its name. --force lets go of a cluster that does\n"
+    "not answer: what stays behind in it is listed.",
     run,
     (
         *common.CONNECTION,

@@ -1,7 +1,7 @@
 """`karmadactl version`."""
 
 from karmada.cli.command import Command
-from karmada.cli.flags import Values
+from karmada.cli.flags import Flag, Values, one_of
 from karmada.cli.session import Session
 
 
@@ -24,8 +24,20 @@ async def run(session: Session, flags: Values) -> None:
         "Compiler": sys.implementation.name,
         "Platform": f"{sys.platform}/{machine}",
     }
+    if flags.output == "json":
+        import json
+
+        session.print(json.dumps({name[0].lower() + name[1:]: value for name, value in facts.items()}, indent=2))
+        return
     text = ", ".join(f'{name}:"{value}"' for name, value in facts.items())
     session.print(f"{session.program} version: version.Info{{{text}}}")
 
 
-COMMAND = Command("version", "", "Print the version of this program.", run, offline=True)
+COMMAND = Command(
+    "version",
+    "",
+    "Print the version of this program.",
+    run,
+    (Flag("output", "", "json.", "o", check=one_of("--output is json", "", "json")),),
+    offline=True,
+)

@@ -6,6 +6,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import Wanted
+from karmada.cli.progress import Waiting
 from karmada.cli.reading import check_known, cluster_names, namespace_of
 from karmada.cli.session import Session
 
@@ -29,7 +30,8 @@ async def run(session: Session, flags: Values) -> int:
 
         links = explain(await hub.client.of(FederatedHPA).get(wanted.name, namespace))
     else:
-        facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
+        with Waiting(session, "waiting for the members", after=1.0):
+            facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
         links = chain(facts, flags.cluster)
     lay_out(links)
     where = f" in namespace {namespace}" if namespace else ""
