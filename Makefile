@@ -103,3 +103,15 @@ lock: $(DEV) ## Renew the locks from pyproject.toml: to run, to run in productio
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json
+
+.PHONY: wheel man site
+
+wheel: $(RUN) ## Make dist/*.whl, to install elsewhere with pip
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w dist .
+	@ls dist/*.whl
+
+man: $(RUN) ## Write manual pages of all commands to man/
+	@$(BIN)/python -m karmada.cli.man man
+
+site: $(DEV) ## Make the documentation a site in site/, without network
+	@$(BIN)/python tools/site.py
