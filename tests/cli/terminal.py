@@ -20,10 +20,16 @@ class Terminal:
     """Our program, or another one, in a pseudo-terminal."""
 
     def __init__(
-        self, federation: World, words: Sequence[str], *, program: Sequence[str] = PROGRAM, **said: str
+        self,
+        federation: World,
+        words: Sequence[str],
+        *,
+        program: Sequence[str] = PROGRAM,
+        columns: int = 200,
+        **said: str,
     ) -> None:
         self._screen, inside = pty.openpty()
-        termios.tcsetwinsize(inside, (50, 200))
+        termios.tcsetwinsize(inside, (50, columns))
         environment = os.environ | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"} | said
         environment.pop("NO_COLOR", None)
         self._process = subprocess.Popen(

@@ -1,14 +1,18 @@
 """`why`, `tree` and `simulate` against a federation."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.samples import SHOP, apply, create
+from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
 from karmada.api import yaml
+from karmada.cli.output.chain import as_text
+from karmada.explain.why.links import broken
 from karmada.machinery.transport import GroupVersionResource
 
 DEPLOYMENT, SERVICE, POLICY, OVERRIDE = list(yaml.load_all(SHOP))
@@ -270,3 +274,15 @@ def test_an_autoscaler_shows_how_it_came_to_its_replicas(federation: World) -> N
     assert outcome.code == 1
     assert 'deployments.apps "gone" not found' in outcome.out
     assert "spec.scaleTargetRef" in outcome.out
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_sentences_are_broken_between_words_on_a_terminal(federation: World, columns: int) -> None:
+    reason = "a policy that selects it and that was written by somebody who had a great deal to say about clusters"
+    text = as_text("Deployment web", [broken("policy", reason, f"Correct it: {reason}.")], False, columns)
+    assert max(map(len, text.splitlines())) <= columns
+    assert " ".join(text.split()).count(reason) == 2
+    terminal = Terminal(federation, ["check"], columns=columns)
+    terminal.end()
+    shown = re.sub(r"\033\[[0-9;]*[mK]", "", terminal.text).splitlines()
+    assert max(map(len, shown)) <= columns

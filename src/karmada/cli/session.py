@@ -64,6 +64,19 @@ class Session:
         """Whether output may be coloured: on a terminal, unless NO_COLOR says otherwise."""
         return self.out.isatty() and not self.environment.get("NO_COLOR")
 
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is; 0 where the output goes elsewhere."""
+        if not self.out.isatty():
+            return 0
+        said = self.environment.get("COLUMNS", "")
+        if said.isdecimal():
+            return int(said)
+        try:
+            return os.get_terminal_size(self.out.fileno()).columns
+        except (OSError, ValueError):
+            return 0
+
     def hub(self, flags: Values) -> "Access":
         """The control plane that the flags name."""
         explicit = getattr(flags, "kubeconfig", "")

@@ -26,6 +26,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 PATIENCE = 60.0
+INDENT = 2
 ATTENTIVE = ("--cluster-status-update-frequency=1s", "--cluster-failure-threshold=1s", "--cluster-success-threshold=1s")
 """Nobody wants to watch half a minute go by until a member counts as gone."""
 _BOLD, _PLAIN = "\033[1m", "\033[0m"
@@ -155,7 +156,9 @@ async def _why(layout: Layout, what: str) -> str:
     from karmada.cli.session import Session
 
     output = _Screen() if _colours() else io.StringIO()
-    session = Session(out=output, err=output, environment={"KUBECONFIG": str(layout.kubeconfig)})
+    columns = shutil.get_terminal_size().columns - INDENT
+    environment = {"KUBECONFIG": str(layout.kubeconfig), "COLUMNS": str(columns)}
+    session = Session(out=output, err=output, environment=environment)
     await execute(["why", what], session)
     return output.getvalue()
 
@@ -173,7 +176,7 @@ def _colours() -> bool:
 
 
 def _indented(text: str) -> str:
-    return "\n".join(f"  {line}".rstrip() for line in text.rstrip().splitlines())
+    return "\n".join(f"{'':<{INDENT}}{line}".rstrip() for line in text.rstrip().splitlines())
 
 
 async def _members(hub: Client) -> list[str]:

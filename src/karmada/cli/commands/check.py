@@ -6,6 +6,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
+from karmada.cli.output.wrapping import wrapped
 from karmada.cli.progress import Waiting
 from karmada.cli.session import Session
 
@@ -34,9 +35,12 @@ async def run(session: Session, flags: Values) -> int:
     for finding in found:
         mark, colour = _MARKS[finding.state]
         shown = f"\033[{colour}m{mark}\033[0m" if session.colours else mark
-        session.print(f"{shown} {finding.what:<{width}}  {finding.said}")
-        if finding.remedy:
-            session.print(f"  {'':<{width}}  → {finding.remedy}")
+        first, *rest = wrapped(finding.said, session.columns, width + 4)
+        session.print(f"{shown} {finding.what:<{width}}  {first}")
+        for line in rest:
+            session.print(f"  {'':<{width}}  {line}")
+        for index, line in enumerate(wrapped(finding.remedy, session.columns, width + 6) if finding.remedy else ()):
+            session.print(f"  {'':<{width}}  {' ' if index else '→'} {line}")
     return 1 if broken else 0
 
 

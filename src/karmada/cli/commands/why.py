@@ -38,7 +38,7 @@ async def run(session: Session, flags: Values) -> int:
     title = f"{wanted.kind.kind} {wanted.name}{where}"
     match flags.output:
         case "":
-            session.out.write(as_text(title, links, session.colours))
+            session.out.write(as_text(title, links, session.colours, session.columns))
         case "json":
             import orjson
 

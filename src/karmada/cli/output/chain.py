@@ -1,6 +1,7 @@
 """The chain from template to members as text."""
 
 from karmada.cli.output.tabs import aligned
+from karmada.cli.output.wrapping import wrapped
 from karmada.explain.why.links import Link, first_broken
 
 _GREEN, _RED, _YELLOW, _BOLD, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m", "\033[0m"
@@ -13,22 +14,27 @@ def lay_out(links: list[Link]) -> None:
         link.table = []
 
 
-def as_text(title: str, links: list[Link], colour: bool) -> str:
-    """For people; the links are laid out already."""
+def as_text(title: str, links: list[Link], colour: bool, columns: int = 0) -> str:
+    """For people; the links are laid out already. Sentences are broken to fit so many columns, tables are not."""
     width = max(len(link.name) for link in links)
     lines = [_painted(title, _BOLD, colour), ""]
     for link in links:
         mark = _mark(link, colour)
-        first, *rest = link.said.splitlines() or [""]
+        first, *rest = wrapped(link.said, columns, width + 4)
         lines.append(f"{mark} {link.name:<{width}}  {first}")
-        warnings = [f"{_painted('!', _YELLOW, colour)} {text}" for text in link.warnings]
+        warnings = [
+            f"{_painted('!', _YELLOW, colour) if not index else ' '} {line}"
+            for text in link.warnings
+            for index, line in enumerate(wrapped(text, columns, width + 6))
+        ]
         lines += [f"  {'':<{width}}  {text}".rstrip() for text in (*rest, *warnings, *link.details)]
     end = first_broken(links)
     lines.append("")
     if end is not None:
-        lines.append(f"{_painted('What to do:', _BOLD, colour)} {end.remedy}")
+        first, *rest = wrapped(end.remedy, columns, len("What to do: "))
+        lines += [f"{_painted('What to do:', _BOLD, colour)} {first}", *(f"{'':<12}{line}" for line in rest)]
     elif doubts := [text for link in links for text in link.warnings]:
-        lines.append(f"Nothing is broken, but is this meant? {doubts[0]}.")
+        lines += wrapped(f"Nothing is broken, but is this meant? {doubts[0]}.", columns)
     else:
         lines.append("Nothing is broken.")
     return "\n".join(lines) + "\n"
