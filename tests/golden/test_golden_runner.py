@@ -1,5 +1,6 @@
 """The runner itself: what counts as passed, failed, excused, left out or unsupported."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import orjson
 import pytest
 
 from karmada.testing.golden.__main__ import main
+from karmada.testing.golden.bare import bare
 from karmada.testing.golden.case import Case, Excuse, Failed, Topic
 from karmada.testing.golden.compare import first_difference
 from karmada.testing.golden.run import run
@@ -49,13 +51,67 @@ def test_a_defect_in_our_code_fails_the_case(tmp_path: Path) -> None:
     assert run(file, [DOUBLING]).failures[0].reason == "raised KeyError: \"'n'\""
 
 
-def test_unknown_folders_and_operations_are_reported_and_never_passed(tmp_path: Path) -> None:
+def test_unknown_folders_and_operations_are_reported_and_fail_unless_they_are_listed(tmp_path: Path) -> None:
     write(tmp_path / "doubling" / "a.jsonl", [record(1, {"value": 3}, op="math.Triple")])
     write(tmp_path / "tripling" / "a.jsonl", [record(1, {"value": 3}, op="math.Triple")])
     (tmp_path / "pictures").mkdir()
     report = run(tmp_path, [DOUBLING])
     assert report.unsupported == {"math.Triple": 1, "tripling": 1, "pictures": 0}
-    assert not report.has_run
+    assert [failure.id for failure in report.failures] == ["math.Triple/unsupported", "tripling/unsupported"]
+    assert not run(tmp_path, [DOUBLING], not_yet=("math.Triple", "tripling")).has_run
+
+
+def excused(where: str, applies: Callable[[Case], bool]) -> Topic:
+    return Topic("doubling", DOUBLING.operations, excuses=[Excuse("on purpose", applies, where)])
+
+
+def test_an_excuse_holds_for_its_own_path_only(tmp_path: Path) -> None:
+    write(
+        tmp_path / "doubling" / "a.jsonl",
+        [record(0, {"value": 7}), *(record(n, {"value": 2 * n}) for n in range(1, 99))],
+    )
+    write(tmp_path / "doubling" / "b.jsonl", [record(99, {"value": 198})])
+    applies = lambda case: case.input["n"] == 0  # noqa: E731
+    assert run(tmp_path, [excused("$.value", applies)]).failures == []
+    [failure] = run(tmp_path, [excused("$.other", applies)]).failures
+    assert failure.reason == "$.value: expected 7, got 0"
+
+
+def test_an_excuse_of_cases_that_do_not_differ_any_more_fails(tmp_path: Path) -> None:
+    write(tmp_path / "doubling" / "a.jsonl", [record(1, {"value": 2})])
+    [failure] = run(tmp_path, [excused("$", lambda case: case.input["n"] == 1)]).failures
+    assert failure.reason == "no case differs any more of those excused by: on purpose"
+
+
+def test_an_excuse_that_fails_on_an_input_fails_the_case_alone(tmp_path: Path) -> None:
+    write(tmp_path / "doubling" / "a.jsonl", [record(1, {"value": 2}), record(2, {"value": 4})])
+    report = run(tmp_path, [excused("$", lambda case: case.input["n"] == 1 and case.input["absent"])])
+    assert [failure.id for failure in report.failures] == ["doubling/a/c1"]
+    assert "an excuse cannot be asked" in report.failures[0].reason
+    assert report.passed == 1
+
+
+def test_what_crashed_the_reference_must_not_crash_us(tmp_path: Path) -> None:
+    broken = {"id": "x", "op": "math.Double", "input": {}, "expect": {"panic": "boom"}}
+    file = write(tmp_path / "doubling" / "a.jsonl", [broken])
+    assert [failure.reason[:15] for failure in run(file, [DOUBLING]).failures] == ["raised KeyError"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"volumes": [{"emptyDir": {}}]}, {"volumes": [{}]}),
+        ({"ingress": [{}]}, {"ingress": []}),
+        ({"podSelector": {}}, {}),
+    ],
+)
+def test_an_empty_object_that_says_something_is_not_left_out(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert first_difference(bare(one), bare(other)) is not None
+
+
+def test_what_go_fills_in_is_left_out() -> None:
+    filled = {"metadata": {"creationTimestamp": None}, "spec": {"resources": {"limits": {}}}, "status": {}}
+    assert first_difference(bare(filled), bare({"spec": {}})) is None
 
 
 def test_a_single_file_in_a_foreign_folder_is_recognised_by_its_operations(tmp_path: Path) -> None:

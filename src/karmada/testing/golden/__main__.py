@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from karmada.testing.golden.run import CaseFileError, Report, run
-from karmada.testing.golden.topics import TOPICS
+from karmada.testing.golden.topics import NOT_YET, TOPICS
 
 DEFAULT = Path("../shared/golden")
 
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         print(f"no recorded cases at {options.path}", file=sys.stderr)
         return 2
     try:
-        report = run(options.path, TOPICS, options.case)
+        report = run(options.path, TOPICS, options.case, NOT_YET)
     except CaseFileError as error:
         print(error, file=sys.stderr)
         return 2

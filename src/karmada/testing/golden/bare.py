@@ -1,4 +1,4 @@
-"""Objects as they mean, not as Go's encoder spells them: empty parts left out, amounts in canonical form.
+"""Objects as they mean, not as Go's encoder spells them: what it leaves out or fills in is left out, amounts canonical.
 
 The reference reads some objects into Go types before it writes them, which fills in empty structs and respells amounts.
 """
@@ -14,13 +14,32 @@ JSONObject = dict[str, Any]
 _AMOUNTS = ("requests", "limits", "overhead", "capacity", "resourceRequest")
 
 
+_FILLED_IN = frozenset(("resources", "strategy", "updateStrategy", "status", "metadata"))
+"""Structs that Go writes as `{}` where they were absent. An empty object anywhere else says something: an `emptyDir`
+that is there, a rule that allows everything."""
+
+
 def bare(value: Any) -> Any:
-    """The value without empty parts, amounts spelled canonically."""
+    """The value without nulls, empty lists and structs that Go fills in, amounts spelled canonically."""
     if isinstance(value, list):
-        return [entry for each in value if (entry := bare(each)) not in ({}, [])]
+        return [bare(each) for each in value]
     if not isinstance(value, dict):
         return value
     parts = {key: _amounts(part) if key in _AMOUNTS else bare(part) for key, part in value.items()}
+    return {key: part for key, part in parts.items() if part not in (None, []) and not _is_filled_in(key, part)}
+
+
+def _is_filled_in(key: str, part: Any) -> bool:
+    return part == {} and (key in _FILLED_IN or key in _AMOUNTS)
+
+
+def without_empty(value: Any) -> Any:
+    """The value without any empty part, for what went through an engine in which empty tables have no shape."""
+    if isinstance(value, list):
+        return [entry for each in value if (entry := without_empty(each)) not in ({}, [])]
+    if not isinstance(value, dict):
+        return value
+    parts = {key: _amounts(part) if key in _AMOUNTS else without_empty(part) for key, part in value.items()}
     return {key: part for key, part in parts.items() if part is not None and part not in ({}, [])}
 
 

@@ -47,6 +47,8 @@ class Excuse:
 
     reason: str
     applies: Callable[[Case], bool]
+    where: str = "$"
+    """Only differences below this path are excused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """Walks case files, runs them and counts.
 
-Every case ends in exactly one of: passed, failed, excused (it differs on purpose), crashed (in the reference),
-unsupported. What is unsupported is named and never counted as passed. Excuses above one hundredth of their topic are
-themselves a failure.
+Every case ends in exactly one of: passed, failed, excused (it differs on purpose), crashed (in the reference; we must
+not), unsupported. What is unsupported is named and fails the run, unless it is listed as not yet supported. Excuses
+above one hundredth of their topic are themselves a failure, and so is one that applies to cases of which none differs.
 """
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from karmada.testing.golden.compare import shorten
 
 EXCUSED_SHARE = 100
 """One in this many cases of a topic may be excused."""
+_RAISED = "raised "
 _NEAR = 3
 """Folders above a file that may name its topic; what is further up is where the cases happen to be kept."""
 
@@ -45,14 +46,17 @@ class Report:
     """Cases by topic or operation that nothing here can run."""
     excused: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Cases by topic and reason."""
+    needless: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Cases to which an excuse applies and that do not differ."""
 
     @property
     def has_run(self) -> bool:
         return bool(self.passed or self.failures)
 
 
-def run(path: Path, topics: Sequence[Topic], only: str = "") -> Report:
-    """Run a root of topic folders, one topic folder or one file; `only` picks a single case by its id."""
+def run(path: Path, topics: Sequence[Topic], only: str = "", not_yet: Collection[str] = ()) -> Report:
+    """Run a root of topic folders, one topic folder or one file; `only` picks a single case by its id. `not_yet` names
+    folders and operations that may be unsupported."""
     report = Report()
     sizes: Counter[str] = Counter()
     for file in case_files(path):
@@ -68,6 +72,11 @@ def run(path: Path, topics: Sequence[Topic], only: str = "") -> Report:
     if path.is_file():
         sizes = Counter({name: _topic_size(path) for name in sizes})
     _limit_excuses(report, sizes)
+    if path.is_dir() and not only:
+        _refuse_stale_excuses(report)
+    for name, count in sorted(report.unsupported.items()):
+        if count and name not in not_yet:
+            report.failures.append(Failure(f"{name}/unsupported", f"nothing here runs its {count} cases"))
     return report
 
 
@@ -106,14 +115,26 @@ def _run_records(topic: Topic, file: Path, records: list[Record], report: Report
         operation = topic.operations.get(case.operation)
         if operation is None:
             report.unsupported[case.operation or topic.name] += 1
-        elif case.is_crash:
-            report.crashed += 1
-        elif not (found := difference(topic, case)):
+            continue
+        found, id_ = difference(topic, case), f"{file.parent.name}/{file.stem}/{case.id}"
+        if case.is_crash:
+            if found and found.startswith(_RAISED):
+                report.failures.append(Failure(id_, found))
+            else:
+                report.crashed += 1
+            continue
+        try:
+            excuses = [excuse for excuse in topic.excuses if excuse.applies(case)]
+        except Exception as defect:
+            report.failures.append(Failure(id_, f"an excuse cannot be asked: {defect!r}"))
+            continue
+        if not found:
             report.passed += 1
-        elif excuse := next((excuse for excuse in topic.excuses if excuse.applies(case)), None):
+            report.needless.update((topic.name, excuse.reason) for excuse in excuses)
+        elif excuse := next((excuse for excuse in excuses if found.startswith(excuse.where)), None):
             report.excused[topic.name, excuse.reason] += 1
         else:
-            report.failures.append(Failure(f"{file.parent.name}/{file.stem}/{case.id}", found))
+            report.failures.append(Failure(id_, found))
 
 
 def difference(topic: Topic, case: Case) -> str | None:
@@ -124,7 +145,7 @@ def difference(topic: Topic, case: Case) -> str | None:
     except Failed as failure:
         actual = {"error": str(failure)}
     except Exception as defect:
-        return f"raised {type(defect).__name__}: {shorten(str(defect))}"
+        return f"{_RAISED}{type(defect).__name__}: {shorten(str(defect))}"
     differences = [topic.compare(expected, actual) for expected in case.alternatives]
     return None if None in differences else differences[0]
 
@@ -142,6 +163,11 @@ def _folders_without_cases(path: Path) -> list[str]:
 
 def _topic_size(file: Path) -> int:
     return sum(len(list(_records(sibling))) for sibling in case_files(file.parent))
+
+
+def _refuse_stale_excuses(report: Report) -> None:
+    for name, reason in sorted(report.needless.keys() - report.excused.keys()):
+        report.failures.append(Failure(f"{name}/excuses", f"no case differs any more of those excused by: {reason}"))
 
 
 def _limit_excuses(report: Report, sizes: Counter[str]) -> None:

@@ -146,11 +146,6 @@ def _is_silent(given: Any) -> bool:
     return all(status is None for status in _statuses(given))
 
 
-def _spark_has_no_times(given: Any) -> bool:
-    times = _nobody_reports("lastSubmissionAttemptTime", "terminationTime")
-    return len(_statuses(given)) != 1 and times(given)
-
-
 _R, _C, _V, _A, _S, _D = (
     "GetReplicas",
     "GetComponents",
@@ -178,7 +173,6 @@ _TABLE = (
     ("durations below a second count as minutes", "Job", _A, _is_below_a_second),
     ("a hash of zero", "DaemonSet", _A, _nobody_reports("daemonSetHash")),
     ("empty states", "FlinkDeployment", _A, _is_silent),
-    ("empty times", "SparkApplication", _A, _spark_has_no_times),
 )
 LEFT_OPEN = [
     Excuse(f"{kind if isinstance(kind, str) else 'OpenKruise'}: {reason}", _of(kind, operation, applies))
