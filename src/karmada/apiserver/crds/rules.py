@@ -5,6 +5,7 @@ from typing import Any
 from karmada.api.field_errors import FieldError, invalid, not_supported, required
 from karmada.apiserver import cel
 from karmada.apiserver.cel.syntax import mentions
+from karmada.apiserver.crds import inference
 from karmada.apiserver.crds.costs import Budget, Place
 from karmada.apiserver.crds.dump import dump_rule
 from karmada.apiserver.crds.expressions import OLD, cel_type, program, written
@@ -59,10 +60,19 @@ def _rule(
             errors.append(invalid(f"{path}.rule", dump_rule(rule), "cel expression must evaluate to a bool"))
         else:
             node = written(compiled, optional)
+            if inference.result(node, schema, path.partition(".x-kubernetes")[0].endswith("openAPIV3Schema")) not in (
+                "",
+                "boolean",
+            ):
+                text = "cel expression must evaluate to a bool"
+                return [*errors, invalid(f"{path}.rule", dump_rule(rule), text)]
             errors += budget.rule(node, place, f"{path}.rule")
             errors += _old_value(rule, mentions(node, OLD), path, loose)
-    except cel.CompileError as error:
+    except (cel.CompileError, inference.IllTyped) as error:
         errors.append(invalid(f"{path}.rule", dump_rule(rule), f"compilation failed: {error}"))
+    field = rule.get("fieldPath")
+    if field and not _leads_somewhere(schema, field):
+        errors.append(invalid(f"{path}.fieldPath", field, "must be a valid path"))
     if rule.get("messageExpression"):
         try:
             compiled = program(rule["messageExpression"], kind, optional)
@@ -75,6 +85,18 @@ def _rule(
             text = f"messageExpression compilation failed: {error}"
             errors.append(invalid(f"{path}.messageExpression", dump_rule(rule), text))
     return errors
+
+
+def _leads_somewhere(schema: JSONObject, field: str) -> bool:
+    """Whether a simple path names a declared field; what is written in other ways is believed."""
+    for name in field.removeprefix(".").split("."):
+        if not name.isidentifier() or isinstance(schema.get("additionalProperties"), dict):
+            return True
+        found = (schema.get("properties") or {}).get(name)
+        if found is None:
+            return False
+        schema = found
+    return True
 
 
 def _old_value(rule: JSONObject, used: bool, path: str, loose: str) -> list[FieldError]:

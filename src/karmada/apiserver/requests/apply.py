@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from karmada.api import field_errors
 from karmada.apiserver import managedfields
-from karmada.apiserver.failures import bad_request
+from karmada.apiserver.failures import bad_request, invalid
 from karmada.apiserver.requests import bodies, decoding, metadata, offload
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -21,8 +22,11 @@ async def apply(context: Context, call: Call) -> Answer:
     meta["name"] = meta.get("name") or call.name
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
-    exists = context.store.get(call.served.key, call.namespace, call.name) is not None
-    if not exists and not call.subresource:
+    item = context.store.get(call.served.key, call.namespace, call.name)
+    if item is not None and meta.get("uid") not in (None, "", item.index.uid):
+        error = field_errors.invalid("metadata.uid", meta["uid"], "field is immutable")
+        raise invalid(call.served.type.group, call.served.kind, call.name, [error])
+    if item is None and not call.subresource:
         obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
         return await create_object(context, call, obj, options, managed=True)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
@@ -46,6 +50,9 @@ def configuration(context: Context, call: Call) -> JSONObject:
             raise bad_request(f"error decoding YAML: {error}") from None
     if not isinstance(body, dict):
         raise bad_request("error decoding YAML: a configuration must be an object")
+    api_version, kind = body.get("apiVersion"), body.get("kind")
+    if call.served.type.custom and isinstance(kind, str) and kind != call.served.kind:
+        raise bad_request(f"invalid object type: {api_version or '/'}, Kind={kind}")
     return bodies.check_kind(context.catalog, call, body, call.served)
 
 

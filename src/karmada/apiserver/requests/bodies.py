@@ -13,9 +13,10 @@ from typing import Any
 
 import orjson
 
+from karmada.api import field_errors
 from karmada.api.yaml_scalars import normal
 from karmada.apiserver.catalog import Catalog
-from karmada.apiserver.failures import Failure, bad_request, unsupported_media_type
+from karmada.apiserver.failures import Failure, bad_request, invalid, unsupported_media_type
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
@@ -248,9 +249,11 @@ def check_kind(catalog: Catalog, call: Call, obj: Any, served: Served) -> JSONOb
     for field, value in (("apiVersion", api_version), ("kind", kind)):
         if value is not None and not isinstance(value, str):
             raise _untyped(call, f"{described(value)} into Go struct field .{field} of type string", served.kind)
+    if served.type.custom and isinstance(call.body, bytes) and call.verb in ("create", "update"):
+        _check_typed(call, api_version, kind, served)
     api_version, kind = api_version or served.api_version, kind or served.kind
     if served.type.custom:
-        _check_custom(api_version, kind, served)
+        _check_custom(call, api_version, kind, served)
     elif api_version != served.api_version or kind != served.kind:
         raise _wrong_kind(catalog, api_version, kind, obj, served)
     obj["apiVersion"], obj["kind"] = served.api_version, served.kind
@@ -264,12 +267,22 @@ def _untyped(call: Call, mismatch: str, kind: str) -> Failure:
     return _unrecognized(kind, text, None if call.verb == "patch" else body)
 
 
-def _check_custom(api_version: str, kind: str, served: Served) -> None:
+def _check_typed(call: Call, api_version: str | None, kind: str | None, served: Served) -> None:
+    """Custom objects say what they are: nobody else knows."""
+    assert isinstance(call.body, bytes)
+    if not kind:
+        text = call.body.decode(errors="replace")
+        raise _unrecognized(served.kind, f"Object 'Kind' is missing in '{text}'", call.body)
+    if not api_version:
+        raise _wrong_version("", served)
+
+
+def _check_custom(call: Call, api_version: str, kind: str, served: Served) -> None:
     if api_version != served.api_version:
         raise _wrong_version(api_version, served)
     if kind != served.kind:
-        message = f"{kind} in version {served.type.version!r} cannot be handled as a {served.kind}"
-        raise bad_request(message.replace("'", '"') + f': no kind "{kind}" is registered')
+        error = field_errors.invalid("kind", kind, f"must be {served.kind}")
+        raise invalid(served.type.group, kind, call.name, [error])
 
 
 def _wrong_kind(catalog: Catalog, api_version: str, kind: str, obj: JSONObject, served: Served) -> Failure:

@@ -227,6 +227,8 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
     served = call.served
     metadata = obj["metadata"]
     grace, changed = _grace(served.type, options, obj)
+    if served.type.strategy.graceful_seconds is not None and "deletionTimestamp" in metadata and not changed:
+        return Deleted(obj, False)  # it is ending already
     finalizers = _finalizers(served.type, metadata.get("finalizers") or [], options)
     if served.type.kind == "CustomResourceDefinition" and not finalizers and "deletionTimestamp" not in metadata:
         finalizers = [DEFINITION_FINALIZER]

@@ -125,7 +125,7 @@ def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bo
     """Whether nothing that counts differs: anything but metadata and status does."""
     if type_.stored_as in _UNCOUNTED:
         return True
-    if not same_but(new, old, ("metadata", "status")):
+    if not same_but(new, old, ("metadata", "status") if type_.has_status or not type_.custom else ("metadata",)):
         return False
     counted = _COUNTED_METADATA.get(type_.stored_as, ())
     if counted and new.get("webhooks"):

@@ -60,7 +60,12 @@ class Change(msgspec.Struct, eq=False):
 async def update(context: Context, call: Call) -> Answer:
     """Replace the object with the one in the body."""
     options = write_options(dict(call.params), "UpdateOptions")
-    obj = await offload.run(offload.size_of(call), decoding.decode, context, call, options.field_validation)
+    try:
+        obj = await offload.run(offload.size_of(call), decoding.decode, context, call, options.field_validation)
+    except Failure as failure:
+        if failure.code == 422 and _current(context, call) is None:
+            raise not_found(call.served.type.group, call.served.type.plural, call.name) from None
+        raise
     meta = metadata.ensure(obj)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)

@@ -57,6 +57,7 @@ def _embedded(schema: Schema) -> Prune:
 
 def _object(schema: Schema) -> Prune:
     known: dict[str, Any] = {**(schema.properties or {})}
+    filled = frozenset(name for name, child in known.items() if not child.nullable and not child.name)
     keep_others = schema.preserve_unknown
     if keep_others and not known:
         return _nothing
@@ -76,6 +77,9 @@ def _object(schema: Schema) -> Prune:
                     elif len(removed) < MAX_UNKNOWN:
                         removed.append(shown(key))
                 continue
+            if child is None and key in filled:
+                drop.append(key)
+                continue
             if prune.__class__ is not FunctionType:
                 prune = known[key] = pruner(prune)
             if prune is not _nothing:
@@ -93,6 +97,9 @@ def _map(child: Schema) -> Prune:
     def run(value: Any) -> list[str] | None:
         if value.__class__ is not dict:
             return None
+        if not child.nullable and None in value.values():
+            for key in [key for key, item in value.items() if item is None]:
+                del value[key]
         prune = pruner(child)
         if prune is _nothing:
             return None

@@ -8,6 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from karmada.testing.golden import kube
 from karmada.testing.golden.run import CaseFileError, Report, run
 from karmada.testing.golden.topics import NOT_YET, TOPICS
 
@@ -24,6 +25,10 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         report = run(options.path, TOPICS, options.case, NOT_YET)
+        folder = options.path if options.path.name == kube.NAME else options.path / kube.NAME
+        if not options.case and folder.is_dir() and kube.tool(folder).is_file():
+            report.unsupported.pop(kube.NAME, None)
+            kube.run_kube(folder, report)
     except CaseFileError as error:
         print(error, file=sys.stderr)
         return 2

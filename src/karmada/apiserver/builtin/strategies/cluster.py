@@ -80,6 +80,8 @@ def _validate_node(obj: JSONObject, old: JSONObject | None) -> Errors:
     for index, taint in enumerate(spec.get("taints") or ()):
         place = f"metadata.taints[{index}]"
         errors += qualified_name(f"{place}.key", taint.get("key") or "")
+        value = taint.get("value") or ""
+        errors += [invalid(f"{place}.value", value, problem) for problem in name_rules.label_value(value)]
         effect = taint.get("effect") or ""
         if not effect:
             errors.append(required(f"{place}.effect"))

@@ -47,6 +47,9 @@ def _validate_api_service(obj: JSONObject, old: JSONObject | None) -> Errors:
             errors.append(invalid("spec.insecureSkipTLSVerify", True, text))
         return errors
     errors += [required(f"spec.service.{field}") for field in ("namespace", "name") if not service.get(field)]
+    if not 1 <= service["port"] <= 65535:
+        text = "port is not valid: must be between 1 and 65535, inclusive"
+        errors.append(invalid("spec.service.port", service["port"], text))
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
         text = "may not be true if caBundle is present"
         errors.append(invalid("spec.insecureSkipTLSVerify", True, text))

@@ -73,7 +73,7 @@ def _container(container: JSONObject) -> None:
 
 
 def _is_latest(image: str) -> bool:
-    if "@" in image:
+    if "@" in image or image != image.strip():
         return False
     _, colon, tag = image.rpartition("/")[2].partition(":")
     return not colon or tag == "latest"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors, spec_errors
-from karmada.apiserver.failures import invalid, not_found
+from karmada.apiserver.failures import Failure, invalid, not_found
 from karmada.apiserver.requests import decoding, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
@@ -20,8 +20,15 @@ async def ephemeral_containers(context: Context, call: Call) -> Answer:
 
 
 async def resize(context: Context, call: Call) -> Answer:
-    """Change requests and limits of the containers."""
-    return await _part(context, call, _take_resources)
+    """Change requests and limits of the containers; the node must be there, which has to make room."""
+
+    def take(call: Call, new: JSONObject, current: JSONObject) -> None:
+        node = (current.get("spec") or {}).get("nodeName")
+        if _take_resources(call, new, current) and node and context.store.get(("", "nodes"), "", node) is None:
+            text = f'pods "{call.name}" is forbidden: node "{node}" not found'
+            raise Failure(403, "Forbidden", text, {"name": call.name, "kind": "pods"})
+
+    return await _part(context, call, take)
 
 
 async def _part(context: Context, call: Call, take: Take) -> Answer:
@@ -72,7 +79,9 @@ def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:
         spec["ephemeralContainers"] = wanted
 
 
-def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> None:
+def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> bool:
+    """Whether anything changed."""
+    changed = False
     spec = new.get("spec") or {}
     errors = spec_errors(spec, "spec")
     for field in ("containers", "initContainers"):
@@ -87,3 +96,5 @@ def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> None:
             resources = (wanted.get(container["name"]) or {}).get("resources")
             if resources is not None and resources != container.get("resources"):
                 container["resources"] = resources
+                changed = True
+    return changed

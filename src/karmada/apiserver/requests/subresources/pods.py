@@ -101,8 +101,31 @@ async def evict(context: Context, call: Call) -> Answer:
     if not _is_free(pod):
         await _charge(context, call, pod, options.dry_run)
     target = Call("delete", call.served, call.user, call.namespace, call.name, agent=call.agent, warnings=call.warnings)
+    fits = options.uid in ("", item.index.uid) and not options.resource_version and not options.dry_run
+    if fits and ((pod.get("spec") or {}).get("nodeName") or pod["metadata"].get("finalizers")):
+        await _note(context, call)  # the pod stays for a while, and whoever sees it learns why it ends
     await delete_object(context, target, options)
     return _success()
+
+
+async def _note(context: Context, call: Call) -> None:
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": rfc3339(context.now()),
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+
+    def build(pod: JSONObject) -> JSONObject:
+        status = pod.setdefault("status", {})
+        others = [one for one in status.get("conditions") or () if one["type"] != condition["type"]]
+        status["conditions"] = [*others, condition]
+        return pod
+
+    where = Call("update", call.served, call.user, call.namespace, call.name, "status", agent=call.agent)
+    await changed(context, Change(where, WriteOptions(), build, Part.STATUS, admitted=True))
 
 
 def _is_free(pod: JSONObject) -> bool:

@@ -59,7 +59,31 @@ def _needs_kubelet(one: Difference) -> bool:
     return one.own.code == 501
 
 
+def _collected(one: Difference) -> bool:
+    """The garbage collector stands beside kube-apiserver and is part of ours."""
+    return "foregroundDeletion" in str(one.stock.body) and "foregroundDeletion" not in str(one.own.body)
+
+
+def _list_for_text(one: Difference) -> bool:
+    return one.own.code == 422 and one.stock.code < 300 and 'of type string: "array"' in str(one.own.body)
+
+
+def _both_refuse_custom(one: Difference) -> bool:
+    """Fields below a value of the wrong type are unknown to kube-apiserver before the type is wrong."""
+    return one.stock.code == 400 and one.own.code == 422 and "strict decoding error" in str(one.stock.body)
+
+
+def _applied_null(one: Difference) -> bool:
+    return one.own.code in (200, 201) and one.stock.code == 422 and ': "null"' in str(one.stock.body)
+
+
 WANTED: tuple[Wanted, ...] = (
+    Wanted(
+        "of a strict request with values of wrong types the types are told, not the unknown fields", _both_refuse_custom
+    ),
+    Wanted("null counts as absent in applied custom objects too, as it does in others", _applied_null),
+    Wanted("the garbage collector is part of the server, and may have been faster", _collected),
+    Wanted("a list in place of a text with a format is refused; kube-apiserver overlooks it", _list_for_text),
     Wanted("a server that runs no workloads says so with 501", _needs_kubelet),
     Wanted("kube-apiserver forgets the template generation in lists of DaemonSets", _listed_daemons),
     Wanted("ClusterRoles are aggregated by the server itself", _aggregates),

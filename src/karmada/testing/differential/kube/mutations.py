@@ -8,8 +8,11 @@ from typing import Any
 from karmada.apiserver.schema.model import Schema
 from karmada.testing.differential.kube.values import random_value, wrong_value
 
-_SKIPPED = ("apiVersion", "kind", "managedFields", "name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "generateName", "deletionTimestamp")
+_SKIPPED = (
+    *("apiVersion", "kind", "managedFields", "name", "namespace", "uid", "resourceVersion", "creationTimestamp"),
+    "ownerReferences",  # a garbage collector is part of our server only
+)
+_METADATA = ("labels", "annotations", "finalizers", "generateName", "deletionTimestamp")
 
 Path = tuple[str | int, ...]
 

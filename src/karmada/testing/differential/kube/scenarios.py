@@ -243,7 +243,7 @@ def _odd(dice: Random, kind: Kind) -> list[Step]:
         (kind.path, kind.collection, f"{kind.path}/nope", f"{kind.path}/status", f"{kind.path}/scale", kind.path + "/")
     )
     method = dice.choice(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"))
-    if method == "DELETE" and path == kind.collection and "${ns}" not in path:
+    if method in ("DELETE", "GET") and path == kind.collection and "${ns}" not in path:
         path = kind.path  # others live in cluster-wide collections
     body: Any = dice.choice((None, kind.body, "{", "[]", "null", {"kind": "Pod", "apiVersion": "v1"}, ""))
     media = dice.choice(("application/json", "text/plain", _MERGE, _JSON, "application/yaml", _APPLY))
