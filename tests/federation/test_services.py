@@ -272,3 +272,19 @@ async def test_a_cluster_under_traffic_control_offers_no_endpoints_until_it_is_o
         await gated.happens(told)
         await resolve("True")
         await become(gated, "member2", "web", {"member1-web-1": ["10.1.0.1"]})
+
+
+async def test_a_cluster_that_leaves_takes_its_endpoints_along(gated: Federation, caplog: Any) -> None:
+    async with without_errors(caplog):
+        await gated.members["member1"].resource(SLICES).create(endpoint_slice("10.1.0.1", name="web-1"))
+        await gated.apply(service(), multi_cluster([], []))
+        await become(gated, "member2", "web", {"member1-web-1": ["10.1.0.1"]})
+        await gated.hub.resource(CLUSTERS).delete("member1")
+        await become(gated, "member2", "web", {})
+
+        async def left() -> bool:
+            return [one["metadata"]["name"] for one in (await gated.hub.resource(CLUSTERS).list()).items] == ["member2"]
+
+        await gated.happens(left)
+        local = (await gated.members["member1"].resource(SLICES).list(Scope("default"))).items
+        assert "web-1" in [one["metadata"]["name"] for one in local], "what is the member's own stays"
