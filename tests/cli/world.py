@@ -142,7 +142,9 @@ class World:
     async def _start(self) -> None:
         self.fleet = await self._stack.enter_async_context(Fleet(self._spec, folder=self.folder / "members"))
         await self.fleet.listen()
-        self.plane = await self._stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        # The recorded control plane had no karmada-search.
+        options = ControlPlaneOptions(options=Options(QUICK), search=False)
+        self.plane = await self._stack.enter_async_context(ControlPlane(options))
         address = await self.plane.listen()
         authority = self.plane.server.identity.authority
         certificate, key = authority.issue_client("system:admin", ("system:masters",))
