@@ -5,8 +5,19 @@ from functools import partial
 import orjson
 import pytest
 
+from karmada.machinery.options import Options
 from karmada.machinery.transport import Verb
-from karmada.testing.scenarios.failover import AGREED, CAUSE, GATES, LAST_COPY, NO_LOOP, SERVERS, scenario
+from karmada.testing.scenarios.failover import (
+    AGREED,
+    CAUSE,
+    EVICTION,
+    GATES,
+    LAST_COPY,
+    NO_LOOP,
+    SERVERS,
+    STORM,
+    scenario,
+)
 from karmada.testing.scenarios.federation import run_manager
 from karmada.testing.world import Broken, explore
 
@@ -65,9 +76,11 @@ class NeverEnds(Writes):
         return {key: value for key, value in spec.items() if key != "gracefulEvictionTasks" or value}
 
 
-def with_gates(gates):
-    async def manager(around, **given):
-        await run_manager(around, **{**given, "gates": gates})
+def given(**instead):
+    """A controller-manager with other gates or options than the story gives it."""
+
+    async def manager(around, **usual):
+        await run_manager(around, **{**usual, **instead})
 
     return manager
 
@@ -77,8 +90,9 @@ def without(gate):
 
 
 BUGS = [
-    ("no KeepLastCopy", scenario(with_gates(without("KeepLastCopy"))), LAST_COPY, 2),
+    ("no KeepLastCopy", scenario(given(gates=without("KeepLastCopy"))), LAST_COPY, 17),
     ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 12),
+    ("no threshold", scenario(given(options=Options(*EVICTION))), STORM, 2),
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
     ("no end", scenario(partial(run_manager, wrap=NeverEnds)), AGREED, 0),

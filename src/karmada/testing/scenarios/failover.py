@@ -4,11 +4,12 @@
 - The *user* scales templates and taints clusters for maintenance. Three applications fail over in three ways: `web` is
   divided and evicted at once, `shop` runs in one cluster, tolerates taints for a while and is also moved when it is
   sick, `blunt` is purged directly.
-- The gates KeepLastCopy and AvoidEvictionLoops are on.
+- The gates KeepLastCopy and AvoidEvictionLoops are on; in even seeds evictions stop while most clusters are not ready.
 
 Rules, after every committed change: a copy goes only while another is healthy, or when someone asked for the purge; a
-binding leaves a cluster only for a cause that is written down; it does not come to a cluster whose taint evicts it. In
-the end every application has its replicas, all of them run, nothing is left over and no reconcile function failed.
+binding leaves a cluster only for a cause that is written down, and not while evictions have to stop; it does not come
+to a cluster whose taint evicts it. In the end every application has its replicas, all of them run, nothing is left over
+and no reconcile function failed.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.controllers.eviction_storm import StormOptions
 from karmada.controllers.graceful_eviction import GracefulEvictionOptions
 from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.machinery.controller import Controller
@@ -52,7 +54,8 @@ APPS = (WEB, SHOP, BLUNT)
 TAINT, MAINTENANCE = "example.io/down", "example.io/maintenance"
 WEATHER = Faults(delay=0.2, drop=0.01, duplicate=0.01, stale_list=0.05, watch_cut=0.02, burst=0.005, crash=0.002)
 GATES = DEFAULTS.with_overrides({"Failover": True, "KeepLastCopy": True, "AvoidEvictionLoops": True})
-OPTIONS = Options(TaintManagerOptions(enabled=True, rate=2.0), GracefulEvictionOptions(timeout=60.0))
+THRESHOLD = 0.55
+EVICTION = (TaintManagerOptions(enabled=True, rate=2.0), GracefulEvictionOptions(timeout=60.0))
 EPISODES = 7
 LAG = 120.0
 """Virtual seconds for which the control plane may believe what was: an outage shows when it has lasted 30 seconds, and
@@ -63,6 +66,7 @@ TICK = 3.0
 SETTLING = 400.0
 LAST_COPY = "a copy goes only while another is healthy"
 CAUSE = "a binding leaves a cluster only for a cause that is written down"
+STORM = "nothing is evicted while most clusters are not ready"
 NO_LOOP = "nothing new goes where a taint evicts it"
 AGREED, NO_DEFECT = "in the end every application runs as wanted", "no reconcile function fails"
 Manager = Callable[..., Awaitable[None]]
@@ -88,6 +92,9 @@ class Story:
         self._tainted: dict[str, float] = {}
         """Since when members have the evicting taint."""
         self._untainted: dict[str, float] = {}
+        self._ready: dict[str, bool] = {}
+        self._storm_since: float | None = None
+        """Since when most members are not ready."""
         self._by_hand = False
 
     # What members do.
@@ -229,7 +236,7 @@ class Story:
             return None
         before, after, name = step.previous["spec"], step.object["spec"], step.object["spec"]["resource"]["name"]
         tasks = {task["fromCluster"]: task for task in after.get("gracefulEvictionTasks") or ()}
-        known = {task["fromCluster"] for task in before.get("gracefulEvictionTasks") or ()}
+        known = _evicted(before)
         for cluster in _targets(before).keys() - _targets(after).keys():
             task = tasks.get(cluster)
             if task is not None and cluster not in known:
@@ -256,6 +263,7 @@ class Story:
             return None
         if step.kind == ("cluster.karmada.io", "clusters"):
             self._note_taint(step.object)
+            self._note_readiness(step.object)
         elif step.kind == ("work.karmada.io", "resourcebindings") and step.previous is not None:
             for cluster in _targets(step.object["spec"]).keys() - _targets(step.previous["spec"]).keys():
                 if self.world.clock.monotonic() - self._tainted.get(cluster, float("inf")) > SHORT_LAG:
@@ -268,6 +276,25 @@ class Story:
             self._tainted.setdefault(name, now)
         elif self._tainted.pop(name, None) is not None:
             self._untainted[name] = now
+
+    def _note_readiness(self, cluster: JSONObject) -> None:
+        found = (cluster.get("status") or {}).get("conditions") or ()
+        ready = next((one["status"] for one in found if one["type"] == "Ready"), "True")
+        self._ready[cluster["metadata"]["name"]] = ready == "True"
+        if list(self._ready.values()).count(False) <= THRESHOLD * len(MEMBERS):
+            self._storm_since = None
+        elif self._storm_since is None:
+            self._storm_since = self.world.clock.monotonic()
+
+    def storms_evict_nothing(self, step: Step) -> str | None:
+        """No binding gets an eviction task while most members have been not ready for a while."""
+        if step.server != HUB or step.kind != ("work.karmada.io", "resourcebindings") or step.previous is None:
+            return None
+        if self._storm_since is None or self.world.clock.monotonic() - self._storm_since < SHORT_LAG:
+            return None
+        before, after = _evicted(step.previous["spec"]), _evicted(step.object["spec"])
+        name = step.object["spec"]["resource"]["name"]
+        return f"{name} was evicted from {sorted(after - before)}" if after - before else None
 
     def disagreement(self) -> str | None:
         """What is not as it should be when everything is well."""
@@ -283,6 +310,9 @@ class Story:
             found = {member: copy["spec"]["replicas"] for member, copy in copies.items() if copy is not None}
             if found != _targets(spec):
                 return f"{name} is in {found}, not in {_targets(spec)}"
+            ready = {member: copy["status"]["readyReplicas"] for member, copy in copies.items() if copy is not None}
+            if ready != found:
+                return f"{name} runs with {ready} of {found}"
         return None
 
     def defect(self) -> str | None:
@@ -295,12 +325,16 @@ def scenario(manager: Manager = run_manager, scheduling: FeatureGates = GATES) -
 
     async def story(world: World) -> None:
         told = Story(world)
-        run = partial(manager, gates=GATES, options=OPTIONS, started=told.controllers.extend)
+        protected = world.seed % 2 == 0
+        options = Options(*EVICTION, StormOptions(THRESHOLD if protected else 1.0))
+        run = partial(manager, gates=GATES, options=options, started=told.controllers.extend)
         schedule = partial(run_scheduler, options=SchedulerOptions(settings=Settings(scheduling)))
         await _install(world)
         world.check(LAST_COPY, told.last_copy_stays)
         world.check(CAUSE, told.moves_have_causes)
         world.check(NO_LOOP, told.no_loops)
+        if protected:
+            world.check(STORM, told.storms_evict_nothing)
         world.start(Component("controller-manager", run, MANAGER))
         world.start(Component("scheduler", schedule, SCHEDULER))
         for member in MEMBERS:
@@ -352,6 +386,10 @@ def _shop() -> JSONObject:
     spec["failover"]["application"] = {"decisionConditions": {"tolerationSeconds": 20}, "gracePeriodSeconds": 60}
     spec["failover"]["application"]["purgeMode"] = "Gracefully"
     return spec | {"propagateDeps": True}
+
+
+def _evicted(spec: JSONObject) -> set[str]:
+    return {task["fromCluster"] for task in spec.get("gracefulEvictionTasks") or ()}
 
 
 def _targets(spec: JSONObject) -> dict[str, int]:
