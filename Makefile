@@ -14,7 +14,7 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
-	test-engine crds docs lock sbom clean
+	test-engine crds docs lock sbom clean mutants
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -115,3 +115,9 @@ man: $(RUN) ## Write manual pages of all commands to man/
 
 site: $(DEV) ## Make the documentation a site in site/, without network
 	@$(BIN)/python tools/site.py
+
+MUTANTS ?= policies
+SAMPLE ?= 40
+
+mutants: $(DEV) ## Mutation tests of a package by its own tests: MUTANTS=<package> SAMPLE=<number, 0 for all>
+	@$(BIN)/python -m karmada.testing.mutants $(MUTANTS) --sample $(SAMPLE)
