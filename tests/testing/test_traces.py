@@ -35,6 +35,30 @@ def test_differences_without_an_explanation_are_told_in_full() -> None:
     assert lost.place == "was not run to its end"
 
 
+@pytest.mark.parametrize("output", ["", "Traceback (most recent call last):", "== other: same\n"])
+def test_a_comparison_that_failed_is_a_difference(output: str) -> None:
+    verdict = judge(output, [], "wanted")
+    assert [difference.place for difference in verdict.unexplained["wanted"]] == [
+        "was not compared: the comparison failed"
+    ]
+    assert "wanted" not in verdict.same
+
+
+@pytest.mark.parametrize(
+    ("place", "covered"),
+    [
+        ("02-b.yaml members/member3/Deployment.apps ns/web/status/readyReplicas", True),
+        ("02-b.yaml karmada/Deployment.apps ns/web/status/replicas", True),
+        ("02-b.yaml members/member1/Deployment.apps ns/web/status/readyReplicas", False),
+        ("02-b.yaml members/member3/Deployment.apps ns/web/spec/replicas", False),
+        ("02-b.yaml karmada/ResourceBinding.work.karmada.io ns/web/spec/replicas", False),
+    ],
+)
+def test_what_one_member_lacked_explains_nothing_about_others(place: str, covered: bool) -> None:
+    difference = Difference("preemption-gate-on", place, "0", "1")
+    assert any(known.covers(difference) for known in EXPLANATIONS) is covered
+
+
 @pytest.mark.parametrize(
     ("difference", "covered"),
     [

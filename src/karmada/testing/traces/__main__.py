@@ -65,7 +65,7 @@ async def run(tool: Tool, scenarios: list[Scenario], out: Path, parallel: int, w
     verdict = Verdict()
     for scenario in scenarios:
         output = await tool.compare(scenario.folder, traces / scenario.name)
-        found = judge(output, EXPLANATIONS)
+        found = judge(output, EXPLANATIONS, scenario.name)
         verdict.same += found.same
         verdict.unexplained |= found.unexplained
         verdict.explained += found.explained

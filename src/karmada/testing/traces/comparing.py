@@ -50,9 +50,11 @@ class Verdict:
     explained: Counter[str] = field(default_factory=Counter)
 
 
-def judge(output: str, explanations: Sequence[Explanation]) -> Verdict:
-    """The verdict on all scenarios that the tool compared."""
+def judge(output: str, explanations: Sequence[Explanation], wanted: str = "") -> Verdict:
+    """The verdict on all scenarios that the tool compared; the one that is wanted differs if nothing is said of it."""
     verdict = Verdict()
+    if wanted and all(scenario != wanted for scenario, _ in _scenarios(output)):
+        verdict.unexplained[wanted] = [Difference(wanted, "was not compared: the comparison failed")]
     for scenario, differences in _scenarios(output):
         left: list[Difference] = []
         for difference in differences:

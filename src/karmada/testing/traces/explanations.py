@@ -41,8 +41,10 @@ EXPLANATIONS: list[Explanation] = [
     ),
     Explanation(
         "while this was recorded, member3 had no running workload controllers: its Deployment never got pods",
-        r"^preemption-gate-on: .*(Deployment|aggregatedStatus/.clusterName=member3.).*/(health|terminatingReplicas"
-        r"|(available|ready|updated)?[rR]eplicas|conditions/.type=(Available|Progressing).*)$",
+        r"^preemption-gate-on: [^ ]+ (karmada/Deployment\.apps [^ ]*/status|members/member3/Deployment.*/status"
+        r"|karmada/Work karmada-es-member3 .*/status|karmada/.*/aggregatedStatus/.clusterName=member3.)"
+        r"(/.*)?/(health|terminatingReplicas|(available|ready|updated)?[rR]eplicas"
+        r"|conditions/.type=(Available|Progressing).*)$",
     ),
     Explanation(
         "agents write their events in their execution space, whatever they are about",

@@ -55,7 +55,7 @@ class Tool(NamedTuple):
                 process.kill()
 
     async def compare(self, recorded: Path, found: Path) -> str:
-        """What the tool says of two folders of traces."""
+        """What the tool says of two folders of traces; nothing if it failed."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             str(self.path),
@@ -67,7 +67,8 @@ class Tool(NamedTuple):
             stdout=asyncio.subprocess.PIPE,
         )
         output, _ = await process.communicate()
-        return output.decode()
+        # 1 says that there are differences; a tool that failed may have said a part of them only.
+        return output.decode() if process.returncode in (0, 1) else ""
 
 
 @contextlib.asynccontextmanager
