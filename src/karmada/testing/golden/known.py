@@ -76,16 +76,7 @@ def _speaks_for_others(case: Case) -> bool:
     return bool(resource.get("namespace") != (binding.get("metadata") or {}).get("namespace"))
 
 
-def _follows_external_metrics(case: Case) -> bool:
-    """A FederatedHPA with external metrics."""
-    tree = case.input.get("object") if case.input["handler"] == "validate/federatedhpa" else None
-    spec = tree.get("spec") if isinstance(tree, dict) else None
-    metrics = spec.get("metrics") if isinstance(spec, dict) else None
-    return any(isinstance(one, dict) and one.get("type") == "External" for one in metrics or ())
-
-
 WEBHOOK = (
-    Excuse("FederatedHPAs may follow external metrics", _follows_external_metrics),
     Excuse("a ResourceBinding for a resource outside of its namespace is refused", _speaks_for_others),
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
     Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
