@@ -10,14 +10,11 @@ from collections.abc import Iterable
 import msgspec
 import orjson
 
-from karmada.api import annotations, conditions, events, finalizers, labels, names
+from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import ObjectMeta, OwnerReference
 from karmada.api.networking.v1alpha1 import MultiClusterService
-from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
 from karmada.api.work.v1alpha1 import Work
-from karmada.api.work.v1alpha2 import ObjectReference as Reference
-from karmada.api.work.v1alpha2 import ResourceBinding, ResourceBindingSpec
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready, offers_changed
 from karmada.controllers.context import Context
@@ -31,19 +28,22 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
-from karmada.policies.claims import claimed
+from karmada.works.claimed_service import (
+    BindingOfAnother,
+    binding_of,
+    claimed_service,
+    merged,
+    permanent_id,
+    released_binding,
+    released_service,
+)
 from karmada.works.exposure import consumers, is_cross_cluster, lacks_slices, providers
 from karmada.works.slices import MULTI_CLUSTER, cluster_of
 
 COMPONENT = "multiclusterservice-controller"
-KIND = "MultiClusterService"
 OF_SERVICE = "of-multi-cluster-service"
 NAMES_CLUSTER = "names-cluster"
 EVERY = "*"
-
-
-class BindingOfAnother(Exception):
-    """The binding of that name belongs to an earlier Service of the same name."""
 
 
 class MultiClusterServiceController:
@@ -120,7 +120,7 @@ class MultiClusterServiceController:
         fresh = binding_of(written.value, wanted, targets)
         name, space = fresh.metadata.name, fresh.metadata.namespace
         seen = self._bindings.get(name, space)
-        bound = await self._commit_binding.ensure(name, space, lambda current: _merged(current, fresh), seen)
+        bound = await self._commit_binding.ensure(name, space, lambda current: merged(current, fresh), seen)
         return any(changed) or not isinstance(written, Unchanged) or not isinstance(bound, Unchanged)
 
     def _able(self, wanted: MultiClusterService, offering: list[str], known: dict[str, Cluster]) -> Iterable[str]:
@@ -143,7 +143,7 @@ class MultiClusterServiceController:
     async def _mark(self, wanted: MultiClusterService, cluster: str) -> bool:
         manifest: JSONObject = orjson.loads(msgspec.json.encode(wanted))
         marks = {
-            labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: _permanent_id(wanted),
+            labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: permanent_id(wanted),
             labels.MULTI_CLUSTER_SERVICE_NAMESPACE: wanted.metadata.namespace,
             labels.MULTI_CLUSTER_SERVICE_NAME: wanted.metadata.name,
         }
@@ -163,10 +163,10 @@ class MultiClusterServiceController:
         key = Key(wanted.metadata.namespace, wanted.metadata.name)
         service = self._services.get(key.name, key.namespace)
         if service is not None:
-            await self._commit_service.commit(service, lambda current: _released_service(current, wanted))
+            await self._commit_service.commit(service, lambda current: released_service(current, wanted))
         binding = self._bindings.get(names.binding_name("Service", key.name), key.namespace)
         if binding is not None:
-            await self._commit_binding.commit(binding, lambda current: _released_binding(current, wanted))
+            await self._commit_binding.commit(binding, lambda current: released_binding(current, wanted))
         await self._unmark(key, frozenset())
         await self._commit.commit(
             wanted,
@@ -231,107 +231,6 @@ def spec_changed(change: Change[MultiClusterService]) -> list[Key]:
         if same and before.metadata.annotations == after.metadata.annotations:
             return []
     return [change.key]
-
-
-def claimed_service(service: JSONObject, owner: MultiClusterService) -> JSONObject:
-    """The Service under the claim of a MultiClusterService, and of nobody else."""
-    metadata = service["metadata"]
-    free = claimed(metadata.get("labels") or {}, metadata.get("annotations") or {}, None)
-    marks = {
-        **free.labels,
-        labels.CLAIMED_BY: KIND,
-        labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: _permanent_id(owner),
-    }
-    return {**service, "metadata": {**metadata, "labels": marks, "annotations": free.annotations | _noted(owner)}}
-
-
-def binding_of(service: JSONObject, owner: MultiClusterService, targets: list[str]) -> ResourceBinding:
-    """The binding that brings a claimed Service to clusters."""
-    metadata = service["metadata"]
-    reference = OwnerReference(api_version="v1", kind="Service", name=metadata["name"], uid=metadata["uid"])
-    return ResourceBinding(
-        metadata=ObjectMeta(
-            name=names.binding_name("Service", metadata["name"]),
-            namespace=metadata["namespace"],
-            labels={
-                labels.BINDING_MANAGED_BY: KIND,
-                labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID: _permanent_id(owner),
-            },
-            annotations=_noted(owner),
-            owner_references=(reference,),
-            finalizers=(finalizers.RESOURCE_BINDING,),
-        ),
-        spec=ResourceBindingSpec(
-            resource=Reference(
-                api_version="v1",
-                kind="Service",
-                namespace=metadata["namespace"],
-                name=metadata["name"],
-                uid=metadata["uid"],
-                resource_version=metadata["resourceVersion"],
-            ),
-            placement=Placement(cluster_affinity=ClusterAffinity(cluster_names=tuple(targets))),
-            conflict_resolution="Overwrite",
-        ),
-    )
-
-
-def _merged(current: ResourceBinding | None, fresh: ResourceBinding) -> ResourceBinding:
-    """The binding as it should be; what others decide in it stays. Raises `BindingOfAnother`."""
-    if current is None:
-        return fresh
-    mine = current.metadata
-    controller = next((ref for ref in mine.owner_references if ref.controller), None)
-    if controller is not None and controller.uid != fresh.spec.resource.uid:
-        raise BindingOfAnother(
-            f"ResourceBinding {mine.name} belongs to a deleted resource of the same name, "
-            "try again later after binding is garbage collected"
-        )
-    free = claimed(mine.labels, mine.annotations, None)
-    metadata = msgspec.structs.replace(
-        mine,
-        labels=free.labels | fresh.metadata.labels,
-        annotations=free.annotations | fresh.metadata.annotations,
-        owner_references=fresh.metadata.owner_references,
-        finalizers=tuple(dict.fromkeys((*mine.finalizers, *fresh.metadata.finalizers))),
-    )
-    spec = msgspec.structs.replace(
-        current.spec,
-        resource=fresh.spec.resource,
-        placement=fresh.spec.placement,
-        conflict_resolution=fresh.spec.conflict_resolution,
-    )
-    return msgspec.structs.replace(current, metadata=metadata, spec=spec)
-
-
-def _released_service(service: JSONObject, owner: MultiClusterService) -> JSONObject:
-    marks = service["metadata"].get("labels") or {}
-    if marks.get(labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID) != _permanent_id(owner):
-        return service
-    gone = (labels.CLAIMED_BY, labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID)
-    kept = {key: value for key, value in marks.items() if key not in gone}
-    return {**service, "metadata": {**service["metadata"], "labels": kept}}
-
-
-def _released_binding(binding: ResourceBinding, owner: MultiClusterService) -> ResourceBinding:
-    metadata = binding.metadata
-    if metadata.labels.get(labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID) != _permanent_id(owner):
-        return binding
-    gone = (labels.BINDING_MANAGED_BY, labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID)
-    marks = {key: value for key, value in metadata.labels.items() if key not in gone}
-    noted = {key: value for key, value in metadata.annotations.items() if key not in _noted(owner)}
-    return msgspec.structs.replace(binding, metadata=msgspec.structs.replace(metadata, labels=marks, annotations=noted))
-
-
-def _noted(owner: MultiClusterService) -> dict[str, str]:
-    return {
-        annotations.MULTI_CLUSTER_SERVICE_NAME: owner.metadata.name,
-        annotations.MULTI_CLUSTER_SERVICE_NAMESPACE: owner.metadata.namespace,
-    }
-
-
-def _permanent_id(owner: MultiClusterService) -> str:
-    return owner.metadata.labels.get(labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID, "")
 
 
 def _face(item: Item[JSONObject]) -> object:
