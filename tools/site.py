@@ -6,6 +6,7 @@ error. Diagrams in mermaid stay text: a browser without scripts reads them too.
 
 import html
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -23,6 +24,7 @@ nav { flex: 0 0 13rem; font-size: 0.9rem; } nav ul { list-style: none; padding: 
 main { flex: 1; min-width: 0; } a { color: LinkText; text-decoration: none; } a:hover { text-decoration: underline; }
 code, pre { font-family: ui-monospace, monospace; font-size: 0.88em; }
 pre { border: 1px solid var(--line); border-radius: 6px; padding: 0.8rem; overflow-x: auto; line-height: 1.4; }
+img { max-width: 100%; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 td, th { border: 1px solid var(--line); padding: 0.3rem 0.6rem; text-align: left; vertical-align: top; }
 @media (max-width: 45rem) { body { flex-direction: column; } nav { flex: none; } }
@@ -50,6 +52,7 @@ def build(target: Path) -> int:
         made.parent.mkdir(parents=True, exist_ok=True)
         body = reader.renderer.render(tokens, reader.options, {})
         made.write_text(_page(name, title(path), body, pages))
+    shutil.copytree(ROOT / "docs" / "pictures", target / "docs" / "pictures", dirs_exist_ok=True)
     return len(pages)
 
 
