@@ -6,7 +6,7 @@ from karmada.apiserver.resources import FieldError, JSONObject, ResourceType, sa
 from karmada.apiserver.times import rfc3339
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
-_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
 
 
 def ensure(obj: JSONObject) -> JSONObject:

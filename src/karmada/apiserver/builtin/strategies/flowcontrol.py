@@ -32,6 +32,9 @@ def _validate_flow_schema(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors.append(invalid("spec.matchingPrecedence", precedence, "must be a positive value"))
     elif precedence > 10000:
         errors.append(invalid("spec.matchingPrecedence", precedence, "must not be greater than 10000"))
+    if precedence == 1 and obj["metadata"].get("name") != "exempt":
+        text = "only the schema named 'exempt' may have matchingPrecedence 1"
+        errors.append(invalid("spec.matchingPrecedence", precedence, text))
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in ("ByUser", "ByNamespace"):
         shown = {"Type": method.get("type") or ""}

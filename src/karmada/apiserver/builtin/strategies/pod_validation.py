@@ -461,6 +461,8 @@ _SYSCTL_RULE = (
 def pod_extras(spec: JSONObject, path: str) -> Errors:
     """What few pods have: gates, an operating system, user namespaces."""
     errors: Errors = []
+    if (hostname := spec.get("hostnameOverride")) is not None:
+        errors += dns_subdomain(f"{path}.hostnameOverride", hostname)
     if (system := spec.get("os")) is not None:
         name = system.get("name") or ""
         errors += _choice(f"{path}.os", name, ("linux", "windows")) if name else [required(f"{path}.os.name")]

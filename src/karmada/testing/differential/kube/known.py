@@ -77,7 +77,12 @@ def _applied_null(one: Difference) -> bool:
     return one.own.code in (200, 201) and one.stock.code == 422 and ': "null"' in str(one.stock.body)
 
 
+def _self_link(one: Difference) -> bool:
+    return one.kind == "object" and one.text.startswith(".metadata.selfLink")
+
+
 WANTED: tuple[Wanted, ...] = (
+    Wanted("selfLink is never kept; kube-apiserver shows it in answers to dry runs", _self_link),
     Wanted(
         "of a strict request with values of wrong types the types are told, not the unknown fields", _both_refuse_custom
     ),
