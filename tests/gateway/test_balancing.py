@@ -65,6 +65,16 @@ def test_spare_endpoints_are_used_when_there_is_no_other() -> None:
     assert balancer.pick(0.0) is None
 
 
+def test_an_endpoint_whose_cluster_is_ready_again_begins_anew() -> None:
+    bad, good = endpoints(one=1, two=1)
+    balancer = Balancer([bad, good])
+    for _ in range(FAILURES):
+        balancer.ended(bad, False, 0.0)
+    balancer.update([good], [bad])
+    balancer.update([bad, good])
+    assert {balancer.pick(1.0) for _ in range(10)} == {bad, good}
+
+
 @pytest.mark.parametrize(
     ("method", "attempt", "sent", "again"),
     [("GET", 1, True, True), ("POST", 1, True, False), ("POST", 1, False, True), ("GET", 3, True, False)],

@@ -41,9 +41,9 @@ class Balancer:
     _turn: int = 0
 
     def update(self, endpoints: Sequence[Endpoint], spare: Sequence[Endpoint] = ()) -> None:
-        """Take over what there is now; what is known of those that stay is kept."""
+        """Take over what there is now; what is known of those that stay is kept, those that come back begin anew."""
+        kept = {*self.endpoints} & {*endpoints} | {*spare}
         self.endpoints, self.spare = endpoints, spare
-        kept = {*endpoints, *spare}
         for endpoint in [known for known in self._health if known not in kept]:
             del self._health[endpoint]
 
