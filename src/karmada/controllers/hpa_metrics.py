@@ -56,7 +56,7 @@ class HpaMetrics:
         return MetricsError(f'unknown metric source type "{spec.type}"')
 
     async def _usages(self, resource: str, container: str, target: Target, observed: Observed) -> Mapping[str, Sample]:
-        asked = [cluster for cluster, pods in observed.pods.items() if pods]
+        asked = list(observed.pods)
         namespace = target.key.namespace
         answers = await asyncio.gather(
             *(_outcome(self._reader.usages(cluster, namespace, observed.narrowed)) for cluster in asked)
@@ -73,7 +73,7 @@ class HpaMetrics:
         return samples_of_resource(usages, resource, container)
 
     async def _values(self, metric: Metric, target: Target, observed: Observed) -> Mapping[str, Sample]:
-        asked = [cluster for cluster, pods in observed.pods.items() if pods]
+        asked = list(observed.pods)
         namespace = target.key.namespace
         answers = await asyncio.gather(
             *(_outcome(self._reader.values(cluster, namespace, metric, observed.narrowed)) for cluster in asked)
