@@ -8,7 +8,7 @@ from karmada.api.feature_gates import DEFAULTS
 from karmada.controllers.cluster_monitor import MonitorOptions
 from karmada.controllers.context import Concurrency
 from karmada.controllers.flags import NAMES, options_of, parser, without_effect
-from karmada.controllers.idle_kinds import ACTING, NOBODY, idle_kinds
+from karmada.controllers.idle_kinds import ACTING, BESIDE, NOBODY, idle_kinds
 from karmada.controllers.quota_enforcement import QuotaOptions
 from karmada.controllers.registry import CONTROLLERS
 from karmada.controllers.selection import Selection
@@ -78,5 +78,6 @@ def test_every_kind_that_waits_for_a_controller_names_one_that_is_registered() -
     on = DEFAULTS.with_overrides({"AllAlpha": True, "AllBeta": True})
     built = {registered.name for registered in CONTROLLERS if registered.build is not None}
     waiting = {kind for kind, name in ACTING.items() if name not in built}
-    assert idle_kinds(everything, on).keys() == waiting | NOBODY.keys()
-    assert idle_kinds(Selection(("-remedy", "*")), on)["remedy.karmada.io", "remedies"].startswith("--controllers")
+    assert idle_kinds(everything, on, ()).keys() == waiting | NOBODY.keys() | BESIDE.keys()
+    assert not idle_kinds(everything, on, {"gateway", "search"}).keys() & BESIDE.keys()
+    assert idle_kinds(Selection(("-remedy", "*")), on, ())["remedy.karmada.io", "remedies"].startswith("--controllers")

@@ -39,7 +39,10 @@ REASONS: dict[str, str] = {
     f"{DESCHEDULER} list replicaschedulingpolicies.config.karmada.io": FIRST_LIST,
     f"{DESCHEDULER} get replicaschedulingpolicies.config.karmada.io": CONFLICT,
     f"{DESCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
-    f"{AGGREGATED} create tokenreviews.authentication.k8s.io": "asked when a client shows a token to it directly",
+    **{
+        f"{user} create tokenreviews.authentication.k8s.io": "asked when a client shows a token to it directly"
+        for user in (AGGREGATED, METRICS_ADAPTER)
+    },
     f"{SEARCH} get secrets": "`karmadactl join --cluster-namespace` puts a cluster's Secrets into any namespace",
     f"{SEARCH} get resourceregistries.search.karmada.io": CONFLICT,
     **{

@@ -1,5 +1,7 @@
 """Kinds of Karmada on which nothing acts in a control plane as it is configured, and why."""
 
+from collections.abc import Collection
+
 from karmada.api.feature_gates import FeatureGates
 from karmada.controllers.registry import CONTROLLERS, Registration
 from karmada.controllers.selection import Selection
@@ -16,18 +18,22 @@ ACTING = {
 }
 """The controller without which objects of a kind do nothing."""
 NOBODY = {
-    ("networking.karmada.io", "multiclusteringresses"): "it is for an ingress controller of your own that reads it",
     ("operator.karmada.io", "karmadas"): "this version has no operator",
-    ("search.karmada.io", "resourceregistries"): "this version has no search",
 }
 """Kinds without a controller of the control plane."""
+BESIDE = {
+    ("networking.karmada.io", "multiclusteringresses"): ("gateway", "no karmada-gateway runs here: see --gateway-port"),
+    ("search.karmada.io", "resourceregistries"): ("search", "search is off: see --enable-search"),
+}
+"""Kinds that a component beside the controllers acts on, and what is said where it does not run."""
 
 
-def idle_kinds(selection: Selection, gates: FeatureGates) -> dict[tuple[str, str], str]:
-    """By group and plural, why objects of a kind do nothing."""
+def idle_kinds(selection: Selection, gates: FeatureGates, beside: Collection[str]) -> dict[tuple[str, str], str]:
+    """By group and plural, why objects of a kind do nothing; `beside` are the components that run."""
     known = {registered.name: registered for registered in CONTROLLERS}
     found = {kind: _reason(known[name], selection, gates) for kind, name in ACTING.items()}
-    return {kind: reason for kind, reason in (found | NOBODY).items() if reason}
+    absent = {kind: reason for kind, (component, reason) in BESIDE.items() if component not in beside}
+    return {kind: reason for kind, reason in (found | NOBODY | absent).items() if reason}
 
 
 def _reason(registered: Registration, selection: Selection, gates: FeatureGates) -> str:

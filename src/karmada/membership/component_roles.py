@@ -159,6 +159,7 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             # Where it is a program of its own, it reaches members by their Secrets and decides from roles who may ask.
             _rule("", ["secrets"], ["get"]),
             _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
+            _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
         ),
         "karmada-scheduler": (
             _rule("cluster.karmada.io", ["clusters"], FOLLOW),

@@ -97,9 +97,16 @@ class ControlPlaneOptions:
     """Whether `search.karmada.io` is served: the objects of all members as one API."""
     decisions: Path | None = None
     """Where the scheduler's last decisions are kept over a restart; None forgets them."""
+    gateway: bool = False
+    """Whether karmada-gateway runs beside this process."""
     addons: frozenset[str] = frozenset()
     """Optional components that run in this process as well, of `ADDONS`."""
     clock: Clock = REAL
+
+    @property
+    def beside(self) -> set[str]:
+        """The components that act on kinds of their own beside the controllers."""
+        return {name for name, runs in (("gateway", self.gateway), ("search", self.search)) if runs}
 
 
 class ControlPlane:
@@ -124,7 +131,7 @@ class ControlPlane:
                         allow_no_execute=options.allow_no_execute,
                         inventory=self._lookup,
                     ),
-                    IdleKinds(idle_kinds(options.selection, options.gates)),
+                    IdleKinds(idle_kinds(options.selection, options.gates, options.beside)),
                 ],
                 apis=[self.clusters.local, *(api.local for api in (self.search, self.adapter) if api is not None)],
                 storage_protection=False,

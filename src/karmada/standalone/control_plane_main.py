@@ -90,6 +90,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
         search=flags.enable_search,
+        gateway=flags.gateway,
         addons=flags.addons,
     )
 

@@ -249,7 +249,8 @@ def check_kind(catalog: Catalog, call: Call, obj: Any, served: Served) -> JSONOb
     for field, value in (("apiVersion", api_version), ("kind", kind)):
         if value is not None and not isinstance(value, str):
             raise _untyped(call, f"{described(value)} into Go struct field .{field} of type string", served.kind)
-    if served.type.custom and isinstance(call.body, bytes) and call.verb in ("create", "update"):
+    outside = call.http is not None and isinstance(call.body, bytes)
+    if outside and served.type.custom and call.verb in ("create", "update"):
         _check_typed(call, api_version, kind, served)
     api_version, kind = api_version or served.api_version, kind or served.kind
     if served.type.custom:

@@ -57,5 +57,5 @@ TOPICS: list[Topic] = [
     workload_rebalancer.TOPIC,
 ]
 
-NOT_YET = ("kube", "search-proxy", "pull")
+NOT_YET = ("pull",)
 """Folders of recorded cases that nothing here runs yet; any other that nothing runs fails the run."""
