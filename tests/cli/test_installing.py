@@ -104,7 +104,7 @@ def test_every_component_is_a_user_of_its_own_and_none_holds_the_key_of_the_auth
     }
     assert mounted.pop("karmada-apiserver") == ["karmada-apiserver-cert", "karmada-ca"]
     assert mounted.pop("karmada-scheduler-estimator-member1") == ["member1-kubeconfig"]
-    assert mounted.keys() == set(COMPONENTS) - EMBEDDED - {"karmada-gateway"}
+    assert mounted.keys() == set(COMPONENTS) - EMBEDDED - {"karmada-gateway", "karmada-metrics-adapter"}
     for component, names in mounted.items():
         assert set(names) <= {f"{component}-config", f"{component}-cert"}, component
         user = yaml.safe_load(secrets[f"{component}-config"]["karmada.config"])["users"][0]["user"]

@@ -15,11 +15,15 @@ PAGES = sorted(path for path in DOCS.glob("*.md"))
 INFO = re.compile(r"^ *```(\S.*)$", re.MULTILINE)
 FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXECUTED = {
-    "failover.md": {"failover.yaml"},
+    "autoscaling-and-quota.md": {"web.yaml"},
+    "failover.md": {"failover.yaml", "web.yaml"},
+    "gateway.md": {"shop.yaml"},
     "how-a-deployment-travels.md": {"web.yaml"},
     "interpreters.md": {"interpreter.py"},
     "python.md": {"shop.py", "shop.yaml"},
     "quick-start.md": {"policy.yaml"},
+    "search.md": {"registry.yaml"},
+    "services.md": {"service.yaml", "kinds.yaml", "export.yaml"},
     "simulated-members.md": {"member.py", "fleet.yaml"},
     "testing-policies.md": {"shop.yaml", "test_shop.py"},
     "tools.md": {"policy.yaml", "conditions.yaml"},
@@ -27,10 +31,13 @@ EXECUTED = {
 }
 """The files of each page that a test of this folder, or of the part they are about, executes."""
 EXAMPLES = {
+    "autoscaling-and-quota.md": 1,
     "benchmarks.md": 1,
+    "gateway.md": 2,
     "interpreters.md": 1,
     "operations.md": 1,
     "quick-start.md": 1,
+    "services.md": 1,
     "simulated-members.md": 1,
 }
 """How many blocks of each page are examples: commands that install, measure, or stay in the foreground."""

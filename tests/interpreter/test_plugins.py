@@ -39,7 +39,7 @@ def widget(**spec: Any) -> dict[str, Any]:
 
 
 async def test_example_of_the_manual_works(package: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", MANUAL.read_text(), re.DOTALL)
+    (example,) = re.findall(r"```python file=interpreter.py\n(.*?)```", MANUAL.read_text(), re.DOTALL)
     (package / "manual_widgets.py").write_text(example)
     plugins = load([entry_point("widgets", "manual_widgets:RULES")])
     assert plugins.problems == ()

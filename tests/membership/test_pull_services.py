@@ -112,7 +112,12 @@ async def test_an_agent_cannot_write_slices_of_another_cluster(pull: Pull) -> No
     secret = await pulled.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")
     agent = Client(HttpTransport(from_bytes(objects.decoded(secret)["karmada-kubeconfig"]).target()))
     try:
-        work = {"metadata": {"name": "w"}, "spec": {"workload": {"manifests": [endpoint_slice("6.6.6.6")]}}}
+        work = {
+            "apiVersion": "work.karmada.io/v1alpha1",
+            "kind": "Work",
+            "metadata": {"name": "w"},
+            "spec": {"workload": {"manifests": [endpoint_slice("6.6.6.6")]}},
+        }
         with pytest.raises(Forbidden):
             await agent.resource(WORKS).create(work, "karmada-es-pushed")
         with pytest.raises(Forbidden):

@@ -62,11 +62,14 @@ def load(layout: Layout, source: Path) -> None:
     unfinished = layout.restoring.exists()
     if not unfinished and any(folder.is_dir() and any(folder.iterdir()) for folder in _parts(layout)):
         raise LayoutError(f"{layout.root} has a federation already: choose another directory with --data")
+    is_new = not layout.root.exists()
     try:
         layout.prepare(restoring=True)
         with layout.lock():
             _restore(layout, source)
     except _FAILURES as error:
+        if is_new:
+            shutil.rmtree(layout.root, ignore_errors=True)
         raise LayoutError(f"{source} was not restored: {_reason(error, layout.root)}") from error
 
 
@@ -141,4 +144,6 @@ def _files(layout: Layout) -> Iterator[tuple[Path, str]]:
 def _reason(error: BaseException, folder: Path) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return f"there is not enough space in {folder}"
+    if isinstance(error, tarfile.TarError | EOFError | zlib.error):
+        return "it is no backup, or only a part of one"
     return str(error) or type(error).__name__

@@ -146,7 +146,9 @@ def _detached(flags: argparse.Namespace) -> int:
                 return _fail(f"the federation did not start:\n{tail_of(log)}")
             time.sleep(0.05)
     for line in said:
-        if " was not started: " in line or line.startswith(READ_ONLY):
+        if line.startswith(READ_ONLY):
+            print(line)
+        elif " was not started: " in line:
             print(line, file=sys.stderr)
     print(f"ready: export KUBECONFIG={layout.kubeconfig}")
     return 0

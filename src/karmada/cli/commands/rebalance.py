@@ -31,6 +31,8 @@ async def run(session: Session, flags: Values) -> int:
     rebalancers = hub.client.resource(REBALANCERS)
     made = await rebalancers.create(
         {
+            "apiVersion": "apps.karmada.io/v1alpha1",
+            "kind": "WorkloadRebalancer",
             "metadata": {"generateName": "karmadactl-"},
             "spec": {"workloads": workloads, "ttlSecondsAfterFinished": KEPT},
         }
