@@ -151,7 +151,7 @@ def body(type_: GroupVersionResource, namespace: str, name: str) -> dict[str, An
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     tree: dict[str, Any] = {"metadata": metadata}
     if type_ == objects.CLUSTERS:
-        tree["spec"] = {"syncMode": "Pull"}
+        tree |= {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "spec": {"syncMode": "Pull"}}
     if type_ == LEASES:
         tree["spec"] = {"holderIdentity": "x", "leaseDurationSeconds": 40}
     if type_ == REQUESTS:
