@@ -62,14 +62,11 @@ def load(layout: Layout, source: Path) -> None:
     unfinished = layout.restoring.exists()
     if not unfinished and any(folder.is_dir() and any(folder.iterdir()) for folder in _parts(layout)):
         raise LayoutError(f"{layout.root} has a federation already: choose another directory with --data")
-    is_new = not layout.root.exists()
     try:
         layout.prepare(restoring=True)
         with layout.lock():
             _restore(layout, source)
     except _FAILURES as error:
-        if is_new:
-            shutil.rmtree(layout.root, ignore_errors=True)
         raise LayoutError(f"{source} was not restored: {_reason(error, layout.root)}") from error
 
 
