@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from karmada.standalone.logfile import LogFile, tail_of
+from karmada.standalone.logfile import LogFile, tail_and_size, tail_of
 
 
 def test_a_log_takes_up_no_more_than_twice_its_limit(tmp_path: Path) -> None:
@@ -19,6 +19,14 @@ def test_the_end_is_found_across_the_seam(tmp_path: Path) -> None:
     for number in range(5):
         log.write(b"line %03d\n" % number)
     assert tail_of(log.path, 4).splitlines() == ["line 001", "line 002", "line 003", "line 004"]
+
+
+def test_the_size_read_is_where_a_follower_goes_on(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / "part.log", limit=30)
+    for number in range(5):
+        log.write(b"line %03d\n" % number)
+    assert tail_and_size(log.path, 1) == ("line 004", log.path.stat().st_size)
+    assert tail_and_size(tmp_path / "absent.log", 1) == ("", 0)
 
 
 def test_lines_that_come_in_pieces_are_whole(tmp_path: Path) -> None:

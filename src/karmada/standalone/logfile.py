@@ -41,8 +41,17 @@ class LogFile:
 
 def tail_of(path: Path, lines: int = REMEMBERED) -> str:
     """The end of a log, of one that was begun anew just now too."""
-    found: list[str] = []
+    return tail_and_size(path, lines)[0]
+
+
+def tail_and_size(path: Path, lines: int) -> tuple[str, int]:
+    """The end of a log and the bytes of it that were read: whoever follows the log goes on exactly there."""
+    found: list[bytes] = []
+    size = 0
     for part in (path.with_name(f"{path.name}.1"), path):
+        size = 0
         with contextlib.suppress(OSError):
-            found += part.read_text(errors="replace").splitlines()[-lines:]
-    return "\n".join(found[-lines:])
+            content = part.read_bytes()
+            size = len(content)
+            found += content.splitlines()[-lines:]
+    return b"\n".join(found[-lines:]).decode(errors="replace"), size

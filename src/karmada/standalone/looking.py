@@ -12,7 +12,7 @@ from typing import Any
 from karmada.machinery.errors import ApiError
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
 from karmada.standalone.layout import Layout
-from karmada.standalone.logfile import tail_of
+from karmada.standalone.logfile import tail_and_size
 
 READ_ONLY = "read-only: "
 """How a line begins that says why nothing can be written."""
@@ -81,23 +81,24 @@ def logs(flags: argparse.Namespace) -> int:
         known = ", ".join(log.stem for log in found) or "none yet"
         print(f"error: there is no log {flags.part!r} in {flags.data}; there are: {known}", file=sys.stderr)
         return 1
+    read: dict[Path, int] = {}
     for log in chosen:
         if len(chosen) > 1:
             print(f"==> {log.stem} <==")
-        print(tail_of(log, flags.lines))
+        tail, read[log] = tail_and_size(log, flags.lines)
+        print(tail)
     if flags.follow:
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
-            _follow(chosen)
+            _follow(read)
     return 0
 
 
-def _follow(chosen: list[Path]) -> None:
-    """Print what is added; a log that was begun anew is read from its beginning."""
-    read = {log: log.stat().st_size for log in chosen}
-    last = chosen[-1]
+def _follow(read: dict[Path, int]) -> None:
+    """Print what is added after the bytes read; a log that was begun anew is read from its beginning."""
+    last = list(read)[-1]
     while True:
-        for log in chosen:
+        for log in read:
             size = log.stat().st_size if log.exists() else 0
             if size < read[log]:
                 read[log] = 0
