@@ -146,7 +146,6 @@ async def _backend(pipe: Connection, _: int) -> None:
 
 
 async def _gateway(pipe: Connection, backend: int) -> None:
-    from karmada.apiserver.http.server import HttpServer
     from karmada.gateway.balancing import Balancer
     from karmada.gateway.endpoints import Endpoint
     from karmada.gateway.exchange import Connections, Destination
@@ -154,6 +153,7 @@ async def _gateway(pipe: Connection, backend: int) -> None:
     from karmada.gateway.proxy import Gateway
     from karmada.gateway.routes import Backend, Host, IngressKey, Route, Table
     from karmada.gateway.ways import Way
+    from karmada.machinery.httpserver.server import HttpServer
 
     key = IngressKey("default", "shop")
     route = Route(key, Backend("default", "shop", 80))

@@ -46,8 +46,8 @@ def _serve(pipe: Connection, folder: str, tls: bool) -> None:
 
 
 async def _serving(pipe: Connection, folder: Path, tls: bool) -> None:
-    from karmada.apiserver.http.model import HttpRequest, HttpResponse
-    from karmada.apiserver.http.server import HttpServer
+    from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
+    from karmada.machinery.httpserver.server import HttpServer
 
     answer = HttpResponse(200, BODY)
 
@@ -57,7 +57,7 @@ async def _serving(pipe: Connection, folder: Path, tls: bool) -> None:
     context = None
     if tls:
         from karmada.apiserver.auth.pki import Authority, server_names
-        from karmada.apiserver.http.tls import server_context
+        from karmada.machinery.httpserver.tls import server_context
 
         authority = Authority.create("bench-ca")
         certificate, key = authority.issue_server("bench", server_names(["127.0.0.1"]))

@@ -15,12 +15,12 @@ import pytest
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
 from karmada.apiserver.auth.rbac import RbacAuthorizer
-from karmada.apiserver.failures import Failure
+from karmada.apiserver.http_dispatcher import UNAUTHENTICATED_BODY
 from karmada.apiserver.metrics import SERIES, RequestKey, RequestMetrics
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests import paths
-from karmada.apiserver.requests.http_dispatcher import UNAUTHENTICATED_BODY
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.httpserver.failure import Failure
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 TOKENS = 'root-token,root,1,"system:masters"\ntenant-token,tenant,2,"dev"\n'

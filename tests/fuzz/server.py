@@ -6,11 +6,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
-from karmada.apiserver.http.connection import HttpConnection
-from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest
-from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.httpserver.connection import HttpConnection
+from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest
+from karmada.machinery.httpserver.server import HttpServer
 
 TOKEN = "fuzz"
 _QUIET = 4

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from karmada.apiserver.http.model import HttpRequest
-from karmada.apiserver.http.parsing import Limits
-from karmada.apiserver.http.server import HttpServer
 from karmada.gateway import forwarding
 from karmada.gateway.balancing import Balancer
 from karmada.gateway.endpoints import Endpoint
@@ -20,6 +17,9 @@ from karmada.gateway.proxy import Gateway, Times
 from karmada.gateway.routes import Backend, IngressKey, Route
 from karmada.gateway.ways import ThroughApi, Way, straight
 from karmada.machinery.http.target import Target
+from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.httpserver.parsing import Limits
+from karmada.machinery.httpserver.server import HttpServer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 ROUTE = Route(IngressKey("default", "web"), Backend("default", "web", 80))

@@ -15,11 +15,11 @@ from karmada.aggregated.proxy.upstream import Upstream, Upstreams
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http.model import HttpRequest
-from karmada.apiserver.http.parsing import Limits, Parsed, RequestParser
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.httpserver.parsing import Limits, Parsed, RequestParser
 
 BASE = "/apis/cluster.karmada.io/v1alpha1/clusters"
 DEV = UserInfo("dev", ("devs",))

@@ -15,11 +15,11 @@ from karmada.agent.agent import Agent
 from karmada.agent.hub import HubTransport
 from karmada.agent.options import AgentOptions
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
-from karmada.apiserver.http.backends import ExecRequest, ExitStatus, LogRequest
 from karmada.apiserver.requests.subresources.connect import Backends
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, LogRequest
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects

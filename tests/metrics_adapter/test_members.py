@@ -12,7 +12,6 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.resources import ResourceType
@@ -21,6 +20,7 @@ from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, Conflict, Forbidden, NotFound, ServerError, Unavailable
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb
 from karmada.standalone.control_plane import METRICS_ADAPTER, ControlPlane, ControlPlaneOptions

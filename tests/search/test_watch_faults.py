@@ -13,11 +13,11 @@ import pytest
 from tests.search.world import PODS
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.discovery import ApiResource
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.informers.cache import Room
 from karmada.machinery.transport import EventType, WatchEvent
 from karmada.search.kinds import Kinds

@@ -13,10 +13,10 @@ import pytest
 from tests.simulator.conftest import Actor, deployment, template
 from tests.simulator.test_runtime import Terminal
 
-from karmada.apiserver.http.backends import ExecRequest
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.httpserver.backends import ExecRequest
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.simulator.command import sim
 from karmada.simulator.control import ControlApi

@@ -2,7 +2,7 @@
 
 from tests.simulator.conftest import template
 
-from karmada.apiserver.http.backends import ExecRequest, LogRequest, TerminalSize
+from karmada.machinery.httpserver.backends import ExecRequest, LogRequest, TerminalSize
 from karmada.machinery.transport import GroupVersionResource
 from karmada.simulator.runtime.console import Console
 from karmada.simulator.runtime.logs import Logs

@@ -14,11 +14,11 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.watchcache import Kind, StoreEvent, WatchCache
 from karmada.machinery.client import Client
+from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.transport import EventType
 from karmada.membership.access import SecretAccess
 from karmada.membership.tunnel.tunnels import Tunnels

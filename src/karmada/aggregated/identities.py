@@ -17,10 +17,11 @@ import msgspec
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure, already_exists, forbidden
+from karmada.apiserver.failures import already_exists, forbidden
 from karmada.apiserver.storage.base import Mismatch, StorageFailed, Value
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent, WatchCache
 from karmada.apiserver.watchcache.model import NO_INDEX
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 
 CLUSTERS: Kind = ("cluster.karmada.io", "clusters")

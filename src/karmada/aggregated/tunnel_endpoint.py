@@ -4,9 +4,10 @@ Authorisation is the server's: the role of an agent names its own cluster only. 
 `clusters/tunnel`, because whoever holds a cluster's tunnel answers in the cluster's place.
 """
 
-from karmada.apiserver.failures import bad_request, not_found
-from karmada.apiserver.http.model import ByteStream
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context, Upgraded
+from karmada.machinery.httpserver.failure import bad_request
+from karmada.machinery.httpserver.model import ByteStream
 from karmada.membership.tunnel.frames import PROTOCOL
 from karmada.membership.tunnel.tunnels import Tunnels
 

@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 import orjson
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests import reading
 from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.freshness import DeadlinePassed
@@ -21,6 +20,7 @@ from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.watchcache import StoreEvent
 from karmada.machinery import errors
 from karmada.machinery.codec import Identity
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType, Request, WatchEvent, WatchStream
 
 

@@ -1,60 +1,13 @@
-"""Refusals: a `Failure` is an error that becomes a Status answer with the reason, causes and wording clients print."""
+"""The refusals of an API server: failures with the reason, details and wording of a kube-apiserver."""
 
 from typing import Any
 
 from karmada.apiserver.resources import FieldError
+from karmada.machinery.httpserver.failure import Details, Failure
 
-Details = dict[str, Any]
 MAX_CAUSES = 500
 MAX_CAUSE_CHARACTERS = 1024 * 1024
 """How much a refusal says of what is wrong with an object."""
-
-
-class Failure(Exception):
-    """Ends a request with a Status.
-
-    `headers` go with the answer (Retry-After, WWW-Authenticate), `metadata` is the Status' list metadata.
-    """
-
-    def __init__(
-        self,
-        code: int,
-        reason: str,
-        message: str,
-        details: Details | None = None,
-        headers: dict[str, str] | None = None,
-        metadata: dict[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.reason = reason
-        self.message = message
-        self.details = details
-        self.headers = headers or {}
-        self.metadata = metadata or {}
-
-    def status(self) -> dict[str, Any]:
-        """The Status object."""
-        body: dict[str, Any] = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": self.metadata,
-            "status": "Failure",
-            "message": _encodable(self.message),
-        }
-        if self.reason:
-            body["reason"] = self.reason
-        if self.details is not None:
-            body["details"] = self.details
-            if "name" in self.details:
-                body["details"] = {**self.details, "name": _encodable(self.details["name"])}
-        body["code"] = self.code
-        return body
-
-
-def _encodable(text: str) -> str:
-    """Text that may come from a header, whose bytes need not be UTF-8."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _resource(plural: str, group: str) -> str:
@@ -117,11 +70,6 @@ def _bounded(errors: list[FieldError]) -> list[FieldError]:
             more = f"too many errors: {len(errors) - index} more are not shown"
             return [*errors[:index], FieldError("FieldValueTooMany", "", more)]
     return errors
-
-
-def bad_request(message: str) -> Failure:
-    """The request itself makes no sense."""
-    return Failure(400, "BadRequest", message)
 
 
 def internal(message: str) -> Failure:

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from karmada.apiserver.http.model import Headers
 from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head
+from karmada.machinery.httpserver.model import Headers
 
 _IDLE_LIMIT = 4
 _BODY_LIMIT = 16 << 20

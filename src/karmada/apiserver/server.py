@@ -68,7 +68,7 @@ from karmada.apiserver.crds.conversion import WebhookConverter
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flowcontrol import FlowSchemaStatus, seed
-from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.metrics import RequestKey
 from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.outgoing import Caller, HttpCaller
@@ -76,7 +76,6 @@ from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.decoding import conform
 from karmada.apiserver.requests.dispatcher import Dispatcher
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.pipeline import Pipeline, Special, Specials, Verb
 from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
@@ -92,6 +91,7 @@ from karmada.apiserver.services import address_of
 from karmada.apiserver.storage.base import Storage, StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.watchcache import Bounds, Index, Kind, WatchCache
+from karmada.machinery.httpserver.server import HttpServer
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -307,7 +307,7 @@ class ApiServer:
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
         if self.options.serving is None:
             return self.identity.tls(hosts)
-        from karmada.apiserver.http.tls import server_context
+        from karmada.machinery.httpserver.tls import server_context
 
         authorities = self.identity.authority.certificate_pem + self.options.client_ca
         return server_context(*self.options.serving, authorities)

@@ -104,7 +104,6 @@ def search() -> int:
 
 def webhook() -> int:
     """karmada-webhook."""
-    require("karmada-webhook", "aiohttp")
     from karmada.webhook.main import main
 
     return main()

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from OpenSSL import SSL
 
 from karmada.apiserver.auth.pki import Authority, server_names
-from karmada.apiserver.http.tls import server_context
 from karmada.gateway.routes import wildcard
+from karmada.machinery.httpserver.tls import server_context
 
 BAD_CERTIFICATE = "BadCertificate"
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from karmada.apiserver.http.model import HttpRequest
 from karmada.gateway.routes import host_of
 from karmada.gateway.ways import Way
 from karmada.machinery.http.head import is_field_value, request_head
+from karmada.machinery.httpserver.model import HttpRequest
 
 _HOP_BY_HOP = frozenset(
     {

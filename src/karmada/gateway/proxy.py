@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from karmada.apiserver.http.model import ByteStream, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
 from karmada.gateway import forwarding
 from karmada.gateway.balancing import ATTEMPTS, GATEWAY_ERRORS, IDEMPOTENT, Balancer, may_retry
 from karmada.gateway.endpoints import Endpoint
@@ -22,6 +21,14 @@ from karmada.gateway.routes import Backend, Route, host_of
 from karmada.gateway.ways import Find, Way
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.http.head import UnsafeHead
+from karmada.machinery.httpserver.model import (
+    ByteStream,
+    HttpAnswer,
+    HttpRequest,
+    HttpResponse,
+    StreamResponse,
+    Upgrade,
+)
 from karmada.machinery.throttle import ThrottledLog
 from karmada.membership.channel import splice
 

@@ -11,8 +11,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from karmada.apiserver.http.parsing import Limits
-from karmada.apiserver.http.server import HttpServer
 from karmada.gateway.certificates import Certificates
 from karmada.gateway.exchange import IDLE_SECONDS, Connections
 from karmada.gateway.following import Following
@@ -23,6 +21,8 @@ from karmada.gateway.status import StatusWriter
 from karmada.gateway.ways import Find
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.httpserver.parsing import Limits
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 

@@ -6,7 +6,6 @@ from functools import partial
 import orjson
 
 from karmada.api.quantity import Quantity
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.pipeline import Specials
@@ -15,6 +14,7 @@ from karmada.apiserver.schema.model import Schema
 from karmada.machinery.client import Client
 from karmada.machinery.codec import reading
 from karmada.machinery.errors import NotFound
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Request, Verb
 from karmada.metrics_adapter.fanout import Fanout, refuse_unsafe
 

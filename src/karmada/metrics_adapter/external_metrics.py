@@ -8,7 +8,6 @@ import orjson
 from karmada.api import label_selector
 from karmada.api.autoscaling.v1alpha1 import ExternalMetric
 from karmada.api.label_selector import LabelSelectorError
-from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.outgoing import Caller
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -16,6 +15,7 @@ from karmada.apiserver.requests.pipeline import Specials
 from karmada.apiserver.resources import ANY, ResourceType
 from karmada.apiserver.schema.model import Schema
 from karmada.machinery.clock import Clock, rfc3339
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.membership.answers import Answers, Unread

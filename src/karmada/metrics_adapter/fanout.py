@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.model import Call
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.informers.informer import Informer
 from karmada.membership.answers import Answers, Missing, Unread
 from karmada.membership.members import Members

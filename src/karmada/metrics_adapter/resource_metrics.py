@@ -5,7 +5,7 @@ from functools import partial
 import orjson
 
 from karmada.api import annotations
-from karmada.apiserver.failures import Failure, not_found
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.pipeline import Specials
@@ -13,6 +13,7 @@ from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.model import Schema
 from karmada.machinery.client import Client
 from karmada.machinery.codec import reading
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.metrics_adapter.fanout import Fanout, refuse_unsafe

@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl
 import orjson
 
 from karmada.api import label_selector
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests import paths
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context
 from karmada.apiserver.requests.routing import not_served
 from karmada.machinery.client import Client
 from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import ApiError
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource
 from karmada.search.reading import MOST_BYTES, both
 from karmada.search.sources import Ask, Finder

@@ -8,11 +8,12 @@ import msgspec
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import bad_request, conflict, not_found
-from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import method_not_allowed, not_served
+from karmada.machinery.httpserver.failure import bad_request
+from karmada.machinery.httpserver.model import HttpRequest
 from karmada.search import reading, watching, writes
 from karmada.search.caches import Caches
 from karmada.search.registry_type import GROUP, PROXYING, VERSION

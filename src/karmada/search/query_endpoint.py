@@ -4,10 +4,10 @@ import asyncio
 
 import orjson
 
-from karmada.apiserver.failures import bad_request
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context
 from karmada.apiserver.requests.options import integer
 from karmada.apiserver.times import rfc3339
+from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.transport import JSONObject
 from karmada.search.fulltext import Found, FullText
 from karmada.search.query import QueryError, parse

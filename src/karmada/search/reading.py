@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from karmada.apiserver.failures import Failure, bad_request, conflict, gone, not_found
+from karmada.apiserver.failures import conflict, gone, not_found
 from karmada.apiserver.requests import continuation, offload, reading
 from karmada.apiserver.requests.list import after_of, start_of
 from karmada.apiserver.requests.model import Answer, Call
@@ -15,6 +15,7 @@ from karmada.apiserver.requests.selection import select
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.watchcache import Item, Match, Page
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.search import tables
 from karmada.search.mirror import Mirror
 from karmada.search.resource_versions import Continue, ResourceVersions

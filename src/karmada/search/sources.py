@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure, forbidden
+from karmada.apiserver.failures import forbidden
 from karmada.apiserver.watchcache import Match
 from karmada.controllers.clusters import is_ready
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.members import MemberUnavailable
 from karmada.search.access import MemberAccess, within

@@ -15,7 +15,7 @@ from collections.abc import Coroutine
 
 import orjson
 
-from karmada.apiserver.failures import Failure, gone
+from karmada.apiserver.failures import gone
 from karmada.apiserver.requests import reading as forms
 from karmada.apiserver.requests.model import Call, Streamed
 from karmada.apiserver.requests.negotiation import Form
@@ -25,6 +25,7 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.watchcache import Item, Match, StoreEvent, TooSlow, Watcher
 from karmada.apiserver.watchcache.model import bookmark
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 from karmada.search import tables
 from karmada.search.caches import Caches

@@ -6,7 +6,7 @@ import orjson
 
 from karmada.api.annotations import CACHED_FROM_CLUSTER
 from karmada.apiserver import protobuf
-from karmada.apiserver.failures import bad_request
+from karmada.machinery.httpserver.failure import bad_request
 from karmada.search.resource_versions import member_version
 
 _JSON = ("application/json", "application/merge-patch+json", "application/strategic-merge-patch+json")

@@ -20,8 +20,8 @@ import orjson
 
 from karmada.api import merge_patch
 from karmada.api.quantity import Quantity, QuantityError
-from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse
-from karmada.apiserver.http.server import HttpServer
+from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.simulator.behaviour import ImageRule
 from karmada.simulator.faults import Faults
 from karmada.simulator.member import Member

@@ -6,12 +6,12 @@ import orjson
 
 from karmada.api import label_selector
 from karmada.apiserver.aggregation.model import LocalApi
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.resources import ANY, JSONObject, ResourceType
 from karmada.apiserver.schema.model import Schema
 from karmada.machinery.clock import rfc3339
+from karmada.machinery.httpserver.failure import Failure
 
 GROUP, VERSION = "custom.metrics.k8s.io", "v1beta2"
 

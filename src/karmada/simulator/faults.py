@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 import msgspec
 import orjson
 
-from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
 from karmada.machinery import errors
 from karmada.machinery.clock import Clock
+from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
 from karmada.machinery.transport import Request, Transport, WatchEvent, WatchStream
 from karmada.simulator.interference import WebhookRule
 

@@ -15,11 +15,11 @@ from random import Random
 from types import TracebackType
 from typing import Any
 
-from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.base import EMPTY, Snapshot, Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.watchcache.keys import place_of
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.httpserver.ports import listen_lastingly
 from karmada.simulator.member import Member
 from karmada.simulator.network.plane import Network
 from karmada.simulator.spec import FleetSpec, MemberSpec

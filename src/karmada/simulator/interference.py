@@ -9,7 +9,7 @@ import msgspec
 from karmada.api import merge_patch
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 
 class WebhookRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

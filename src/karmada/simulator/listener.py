@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from karmada.apiserver.auth.identity import LOCAL_HOSTS, SERVICE_HOSTS
-from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ApiServer
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.simulator.faults import Faults, Gate
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Listener:
         if not faults.certificate_expired:
             return identity.tls((self._host, *self._hosts))
         from karmada.apiserver.auth.pki import server_names
-        from karmada.apiserver.http.tls import server_context
+        from karmada.machinery.httpserver.tls import server_context
 
         names = server_names((*LOCAL_HOSTS, *SERVICE_HOSTS, self._host, *self._hosts))
         long_ago = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=30)

@@ -8,7 +8,7 @@ from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.conversion import convert
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.model import Operation as ServerOperation
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Denied, Handler, Inventory, JSONObject, Lookup, Operation, Review
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Callable
 
 from karmada.apiserver.aggregation.proxy import is_identity
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
-from karmada.apiserver.http.model import ByteStream, Headers, HttpRequest, HttpResponse, StreamResponse
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed, Upgraded
 from karmada.apiserver.server import ApiServer
+from karmada.machinery.httpserver.model import ByteStream, Headers, HttpRequest, HttpResponse, StreamResponse
 
 
 class _Request(HttpRequest, eq=False):

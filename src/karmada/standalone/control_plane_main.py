@@ -15,13 +15,13 @@ from karmada.api.feature_gates import parse as parse_gates
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import write_file
 from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
-from karmada.apiserver.http.ports import listen_lastingly
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage, StoredSnapshot, Unwritable
 from karmada.controllers.flags import add_controller_flags, options_of, without_effect
 from karmada.machinery import logging as logs
 from karmada.machinery.flags import FlagParser, add_truth, checked
 from karmada.machinery.flags import port as port_number
+from karmada.machinery.httpserver.ports import listen_lastingly
 from karmada.machinery.process import CannotRun, run, serving
 from karmada.membership.component_roles import user_of
 from karmada.standalone.children import report_ready

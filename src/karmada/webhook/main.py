@@ -1,15 +1,17 @@
 """karmada-webhook as a program."""
 
 import logging
-import ssl
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from OpenSSL import SSL
 
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.flags import FlagParser, add_accepted, add_truth
+from karmada.machinery.httpserver.tls import server_context
 from karmada.webhook.lookup import ClientLookup
 from karmada.webhook.reviews import Settings
 from karmada.webhook.server import WebhookServer
@@ -19,7 +21,9 @@ log = logging.getLogger(__name__)
 PROGRAM = "karmada-webhook"
 RENEWAL = 60.0
 """Seconds between two looks at the certificate's files."""
-_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+_VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
+_UNUSABLE = (OSError, ValueError, SSL.Error)
+"""What a certificate or key that cannot be served with raises."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     flags.bind_address = flags.secure_port = ""
     try:
         tls = context_of(flags)
-    except (OSError, ssl.SSLError) as error:
+    except _UNUSABLE as error:
         certificate, _ = files_of(flags)
         raise SystemExit(f"error: no certificate to serve with at {certificate}: {error}") from error
 
@@ -40,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         server = WebhookServer(settings)
         process.registry.register(server.figures)
         log.info("webhooks at https://%s:%d", host, await server.listen(host, port, tls))
-        process.supervisor.start("certificate renewal", lambda: renew(tls, flags))
+        process.supervisor.start("certificate renewal", lambda: renew(server.renew, flags))
         try:
             await process.supervisor.wait()
         finally:
@@ -68,16 +72,16 @@ def files_of(flags: Namespace) -> tuple[Path, Path]:
     return folder / flags.tls_cert_file_name, folder / flags.tls_private_key_file_name
 
 
-def context_of(flags: Namespace) -> ssl.SSLContext:
+def context_of(flags: Namespace) -> SSL.Context:
     """How to serve."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.minimum_version = _VERSIONS[flags.tls_min_version]
-    tls.load_cert_chain(*files_of(flags))
+    certificate, key = files_of(flags)
+    tls = server_context(certificate.read_bytes(), key.read_bytes())
+    tls.set_min_proto_version(_VERSIONS[flags.tls_min_version])
     return tls
 
 
-async def renew(tls: ssl.SSLContext, flags: Namespace, clock: Clock = REAL) -> None:
-    """Serve with a new certificate once its files change; connections that are open keep the old one."""
+async def renew(serve_with: Callable[[SSL.Context], None], flags: Namespace, clock: Clock = REAL) -> None:
+    """Serve with a new certificate once its files change; a pair that does not fit leaves the last one in use."""
     files = files_of(flags)
     loaded = _stamp(files)
     while True:
@@ -86,11 +90,9 @@ async def renew(tls: ssl.SSLContext, flags: Namespace, clock: Clock = REAL) -> N
         if present == loaded:
             continue
         try:
-            # A key that does not fit would take the key away from what is being served with: tried apart first.
-            context_of(flags)
-            tls.load_cert_chain(*files)
+            serve_with(context_of(flags))
             loaded = present
-        except (OSError, ssl.SSLError) as error:
+        except _UNUSABLE as error:
             log.warning("the new certificate cannot be used yet: %s", error)
 
 

@@ -1,7 +1,6 @@
 """The HTTPS server that API servers ask: one path per handler and kind of question, and `/convert`."""
 
 import logging
-import ssl
 import time
 import traceback
 from collections import Counter
@@ -9,14 +8,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import orjson
-from aiohttp import web
 
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
+from karmada.machinery.httpserver.parsing import Limits
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.metrics import Histogram
 from karmada.webhook.agents import PATH, judge_agent
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.reviews import Answer, BadReview, Settings, answered, converting, mutating, validating
 
 if TYPE_CHECKING:
+    from OpenSSL import SSL
     from prometheus_client.core import Metric
 
 log = logging.getLogger(__name__)
@@ -66,52 +68,52 @@ class Figures:
 
 
 class WebhookServer:
-    """Serves the handlers."""
+    """Serves the handlers; a context set as `tls` is served to the connections that come after it."""
 
     def __init__(self, settings: Settings) -> None:
         self.figures = Figures()
         self._answers = answers(settings)
-        self._runner: web.AppRunner | None = None
+        self._http = HttpServer(self._respond, limits=Limits(body=LARGEST_BODY))
 
-    async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
+    async def listen(self, host: str, port: int, tls: "SSL.Context | None") -> int:
         """Start serving; the port it serves on."""
-        application = web.Application(client_max_size=LARGEST_BODY)
-        application.router.add_get("/readyz", _ready)
-        application.router.add_post("/{path}", self._respond)
-        self._runner = web.AppRunner(application, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
-        return int(self._runner.addresses[0][1])
+        self._http.tls = tls
+        return await self._http.listen(host, port)
+
+    def renew(self, tls: "SSL.Context") -> None:
+        """Serve new connections with another certificate; those that are open keep theirs."""
+        self._http.tls = tls
 
     async def close(self) -> None:
         """Stop serving, after what is being answered."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._http.stop()
 
-    async def _respond(self, request: web.Request) -> web.Response:
+    async def _respond(self, request: HttpRequest) -> HttpResponse:
+        if request.path == "/readyz" and request.method == "GET":
+            return _text(200, "ok")
         answer = self._answers.get(request.path)
         if answer is None:
-            return web.Response(status=404, text="no webhook has this path\n")
+            return _text(404, "no webhook has this path\n")
+        if request.method != "POST":
+            return _text(405, "reviews are sent by POST\n")
         started = time.monotonic()
         response = await _answer(request, answer)
         self.figures.note(request.path, response.status, time.monotonic() - started)
         return response
 
 
-async def _answer(request: web.Request, answer: Answer) -> web.Response:
+async def _answer(request: HttpRequest, answer: Answer) -> HttpResponse:
     try:
-        document = await answered(await request.read(), answer)
+        document = await answered(request.body, answer)
     except BadReview as error:
-        return web.Response(status=400, text=f"{error}\n")
-    except web.HTTPException:
-        raise
+        return _text(400, f"{error}\n")
     except Exception as error:
         # The object may hold secrets, and an error may quote it: the log has the question and the place only.
         place = "".join(traceback.format_tb(error.__traceback__))
         log.error("a review at %s failed with %s:\n%s", request.path, type(error).__name__, place)
-        return web.Response(status=500, text="internal error\n")
-    return web.Response(body=orjson.dumps(document), content_type="application/json")
+        return _text(500, "internal error\n")
+    return HttpResponse(200, orjson.dumps(document))
 
 
-async def _ready(_: web.Request) -> web.Response:
-    return web.Response(text="ok")
+def _text(status: int, text: str) -> HttpResponse:
+    return HttpResponse(status, text.encode(), "text/plain; charset=utf-8")

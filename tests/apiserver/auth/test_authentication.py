@@ -11,7 +11,7 @@ from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.apiserver.auth.rbac import RbacAuthorizer
 from karmada.apiserver.auth.static_tokens import StaticTokens
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 DAY = 86400
 

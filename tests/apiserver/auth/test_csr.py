@@ -14,8 +14,8 @@ from karmada.apiserver.auth.csr import Subresource
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.pki import server_names, user_name
 from karmada.apiserver.auth.rbac import RbacAuthorizer
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource, PatchType, Request, Verb
 
 AT = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)

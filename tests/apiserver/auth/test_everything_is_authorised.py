@@ -7,10 +7,10 @@ import pytest
 
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.http.model import HttpRequest, HttpResponse
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.requests.access import Access, Guarded, Undeclared
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 
 NOBODY = UserInfo("nobody")
 PAGES = ["/", "/healthz", "/livez/ping", "/readyz", "/version", "/metrics", "/logs", "/nosuch", "/api", "/apis"]

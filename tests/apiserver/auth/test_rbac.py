@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from karmada.apiserver.auth.escalation import check_write
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
 from karmada.apiserver.auth.rbac import RbacAuthorizer
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 MASTER = UserInfo("root", ("system:masters",))
 

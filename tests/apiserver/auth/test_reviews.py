@@ -12,7 +12,7 @@ from karmada.apiserver.auth.reviews import (
     token_review,
 )
 from karmada.apiserver.auth.token_request import TokenRequestContext, create_token
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 HEAD = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
 

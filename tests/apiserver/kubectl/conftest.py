@@ -10,9 +10,9 @@ import pytest
 from tests import programs
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
-from karmada.apiserver.http.backends import ExecRequest, ExitStatus, ForwardingFailed, LogRequest
 from karmada.apiserver.requests.subresources.connect import Backends
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, ForwardingFailed, LogRequest
 
 
 class FakeWorkloads:

@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from karmada.apiserver.builtin import builtin_types
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import ApplyConflict, apply, reset_fields, scale_config, track_update
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.model import Schema
+from karmada.machinery.httpserver.failure import Failure
 
 JSONObject = dict[str, Any]
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from karmada.apiserver.builtin import builtin_types
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import apply, reset_fields, track_update
 from karmada.apiserver.resources import ResourceType, Subresource
 from karmada.apiserver.schema.openapi import from_openapi
+from karmada.machinery.httpserver.failure import Failure
 
 GOLDEN = Path(__file__).parents[4] / "shared" / "golden" / "kube"
 NOW = "<time>"

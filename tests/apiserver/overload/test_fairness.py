@@ -3,12 +3,12 @@ import asyncio
 import pytest
 
 from karmada.apiserver.auth.model import Attributes, UserInfo
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.overload.deadlines import TICK, Deadlines, request_seconds
 from karmada.apiserver.overload.fairness import FairQueue
 from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.overload.watches import WatchBudget
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import HttpRequest
 from karmada.testing.loop import run_virtual
 
 A, B = UserInfo("a"), UserInfo("b")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from karmada.apiserver.http.model import HttpRequest, HttpResponse
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ADMIN
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 
 ODD = {
     "rules": [{}],

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
-from karmada.apiserver.http.model import HttpRequest, HttpResponse, StreamResponse
-from karmada.apiserver.requests.http_dispatcher import HttpDispatcher
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse, StreamResponse
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 

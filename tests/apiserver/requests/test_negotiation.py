@@ -2,8 +2,8 @@
 
 import pytest
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.negotiation import JSON, Form, View, negotiate
+from karmada.machinery.httpserver.failure import Failure
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from karmada.apiserver.builtin.definitions import definition
 from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.scalars import Mismatch
 
 CORE, APPS = "io.k8s.api.core.v1.", "io.k8s.api.apps.v1."

@@ -12,10 +12,10 @@ from tests.fuzz.target import Target
 from karmada.api import cron, field_selector, jsonpath, label_selector
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.apiserver.cel.program import CompileError, EvaluationError, compile
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests import continuation
 from karmada.cli.output import go_template
 from karmada.interpreter.lua.syntax import syntax_error
+from karmada.machinery.httpserver.failure import Failure
 
 DATA: Any = {"a": [{"b": 1, "name": "x"}, {"b": "two"}], "items": [1, 2.5, None, True], "metadata": {"name": "web"}}
 

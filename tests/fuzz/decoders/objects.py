@@ -7,17 +7,17 @@ import orjson
 from tests.fuzz.shapes import clean, mutated, scalar, tree, word
 from tests.fuzz.target import Target
 
-from karmada.apiserver.builtin.definitions import definition
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import apply, track_update
 from karmada.apiserver.requests import bodies
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.defaulting import filler
+from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
 from karmada.apiserver.schema.pruning import pruner
 from karmada.apiserver.schema.scalars import Mismatch
 from karmada.apiserver.schema.validation import validate
+from karmada.machinery.httpserver.failure import Failure
 
 _TYPES = {
     name: definition(f"io.k8s.api.{name}")

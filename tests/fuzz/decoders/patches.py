@@ -9,7 +9,7 @@ from tests.fuzz.shapes import WORDS, scalar, tree, weighted, word
 from tests.fuzz.target import Target
 
 from karmada.api import json_patch, merge_patch, strategic_merge
-from karmada.apiserver.builtin.definitions import definition
+from karmada.apiserver.schema.definitions import definition
 
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test", "add", "copy", "move", "bogus")
 _POD = definition("io.k8s.api.core.v1.Pod")

@@ -8,8 +8,8 @@ from tests.fuzz.shapes import clean, mutated, scalar, some, text, word
 from tests.fuzz.target import Target
 
 from karmada.apiserver import protobuf
-from karmada.apiserver.http.parsing import Limits, Parsed, Refusal, RequestParser
 from karmada.apiserver.protobuf.fields import fields
+from karmada.machinery.httpserver.parsing import Limits, Parsed, Refusal, RequestParser
 from karmada.membership.tunnel.frames import Decoder, Frame, FrameError, Kind, encode
 from karmada.scheduler.estimators.messages import Answer, ReplicasRequest, SetsRequest, UnschedulableRequest
 from karmada.scheduler.estimators.wire import WireError

@@ -17,13 +17,13 @@ import orjson
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http.model import HttpRequest
-from karmada.apiserver.http.upgraded import ENDED
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests import paths
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed, Upgraded
 from karmada.apiserver.requests.routing import verb_of
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.httpserver.upgraded import ENDED
 
 Forward = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 SECONDS = 20.0

@@ -10,11 +10,12 @@ from karmada.aggregated.proxy.upstream import Upstream, Upstreams
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure, bad_request, not_found
-from karmada.apiserver.http.model import ByteStream, HttpRequest
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
 from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target
+from karmada.machinery.httpserver.failure import Failure, bad_request
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest
 from karmada.membership.channel import splice
 from karmada.membership.members import MemberUnavailable
 

@@ -10,9 +10,10 @@ from typing import Any
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure, invalid
+from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent, WatchCache
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "services")

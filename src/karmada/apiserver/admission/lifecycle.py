@@ -5,8 +5,9 @@ What the server itself puts there is not deleted.
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.strategies.classes import SYSTEM_PRIORITIES
-from karmada.apiserver.failures import Failure, forbidden, not_found
+from karmada.apiserver.failures import forbidden, not_found
 from karmada.apiserver.watchcache import Item, WatchCache
+from karmada.machinery.httpserver.failure import Failure
 
 _NAMESPACES = ("", "namespaces")
 _PRIORITY_CLASSES = ("scheduling.k8s.io", "priorityclasses")

@@ -7,8 +7,8 @@ from karmada.apiserver import cel
 from karmada.apiserver.admission.expressions import Expressions
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.policy_sets import InForce, NoParameters, PolicySet
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.resources import JSONObject
+from karmada.machinery.httpserver.failure import Failure
 
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, "Invalid": 422}
 

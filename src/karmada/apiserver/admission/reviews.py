@@ -9,8 +9,9 @@ import orjson
 from karmada.api import json_patch
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
+from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.resources import JSONObject, ResourceType
+from karmada.machinery.httpserver.failure import Failure
 
 _GROUP = "admission.k8s.io"
 
@@ -91,8 +92,6 @@ def verdict(answer: bytes, uid: str, version: str, mutating: bool) -> Verdict:
     try:
         body = orjson.loads(answer)
     except orjson.JSONDecodeError:
-        from karmada.apiserver.requests.bodies import syntax_error
-
         text = f"couldn't get version/kind; json parse error: {syntax_error(answer)}"
         raise BadReview(f"failed to call webhook: {text}") from None
     api_version = body.get("apiVersion", "")

@@ -18,10 +18,11 @@ from karmada.apiserver.admission.configurations import Configurations
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.reviews import BadReview, Verdict
 from karmada.apiserver.catalog import Catalog
-from karmada.apiserver.failures import Failure, bad_request, internal
+from karmada.apiserver.failures import internal
 from karmada.apiserver.outgoing import Caller, CallFailed, Target, target_of
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.watchcache import WatchCache
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _GROUP = "admissionregistration.k8s.io"
 Decode = Callable[[AdmissionRequest, JSONObject], JSONObject]

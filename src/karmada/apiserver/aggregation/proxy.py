@@ -6,14 +6,14 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import bad_request
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.outgoing import Caller, Response, Target
 from karmada.apiserver.requests.model import AnyAnswer, Streamed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
 from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.http.head import UnsafeHead, identity_value, request_target
+from karmada.machinery.httpserver.failure import bad_request
+from karmada.machinery.httpserver.model import HttpRequest
 
 _PROBE_SECONDS = 5.0
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"

@@ -15,13 +15,13 @@ from karmada.apiserver.aggregation.proxy import Backend, Proxy
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests.model import AnyAnswer, Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
+from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiregistration.k8s.io", "apiservices")

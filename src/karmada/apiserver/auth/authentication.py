@@ -13,7 +13,7 @@ from karmada.apiserver.auth.certificates import CertificateAuthenticator
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.auth.service_accounts import ServiceAccountTokens, Verified
 from karmada.apiserver.auth.static_tokens import StaticTokens
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 
 class Authenticator:

@@ -2,7 +2,7 @@
 
 from karmada.apiserver import failures
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 
 def forbidden(user: UserInfo, asked: Attributes, reason: str = "") -> Failure:

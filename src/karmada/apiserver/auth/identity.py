@@ -16,8 +16,8 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.objects import StoredObjects
 from karmada.apiserver.auth.rbac import RbacAuthorizer
 from karmada.apiserver.auth.rbac_sync import RbacFollower
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.watchcache import WatchCache
+from karmada.machinery.httpserver.model import HttpRequest
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
@@ -128,7 +128,7 @@ class Identity:
     def tls(self, hosts: Sequence[str] = ()) -> "SSL.Context":
         """A context with the (kept or renewed) serving certificate; call it again to rotate."""
         from karmada.apiserver.auth.pki import ensure_serving, server_names
-        from karmada.apiserver.http.tls import server_context
+        from karmada.machinery.httpserver.tls import server_context
 
         names = (*LOCAL_HOSTS, *SERVICE_HOSTS, *hosts)
         if self._folder is None:

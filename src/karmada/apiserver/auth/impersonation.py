@@ -7,7 +7,7 @@ from karmada.apiserver.auth.decisions import forbidden
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, Authorizer, UserInfo
 from karmada.apiserver.auth.rules import quoted
 from karmada.apiserver.auth.service_accounts import group_names, split_user_name
-from karmada.apiserver.failures import Failure, bad_request
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 AUTHENTICATION = "authentication.k8s.io"
 EXTRA_PREFIX = "impersonate-extra-"

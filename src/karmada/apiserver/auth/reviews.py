@@ -14,8 +14,9 @@ from karmada.apiserver.auth.authentication import Authenticator
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
 from karmada.apiserver.auth.rbac import MASTERS, RbacAuthorizer
 from karmada.apiserver.auth.rules import Rule, quoted
-from karmada.apiserver.failures import bad_request, invalid
+from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import FieldError
+from karmada.machinery.httpserver.failure import bad_request
 
 JSONObject = dict[str, Any]
 AUTHORIZATION = "authorization.k8s.io"

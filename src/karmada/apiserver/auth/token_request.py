@@ -9,6 +9,7 @@ from karmada.apiserver.auth.objects import NODES, PODS, SECRETS, SERVICE_ACCOUNT
 from karmada.apiserver.auth.reviews import AUTHENTICATION
 from karmada.apiserver.auth.service_accounts import Bound, ServiceAccountTokens
 from karmada.apiserver.resources import FieldError
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 JSONObject = dict[str, Any]
 DEFAULT_SECONDS = 3600
@@ -71,9 +72,9 @@ def _bound(reference: JSONObject, namespace: str, account: str, objects: Objects
     stored = {"Pod": PODS, "Secret": SECRETS, "Node": NODES}.get(kind)
     if "/" in api_version or stored is None:
         group, _, version = api_version.rpartition("/")
-        raise failures.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
     if not name:
-        raise failures.bad_request("Name parameter required.")
+        raise bad_request("Name parameter required.")
     obj = objects.read(stored, "" if kind == "Node" else namespace, name)
     if obj is None:
         raise failures.not_found("", stored[1], name)
@@ -82,7 +83,7 @@ def _bound(reference: JSONObject, namespace: str, account: str, objects: Objects
         spec = obj.get("spec") or {}
         if spec.get("serviceAccountName") != account:
             why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
-            raise failures.bad_request(why)
+            raise bad_request(why)
         if spec.get("nodeName"):
             node = Bound("node", spec["nodeName"], objects.uid(NODES, "", spec["nodeName"]) or "")
     uid = obj["metadata"]["uid"]
@@ -105,7 +106,7 @@ def _errors(seconds: int) -> list[FieldError]:
     return [FieldError("FieldValueInvalid", "spec.expirationSeconds", message)]
 
 
-def _invalid(errors: list[FieldError], name: str) -> failures.Failure:
+def _invalid(errors: list[FieldError], name: str) -> Failure:
     return failures.invalid(AUTHENTICATION, "TokenRequest", name, errors)
 
 

@@ -11,8 +11,8 @@ import orjson
 
 from karmada.api.go_text import escape_html
 from karmada.apiserver.builtin.autoscaler_metrics import FOUND, WANTED, flat, nested, typed
-from karmada.apiserver.builtin.definitions import definition
 from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.scalars import Mismatch
 
 JSONObject = dict[str, Any]

@@ -6,10 +6,10 @@ One line per resource. Schemas are undecoded until used (see `definitions`); rul
 from dataclasses import replace
 from functools import cache
 
-from karmada.apiserver.builtin.definitions import definition
 from karmada.apiserver.builtin.strategies import strategy_of
 from karmada.apiserver.resources import ALL_VERBS, JSONObject, ResourceType, Strategy, Subresource
 from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.model import Schema
 
 _READ_WRITE = ("get", "patch", "update")

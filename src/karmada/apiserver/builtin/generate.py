@@ -109,15 +109,14 @@ def main() -> None:
             published = json.load(file)["definitions"]
     else:
         published = {name: json.loads(definitions.encoded(name)) for name in definitions.names()}
-    here = files(__package__)
-    wire = _wire(here.joinpath("wire.txt").read_text("utf-8"))
+    wire = _wire(files(__package__).joinpath("wire.txt").read_text("utf-8"))
     lines = []
     for name in _served(source):
         node = source[name]
         _take_enums(node, published.get(name))
         facts = json.dumps(wire.get(name, {}), separators=(",", ":"), sort_keys=True)
         lines.append(f"{name}\t{json.dumps(node, separators=(',', ':'))}\t{facts}\n")
-    with open(str(here.joinpath("definitions.bin")), "wb") as file:
+    with open(str(files("karmada.apiserver.schema").joinpath("definitions.bin")), "wb") as file:
         file.write(zlib.compress("".join(lines).encode(), 9))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.delete import Deleted, delete_object
 from karmada.apiserver.requests.model import Call, Context
@@ -12,6 +11,7 @@ from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import Kind
+from karmada.machinery.httpserver.failure import Failure
 
 AGENT = "kube-controller-manager"
 Edit = Callable[[JSONObject], None]

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import orjson
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.outgoing import Caller, CallFailed, Target, target_of
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Address, Unreachable
+from karmada.machinery.httpserver.failure import Failure
 
 _SECONDS = 30.0
 

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 from karmada.apiserver import selectable
-from karmada.apiserver.builtin.definitions import definition
 from karmada.apiserver.crds import objects
 from karmada.apiserver.resources import Column, ResourceType, ScalePaths, Strategy, Subresource
+from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
 

@@ -4,13 +4,13 @@ import orjson
 
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import controller
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.flowcontrol.defaults import LEVELS, SCHEMAS
 from karmada.apiserver.requests.apply import apply
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Kind, StoreEvent
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 
 _MANAGER = "api-priority-and-fairness-config-consumer-v1"

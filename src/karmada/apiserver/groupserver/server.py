@@ -27,13 +27,11 @@ from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.groupserver.tokens import TokenReviews
 from karmada.apiserver.groupserver.trust import Serving, Trust
-from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse
-from karmada.apiserver.http.server import HttpServer
+from karmada.apiserver.http_dispatcher import UNAUTHENTICATED_BODY, HttpDispatcher
 from karmada.apiserver.metrics import RequestKey
 from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests.dispatcher import Dispatcher
-from karmada.apiserver.requests.http_dispatcher import UNAUTHENTICATED_BODY, HttpDispatcher
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.requests.pipeline import Pipeline
 from karmada.apiserver.server import ADMIN
@@ -42,6 +40,8 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.watchcache import Index, Kind, WatchCache
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
@@ -160,7 +160,7 @@ class GroupServer:
     def _tls(self, hosts: Sequence[str]) -> "SSL.Context":
         if self._serving is None:
             return self.identity.tls(hosts)
-        from karmada.apiserver.http.tls import server_context
+        from karmada.machinery.httpserver.tls import server_context
 
         return server_context(*self._serving(), self._client_ca)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from karmada.apiserver.failures import bad_request
 from karmada.apiserver.managedfields import entries, last_applied
 from karmada.apiserver.managedfields.checking import check
 from karmada.apiserver.managedfields.comparison import Comparison, compare
@@ -21,6 +20,7 @@ from karmada.apiserver.managedfields.owned import owned_by
 from karmada.apiserver.managedfields.track import after_write
 from karmada.apiserver.managedfields.zero import zero_object
 from karmada.apiserver.schema.model import Schema
+from karmada.machinery.httpserver.failure import bad_request
 
 JSONObject = dict[str, Any]
 

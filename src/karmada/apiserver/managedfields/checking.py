@@ -6,11 +6,11 @@ first thing wanted is a clear answer to the author of the configuration, in the 
 
 from typing import Any
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields import elements
 from karmada.apiserver.managedfields.fieldset import EMPTY, spell
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.machinery.httpserver.failure import Failure
 
 JSONObject = dict[str, Any]
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import orjson
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.managedfields.entries import Entry, identity
 from karmada.apiserver.managedfields.fieldset import Fields, paths
+from karmada.machinery.httpserver.failure import Failure
 
 
 class Conflict(NamedTuple):

@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from karmada.apiserver.builtin import definitions
 from karmada.apiserver.discovery.documents import by_version
 from karmada.apiserver.openapi import custom, protobuf, v2, v3
 from karmada.apiserver.openapi.operations import META, Operation, Paths, root, schema_name, tag, version_paths, words
 from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.schema import definitions
 from karmada.apiserver.schema.openapi import to_openapi
 
 JSONObject = dict[str, Any]

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from karmada.apiserver.builtin import definitions
 from karmada.apiserver.openapi.operations import META, Operation, Paths
 from karmada.apiserver.openapi.v2 import parameter_type, split_parameters
+from karmada.apiserver.schema import definitions
 
 JSONObject = dict[str, Any]
 REF = "#/components/schemas/"

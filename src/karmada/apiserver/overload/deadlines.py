@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from karmada.api import duration
-from karmada.apiserver.failures import bad_request
+from karmada.machinery.httpserver.failure import bad_request
 
 LIMIT = 60.0
 TICK = 0.25

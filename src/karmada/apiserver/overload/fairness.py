@@ -11,7 +11,8 @@ from collections import deque
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.rbac import MASTERS
-from karmada.apiserver.failures import Failure, too_many_requests
+from karmada.apiserver.failures import too_many_requests
+from karmada.machinery.httpserver.failure import Failure
 
 SEATS = 200
 QUEUE_PER_USER = 100

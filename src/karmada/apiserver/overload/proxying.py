@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure, too_many_requests
+from karmada.apiserver.failures import too_many_requests
 from karmada.apiserver.overload.fairness import never_waits
+from karmada.machinery.httpserver.failure import Failure
 
 PER_USER = 64
 PER_TARGET = 100

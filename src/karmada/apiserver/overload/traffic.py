@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import Attributes, UserInfo
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http.model import HttpRequest
 from karmada.apiserver.metrics import RequestKey, RequestMetrics
 from karmada.apiserver.overload.deadlines import Deadlines
 from karmada.apiserver.overload.fairness import FairQueue, never_waits
 from karmada.apiserver.overload.watches import WatchBudget
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import HttpRequest
 
 if TYPE_CHECKING:
     from karmada.apiserver.requests.paths import ResourcePath

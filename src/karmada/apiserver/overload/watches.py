@@ -7,8 +7,9 @@ number of times.
 """
 
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure, too_many_requests
+from karmada.apiserver.failures import too_many_requests
 from karmada.apiserver.overload.fairness import never_waits
+from karmada.machinery.httpserver.failure import Failure
 
 TOTAL = 10_000
 RESERVE = 500

@@ -4,7 +4,7 @@ from typing import Any
 
 from karmada.api import field_errors
 from karmada.apiserver import managedfields
-from karmada.apiserver.failures import bad_request, invalid
+from karmada.apiserver.failures import invalid
 from karmada.apiserver.requests import bodies, decoding, metadata, offload
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -12,6 +12,7 @@ from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
+from karmada.machinery.httpserver.failure import bad_request
 
 
 async def apply(context: Context, call: Call) -> Answer:

@@ -16,7 +16,8 @@ import orjson
 from karmada.api import field_errors
 from karmada.api.yaml_scalars import normal
 from karmada.apiserver.catalog import Catalog
-from karmada.apiserver.failures import Failure, bad_request, invalid, unsupported_media_type
+from karmada.apiserver.failures import invalid, unsupported_media_type
+from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
@@ -24,6 +25,7 @@ from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.paths import MAX_UNKNOWN, shown
 from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served_resource import Served
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 30
@@ -138,29 +140,6 @@ def _beginning(body: bytes, kind: str) -> str:
     start = body[:_SHOWN]
     text = start.decode(errors="replace") if body.lstrip().startswith(b"{") else start.hex()
     return text + (" ..." if len(body) > _SHOWN else "")
-
-
-def syntax_error(body: bytes) -> str:
-    """What the reference's decoder says of malformed JSON, for the common mistakes."""
-    text = body.decode(errors="replace")
-    if not text.strip():
-        return "unexpected end of JSON input"
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip()):
-            return "unexpected end of JSON input"
-        character = text[error.pos]
-        where = {
-            "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
-            "Expecting ':' delimiter": "after object key",
-            "Expecting ',' delimiter": "after object key:value pair" if "{" in text else "after array element",
-            "Extra data": "after top-level value",
-        }.get(error.msg.removeprefix("Illegal trailing comma before end of object"), "looking for beginning of value")
-        return f"invalid character '{character}' {where}"
-    except RecursionError:
-        return "exceeded max depth"
-    return "invalid UTF-8 in string"
 
 
 def _duplicates(body: bytes, decoded: Any) -> list[str]:

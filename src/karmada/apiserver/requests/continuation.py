@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
-from karmada.apiserver.failures import Failure, bad_request
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _VERSION = "meta.k8s.io/v1"
 

@@ -1,12 +1,13 @@
 """CREATE: decode once, admit, validate, encode once, store."""
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure, already_exists, invalid
+from karmada.apiserver.failures import already_exists, invalid
 from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.storage.base import Mismatch
+from karmada.machinery.httpserver.failure import Failure
 
 _GENERATED_NAME_TRIES = 8
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from karmada.api import merge_patch
-from karmada.apiserver.failures import Failure, bad_request, invalid
+from karmada.apiserver.failures import invalid
 from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import FieldError, JSONObject
@@ -21,6 +21,7 @@ from karmada.apiserver.schema.paths import MAX_UNKNOWN
 from karmada.apiserver.schema.pruning import fits, pruner
 from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served_resource import Served
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _NOTHING: JSONObject = {}
 _GUARD = ("uid", "resourceVersion")

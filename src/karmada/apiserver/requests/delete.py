@@ -11,7 +11,7 @@ from typing import NamedTuple
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure, bad_request, not_found
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests import bodies, decoding, reading
 from karmada.apiserver.requests.list import read_page
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -21,6 +21,7 @@ from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Mismatch
 from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Item
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _ANSWERED_WITH_OBJECT = frozenset(
     {

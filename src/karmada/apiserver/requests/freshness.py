@@ -4,8 +4,8 @@ import asyncio
 import re
 from collections.abc import Mapping
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.model import Context
+from karmada.machinery.httpserver.failure import Failure
 
 _PATIENCE = 3.0
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")

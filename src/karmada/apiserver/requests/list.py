@@ -6,7 +6,7 @@ custom kinds with them, as clients of the reference see it.
 
 import orjson
 
-from karmada.apiserver.failures import Failure, bad_request, gone
+from karmada.apiserver.failures import gone
 from karmada.apiserver.requests import continuation, offload, reading
 from karmada.apiserver.requests.freshness import wait_for
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -17,6 +17,7 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.watchcache import Page
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 
 async def list_objects(context: Context, call: Call) -> Answer:

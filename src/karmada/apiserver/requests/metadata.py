@@ -1,9 +1,9 @@
 """Rules of object metadata that hold for every kind: what the server fills in, keeps, and refuses to change."""
 
-from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import FieldError, JSONObject, ResourceType, same_but
 from karmada.apiserver.times import rfc3339
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")

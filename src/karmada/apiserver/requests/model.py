@@ -10,11 +10,11 @@ import msgspec
 from karmada.apiserver.admission.model import AdmissionChain
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.catalog import Catalog
-from karmada.apiserver.http.model import ByteStream, HttpRequest
 from karmada.apiserver.requests.negotiation import JSON, View
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import WatchCache
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest
 
 
 class Call(msgspec.Struct, eq=False):

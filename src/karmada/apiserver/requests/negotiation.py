@@ -7,7 +7,7 @@ that prefer it also accept JSON. An `Accept` header that nothing here satisfies 
 from enum import StrEnum
 from typing import NamedTuple
 
-from karmada.apiserver.failures import Failure
+from karmada.machinery.httpserver.failure import Failure
 
 _OBJECT_TYPES = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _LIST_TYPES = _OBJECT_TYPES + ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"

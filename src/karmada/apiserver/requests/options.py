@@ -8,8 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 from karmada.api import field_selector, label_selector
-from karmada.apiserver.failures import Failure, bad_request, invalid
+from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 Params = dict[str, str]
 

@@ -6,13 +6,14 @@ import orjson
 
 from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
-from karmada.apiserver.failures import Failure, bad_request
+from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests import bodies, decoding, metadata, offload, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.transport import PatchType
 
 _TYPES = {kind.value: kind for kind in PatchType}
@@ -91,7 +92,7 @@ def patch_body(call: Call, kind: PatchType) -> Any:
             body = orjson.loads(body)
         except orjson.JSONDecodeError:
             assert isinstance(call.body, bytes)
-            raise bad_request(f"error decoding patch: {bodies.syntax_error(call.body)}") from None
+            raise bad_request(f"error decoding patch: {syntax_error(call.body)}") from None
     if kind is not PatchType.JSON:
         if not isinstance(body, dict):
             text = f"json: cannot unmarshal {_shape(body)} into Go value of type map[string]interface {{}}"

@@ -12,11 +12,12 @@ import orjson
 
 from karmada.api import field_errors
 from karmada.api.go_text import escape_html
-from karmada.apiserver.failures import Failure, invalid
+from karmada.apiserver.failures import invalid
 from karmada.apiserver.protobuf.fields import places
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.model import Schema
+from karmada.machinery.httpserver.failure import Failure
 
 
 def undecodable(failure: Failure, shown: str) -> Failure:

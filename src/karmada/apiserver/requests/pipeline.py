@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import orjson
 
-from karmada.apiserver.failures import bad_request
 from karmada.apiserver.requests.access import Access, Guarded, check_declared
 from karmada.apiserver.requests.create import create
 from karmada.apiserver.requests.delete import delete, delete_collection
@@ -15,6 +14,7 @@ from karmada.apiserver.requests.patch import patch
 from karmada.apiserver.requests.update import update
 from karmada.apiserver.requests.watch import Watch, open_watch
 from karmada.apiserver.resources import ANY
+from karmada.machinery.httpserver.failure import bad_request
 
 Verb = Callable[[Context, Call], Awaitable[AnyAnswer]]
 Special = tuple[str, str, str]

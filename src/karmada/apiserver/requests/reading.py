@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import orjson
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests import offload
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import Form
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import Item
+from karmada.machinery.httpserver.failure import Failure
 
 
 async def decoded(served: Served, body: bytes) -> JSONObject:

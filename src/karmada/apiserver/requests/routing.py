@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.catalog import Catalog
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.options import flag
 from karmada.apiserver.requests.paths import ResourcePath
 from karmada.apiserver.served_resource import Served
+from karmada.machinery.httpserver.failure import Failure
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 CONNECT = frozenset({"exec", "attach", "portforward", "proxy", "log"})

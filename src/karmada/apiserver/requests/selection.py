@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from karmada.api import field_selector, label_selector
-from karmada.apiserver.failures import bad_request
 from karmada.apiserver.requests import offload
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import Item
+from karmada.machinery.httpserver.failure import bad_request
 
 _EXPENSIVE = 8
 """How many times longer than a character of a body one of a selector takes."""

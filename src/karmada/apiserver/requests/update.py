@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure, conflict, invalid, not_found
+from karmada.apiserver.failures import conflict, invalid, not_found
 from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -20,6 +20,7 @@ from karmada.apiserver.requests.options import WriteOptions, admission_options, 
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.storage.base import Mismatch
 from karmada.apiserver.watchcache import Item
+from karmada.machinery.httpserver.failure import Failure
 
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 _TRIES = 100

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
-from karmada.apiserver.failures import Failure, gone
+from karmada.apiserver.failures import gone
 from karmada.apiserver.requests import reading
 from karmada.apiserver.requests.freshness import wait_for
 from karmada.apiserver.requests.model import Call, Context
@@ -22,6 +22,7 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.watchcache import StoreEvent, TooSlow, Watcher
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 
 _DEFAULT_SECONDS = (1800, 3600)

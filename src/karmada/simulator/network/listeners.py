@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse
-from karmada.apiserver.http.server import HttpServer
 from karmada.apiserver.watchcache import WatchCache
 from karmada.apiserver.watchcache.keys import Kind
 from karmada.apiserver.watchcache.model import StoreEvent
 from karmada.machinery.clock import Clock
+from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.transport import EventType
 from karmada.simulator.network.plane import PODS, Network, PodPort, Unreachable
 from karmada.simulator.network.program import WebReply, WebRequest

@@ -6,9 +6,9 @@ from math import isinf
 
 import orjson
 
-from karmada.apiserver.http.backends import ExecRequest, ExitStatus, ProcessStreams
 from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import Clock
+from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, ProcessStreams
 from karmada.machinery.transport import JSONObject
 from karmada.simulator import shell
 from karmada.simulator.network.plane import Network

@@ -2,11 +2,11 @@
 
 import time
 
-from karmada.apiserver.http import encoding
-from karmada.apiserver.http.backends import ForwardingFailed
-from karmada.apiserver.http.model import ByteStream, HttpResponse
-from karmada.apiserver.http.parsing import Limits, Refusal, RequestParser
 from karmada.machinery.clock import Clock
+from karmada.machinery.httpserver import encoding
+from karmada.machinery.httpserver.backends import ForwardingFailed
+from karmada.machinery.httpserver.model import ByteStream, HttpResponse
+from karmada.machinery.httpserver.parsing import Limits, Refusal, RequestParser
 from karmada.simulator.network.listeners import http_response, web_request
 from karmada.simulator.network.plane import Network, PodPort, Unreachable
 

@@ -7,10 +7,10 @@ part of it can be told at any time, and following it costs one timer.
 from collections.abc import AsyncIterator, Iterator
 from math import inf
 
-from karmada.apiserver.failures import Failure, bad_request
-from karmada.apiserver.http.backends import LogRequest
 from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import Clock, parse_rfc3339, rfc3339_micro
+from karmada.machinery.httpserver.backends import LogRequest
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.simulator import shell
 from karmada.simulator.runtime.pods import container_of, find, status_of
 from karmada.simulator.workloads.containers import surroundings

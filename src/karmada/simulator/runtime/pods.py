@@ -2,8 +2,8 @@
 
 import orjson
 
-from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.watchcache import WatchCache
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.views import POD, Container, ContainerStatus, Pod
 

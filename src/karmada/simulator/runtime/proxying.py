@@ -1,8 +1,8 @@
 """pods/proxy and services/proxy: requests that the API server passes on to simulated pods."""
 
-from karmada.apiserver.failures import Failure, bad_request
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.machinery.clock import Clock
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.simulator.network.listeners import web_request
 from karmada.simulator.network.plane import Network, Unreachable
 

@@ -11,12 +11,13 @@ from urllib.parse import parse_qs
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.failures import Failure, bad_request, not_found
-from karmada.apiserver.http.backends import ExecBackend, ExecRequest, LogBackend, LogRequest, PortForwardBackend
-from karmada.apiserver.http.model import HttpRequest
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
 from karmada.apiserver.requests.options import flag, integer
 from karmada.apiserver.resources import JSONObject
+from karmada.machinery.httpserver.backends import ExecBackend, ExecRequest, LogBackend, LogRequest, PortForwardBackend
+from karmada.machinery.httpserver.failure import Failure, bad_request
+from karmada.machinery.httpserver.model import HttpRequest
 
 
 class ProxyBackend(Protocol):
@@ -90,7 +91,7 @@ class Connect:
         return Streamed(200, self._backends.logs.logs(wanted), "text/plain")
 
     def _forward(self, call: Call, request: HttpRequest) -> AnyAnswer:
-        from karmada.apiserver.http.forwarding import forward_upgrade
+        from karmada.machinery.httpserver.forwarding import forward_upgrade
 
         if self._backends.forward is None:
             raise _absent(call)
@@ -100,7 +101,7 @@ class Connect:
         return Upgraded(upgrade.headers, upgrade.serve)
 
     def _exec(self, call: Call, request: HttpRequest, pod: JSONObject) -> AnyAnswer:
-        from karmada.apiserver.http.channels import exec_upgrade
+        from karmada.machinery.httpserver.channels import exec_upgrade
 
         if self._backends.exec is None:
             raise _absent(call)

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors, spec_errors
-from karmada.apiserver.failures import Failure, invalid, not_found
+from karmada.apiserver.failures import invalid, not_found
 from karmada.apiserver.requests import decoding, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.machinery.httpserver.failure import Failure
 
 Take = Callable[[Call, JSONObject, JSONObject], None]
 """Takes over from the wanted pod (second) into the current one (third) what the part may change."""

@@ -5,8 +5,7 @@ import orjson
 from karmada.api import label_selector
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.catalog import definition_name
-from karmada.apiserver.builtin.definitions import definition
-from karmada.apiserver.failures import Failure, bad_request, conflict, not_found
+from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.managedfields import track_update
 from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.delete import delete_object
@@ -15,10 +14,12 @@ from karmada.apiserver.requests.options import WriteOptions, delete_options, wri
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.schema.decoding import decode
+from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.scalars import Mismatch
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Kind
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _BINDING = ("", "v1", "Binding")
 _EVICTION = ("policy", "v1", "Eviction")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import orjson
 
-from karmada.apiserver.failures import bad_request, internal, invalid, not_found
+from karmada.apiserver.failures import internal, invalid, not_found
 from karmada.apiserver.managedfields import scale_config
 from karmada.apiserver.requests import bodies, metadata, patch, reading
 from karmada.apiserver.requests.apply import applied
@@ -13,6 +13,7 @@ from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import FieldError, JSONObject, ScalePaths
 from karmada.apiserver.served_resource import dig
+from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.transport import PatchType
 
 KIND = ("autoscaling", "v1", "Scale")

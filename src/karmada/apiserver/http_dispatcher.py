@@ -10,10 +10,7 @@ import orjson
 
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
-from karmada.apiserver.failures import Failure, internal
-from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
-from karmada.apiserver.http.parsing import Limits
-from karmada.apiserver.http.upgraded import ENDED
+from karmada.apiserver.failures import internal
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.overload.deadlines import request_seconds
 from karmada.apiserver.overload.proxying import ProxyBudget
@@ -27,6 +24,10 @@ from karmada.apiserver.requests.warning_headers import warning_headers
 from karmada.apiserver.requests.watch import Joined, lines
 from karmada.apiserver.services import Unreachable
 from karmada.apiserver.storage.base import StorageFailed
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
+from karmada.machinery.httpserver.parsing import Limits
+from karmada.machinery.httpserver.upgraded import ENDED
 
 _log = logging.getLogger(__name__)
 Authenticate = Callable[[HttpRequest], UserInfo]

@@ -9,7 +9,7 @@ delayed, and with few streams nothing is. One timer serves all streams.
 import asyncio
 from collections.abc import Callable
 
-from karmada.apiserver.http import encoding
+from karmada.machinery.httpserver import encoding
 
 PER_STREAM = 0.00025
 LIMIT = 0.012

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from karmada.apiserver.http.model import ByteStream
+from karmada.machinery.httpserver.model import ByteStream
 
 
 @dataclass(frozen=True, slots=True)

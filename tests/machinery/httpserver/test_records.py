@@ -4,8 +4,8 @@ import pytest
 from OpenSSL import SSL
 
 from karmada.apiserver.auth.pki import Authority, server_names
-from karmada.apiserver.http.records import Records
-from karmada.apiserver.http.tls import server_context
+from karmada.machinery.httpserver.records import Records
+from karmada.machinery.httpserver.tls import server_context
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from email.utils import formatdate
 from http import HTTPStatus
 from ipaddress import ip_address
 
-from karmada.apiserver.http.model import Headers
+from karmada.machinery.httpserver.model import Headers
 
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"

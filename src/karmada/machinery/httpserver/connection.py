@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, cast
 
 import orjson
 
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http import encoding
-from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
-from karmada.apiserver.http.parsing import Parsed, Refusal, RequestParser
-from karmada.apiserver.http.upgraded import ENDED, Disconnected, UpgradedStream, Wire
+from karmada.machinery.httpserver import encoding
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
+from karmada.machinery.httpserver.parsing import Parsed, Refusal, RequestParser
+from karmada.machinery.httpserver.upgraded import ENDED, Disconnected, UpgradedStream, Wire
 
 if TYPE_CHECKING:
-    from karmada.apiserver.http.server import HttpServer
+    from karmada.machinery.httpserver.server import HttpServer
 
 PIPELINE = 16
 WRITE_HIGH = 256 * 1024

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from karmada.apiserver.http.connection import Timeouts
-from karmada.apiserver.http.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
-from karmada.apiserver.http.server import HttpServer
+from karmada.machinery.httpserver.connection import Timeouts
+from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
+from karmada.machinery.httpserver.server import HttpServer
 
 
 @dataclass

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from karmada.apiserver.http.ports import FIRST, LAST, listen_lastingly
+from karmada.machinery.httpserver.ports import FIRST, LAST, listen_lastingly
 
 
 async def test_a_port_is_never_one_that_connections_are_given():

@@ -11,11 +11,11 @@ import contextlib
 import struct
 from collections.abc import Sequence
 
-from karmada.apiserver.http.backends import ForwardingFailed, PortForwardBackend
-from karmada.apiserver.http.channels import Channels
-from karmada.apiserver.http.model import ByteStream, HttpRequest, Upgrade
-from karmada.apiserver.http.spdy import SpdyConnection, SpdyError, SpdyStream, asks_for_spdy, spdy_upgrade
-from karmada.apiserver.http.websocket import WebSocket, upgrade
+from karmada.machinery.httpserver.backends import ForwardingFailed, PortForwardBackend
+from karmada.machinery.httpserver.channels import Channels
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
+from karmada.machinery.httpserver.spdy import SpdyConnection, SpdyError, SpdyStream, asks_for_spdy, spdy_upgrade
+from karmada.machinery.httpserver.websocket import WebSocket, upgrade
 
 PLAIN = "portforward.k8s.io"
 TUNNEL = f"SPDY/3.1+{PLAIN}"

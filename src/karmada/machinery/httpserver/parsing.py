@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 import httptools
 import msgspec
 
-from karmada.apiserver.http.model import HttpRequest, HttpResponse
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 
 MIB = 1024 * 1024
 

@@ -9,8 +9,8 @@ import struct
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http.model import ByteStream, HttpRequest, Upgrade
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
 
 SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY, HEADERS = 1, 2, 3, 6, 7, 8
 FIN = 0x01

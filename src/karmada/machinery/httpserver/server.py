@@ -16,17 +16,17 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from karmada.apiserver.http.connection import HttpConnection, Timeouts
-from karmada.apiserver.http.encoding import DateHeader
-from karmada.apiserver.http.model import Handler, HttpRequest
-from karmada.apiserver.http.pacing import Pacer
-from karmada.apiserver.http.parsing import Admit, Limits
+from karmada.machinery.httpserver.connection import HttpConnection, Timeouts
+from karmada.machinery.httpserver.encoding import DateHeader
+from karmada.machinery.httpserver.model import Handler, HttpRequest
+from karmada.machinery.httpserver.pacing import Pacer
+from karmada.machinery.httpserver.parsing import Admit, Limits
 from karmada.machinery.listening import stop_accepting
 
 if TYPE_CHECKING:
     from OpenSSL import SSL
 
-    from karmada.apiserver.http.tls import TlsConnection
+    from karmada.machinery.httpserver.tls import TlsConnection
 
 _log = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ class HttpServer:
         return connection
 
     def _secured(self, context: "SSL.Context", http: HttpConnection) -> "TlsConnection":
-        from karmada.apiserver.http.tls import TlsConnection
+        from karmada.machinery.httpserver.tls import TlsConnection
 
         return TlsConnection(self, context, http)
 

@@ -7,10 +7,10 @@ the error stream, as an object in version 4 and as text before.
 import asyncio
 from collections.abc import AsyncIterator
 
-from karmada.apiserver.http.backends import ExecBackend, ExecRequest, TerminalSize
-from karmada.apiserver.http.channels import parse_size, plain_status, run_until_gone, status_object
-from karmada.apiserver.http.model import ByteStream, HttpRequest, Upgrade
-from karmada.apiserver.http.spdy import SpdyConnection, SpdyError, SpdyStream, spdy_upgrade
+from karmada.machinery.httpserver.backends import ExecBackend, ExecRequest, TerminalSize
+from karmada.machinery.httpserver.channels import parse_size, plain_status, run_until_gone, status_object
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
+from karmada.machinery.httpserver.spdy import SpdyConnection, SpdyError, SpdyStream, spdy_upgrade
 
 PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 OPEN_SECONDS = 30.0

@@ -3,9 +3,9 @@ import gzip
 
 import pytest
 
-from karmada.apiserver.http import encoding
-from karmada.apiserver.http.connection import Timeouts
-from karmada.apiserver.http.model import HttpRequest, Upgrade
+from karmada.machinery.httpserver import encoding
+from karmada.machinery.httpserver.connection import Timeouts
+from karmada.machinery.httpserver.model import HttpRequest, Upgrade
 
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from OpenSSL import SSL, crypto
 
-from karmada.apiserver.http.connection import WRITE_HIGH, HttpConnection, peer_of
-from karmada.apiserver.http.records import RECORD, Records
+from karmada.machinery.httpserver.connection import WRITE_HIGH, HttpConnection, peer_of
+from karmada.machinery.httpserver.records import RECORD, Records
 
 if TYPE_CHECKING:
-    from karmada.apiserver.http.server import HttpServer
+    from karmada.machinery.httpserver.server import HttpServer
 
 _CIPHERS_12 = b"ECDHE+AESGCM:ECDHE+CHACHA20"
 _CIPHERS_13 = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"

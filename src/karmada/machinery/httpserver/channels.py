@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 
-from karmada.apiserver.http.backends import ExecBackend, ExecRequest, ExitStatus, TerminalSize
-from karmada.apiserver.http.model import HttpRequest, Upgrade
-from karmada.apiserver.http.spdy import asks_for_spdy
-from karmada.apiserver.http.websocket import WebSocket, upgrade
+from karmada.machinery.httpserver.backends import ExecBackend, ExecRequest, ExitStatus, TerminalSize
+from karmada.machinery.httpserver.model import HttpRequest, Upgrade
+from karmada.machinery.httpserver.spdy import asks_for_spdy
+from karmada.machinery.httpserver.websocket import WebSocket, upgrade
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 EXEC_PROTOCOLS = (
@@ -103,7 +103,7 @@ class ChannelStreams:
 def exec_upgrade(request: HttpRequest, wanted: ExecRequest, backend: ExecBackend) -> Upgrade:
     """Serve exec or attach on a WebSocket, or on SPDY; raises a `Failure` for clients that speak something else."""
     if asks_for_spdy(request):
-        from karmada.apiserver.http.spdy_exec import spdy_exec_upgrade
+        from karmada.machinery.httpserver.spdy_exec import spdy_exec_upgrade
 
         return spdy_exec_upgrade(request, wanted, backend)
 

@@ -8,8 +8,8 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Message, Ping, Pong, TextMessage
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError, generate_accept_token
 
-from karmada.apiserver.failures import bad_request
-from karmada.apiserver.http.model import ByteStream, HttpRequest, Upgrade
+from karmada.machinery.httpserver.failure import bad_request
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
 
 MAX_MESSAGE = 4 * 1024 * 1024
 """Larger messages end the connection: nobody may make the server gather without bound."""

@@ -6,10 +6,10 @@ import ssl
 import pytest
 
 from karmada.apiserver.auth.pki import Authority, ensure_authority, ensure_serving, server_names
-from karmada.apiserver.http.connection import Timeouts
-from karmada.apiserver.http.model import HttpRequest, HttpResponse
-from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.http.tls import server_context
+from karmada.machinery.httpserver.connection import Timeouts
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
+from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.httpserver.tls import server_context
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 

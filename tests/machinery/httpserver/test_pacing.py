@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from karmada.apiserver.http.pacing import Pacer
+from karmada.machinery.httpserver.pacing import Pacer
 
 
 @pytest.mark.parametrize(

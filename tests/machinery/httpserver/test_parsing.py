@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karmada.apiserver.http.parsing import Limits, Parsed, Refusal, RequestParser
+from karmada.machinery.httpserver.parsing import Limits, Parsed, Refusal, RequestParser
 
 PEER = ("127.0.0.1", 1)
 POST = (

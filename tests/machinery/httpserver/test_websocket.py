@@ -8,12 +8,12 @@ import pytest
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
 
-from karmada.apiserver.failures import Failure
-from karmada.apiserver.http.backends import ExecRequest, ExitStatus, ForwardingFailed, TerminalSize
-from karmada.apiserver.http.channels import exec_upgrade
-from karmada.apiserver.http.forwarding import TUNNEL, forward_upgrade
-from karmada.apiserver.http.model import HttpRequest, HttpResponse
-from karmada.apiserver.http.spdy import header_dictionary
+from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, ForwardingFailed, TerminalSize
+from karmada.machinery.httpserver.channels import exec_upgrade
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.forwarding import TUNNEL, forward_upgrade
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
+from karmada.machinery.httpserver.spdy import header_dictionary
 
 V5 = "v5.channel.k8s.io"
 

@@ -5,14 +5,14 @@ import gc
 import ssl
 
 import pytest
-from tests.apiserver.http.conftest import Recorder, Serve
+from tests.machinery.httpserver.conftest import Recorder, Serve
 
 from karmada.apiserver.auth.pki import Authority, server_names
-from karmada.apiserver.http.connection import HttpConnection, Timeouts
-from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse
-from karmada.apiserver.http.parsing import Admit, Limits, Parsed, Refusal, RequestParser
-from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.http.tls import TlsConnection, server_context
+from karmada.machinery.httpserver.connection import HttpConnection, Timeouts
+from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.parsing import Admit, Limits, Parsed, Refusal, RequestParser
+from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.httpserver.tls import TlsConnection, server_context
 
 PEER = ("127.0.0.1", 1)
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n"
