@@ -1,10 +1,11 @@
 import asyncio
 
 from karmada.machinery.client import Client
-from karmada.machinery.errors import Forbidden, Unavailable
+from karmada.machinery.errors import Forbidden, NotFound, Unavailable
 from karmada.machinery.events import (
     BURST,
     PACE,
+    PATIENCE,
     QUIET,
     REFILL,
     RETREAT,
@@ -195,5 +196,110 @@ def test_what_does_not_fit_is_dropped(server):
         for number in range(WAITING + 7):
             events.event(BINDING._replace(uid=f"u{number}"), "Normal", "Fine", "all well")
         assert events.dropped == 7
+
+    run_virtual(main)
+
+
+class Batches:
+    """A transport that takes events in batches; outcomes can be given."""
+
+    at_once = 100
+
+    def __init__(self):
+        self.batches = []
+        self.refusals = {}
+        """Outcomes by the reason of an event, each for one write."""
+
+    def events(self):
+        return self
+
+    async def write(self, writes):
+        self.batches.append(writes)
+        return [self._outcome(write) for write in writes]
+
+    def _outcome(self, write):
+        refusals = self.refusals.get(write.tree.get("reason"))
+        return refusals.pop(0) if refusals else None
+
+
+def test_what_gathered_is_written_in_batches():
+    async def main():
+        batches = Batches()
+        events = recorder(batches)
+        for number in range(250):
+            events.event(BINDING._replace(uid=f"u{number}"), "Normal", "Fine", "all well")
+        await events.flush()
+        assert [len(batch) for batch in batches.batches] == [100, 100, 50]
+        assert len({write.name for batch in batches.batches for write in batch}) == 250
+
+    run_virtual(main)
+
+
+def test_a_busy_process_counts_before_it_writes():
+    async def main():
+        batches = Batches()
+        clock = VirtualClock()
+        events = EventRecorder(Client(batches), "karmada-scheduler", clock=clock)
+        task = asyncio.create_task(events.run())
+        began = clock.now()
+        while clock.now() < began + PATIENCE - 1:
+            for number in range(60):
+                events.event(BINDING._replace(uid=f"u{number}"), "Normal", "Fine", "all well")
+            await asyncio.sleep(QUIET / 2)
+        assert batches.batches == []
+        await asyncio.sleep(PATIENCE)
+        assert [len(batch) for batch in batches.batches] == [60]
+        assert {write.tree["count"] for write in batches.batches[0]} == {int(2 * (PATIENCE - 1) / QUIET)}
+        task.cancel()
+
+    run_virtual(main)
+
+
+def test_a_process_that_stays_busy_writes_all_the_same():
+    async def main():
+        batches = Batches()
+        clock = VirtualClock()
+        events = EventRecorder(Client(batches), "karmada-scheduler", clock=clock)
+        task = asyncio.create_task(events.run())
+        for number in range(1000):
+            events.event(BINDING._replace(uid=f"u{number}"), "Normal", "Fine", "all well")
+            await asyncio.sleep(0.01)
+        assert 0 < len(batches.batches) < 20
+        task.cancel()
+
+    run_virtual(main)
+
+
+def test_a_refused_event_of_a_batch_does_not_silence_the_others():
+    async def main():
+        batches = Batches()
+        batches.refusals = {"Down": [Unavailable("down"), None], "No": [Forbidden("no")], "Gone": [NotFound("gone")]}
+        events = recorder(batches)
+        for reason in ("Down", "Fine", "No", "Gone"):
+            events.event(BINDING, "Normal", reason, "x")
+        await events.flush()
+        written = [[write.tree["reason"] for write in batch] for batch in batches.batches]
+        assert written == [["Down", "Fine", "No", "Gone"], ["Down"]]
+        assert events.dropped == 1
+
+    run_virtual(main)
+
+
+def test_similar_events_of_one_batch_are_combined():
+    async def main():
+        batches = Batches()
+        events = recorder(batches)
+        for number in range(20):
+            events.event(BINDING, "Warning", "Failed", f"attempt {number}")
+        await events.flush()
+        [batch] = batches.batches
+        assert len(batch) == 10
+        combined = batch[-1].tree
+        assert (combined["message"], combined["count"]) == ("(combined from similar events): attempt 19", 11)
+        events.event(BINDING, "Warning", "Failed", "attempt 20")
+        await events.flush()
+        [counted] = batches.batches[-1]
+        assert counted.happened_again
+        assert (counted.name, counted.tree["count"]) == (batch[-1].name, 12)
 
     run_virtual(main)

@@ -155,7 +155,7 @@ def test_pods_beyond_the_capacity_wait_and_run_when_there_is_room(act):
         [scheduled] = await actor.until(told_why)
         assert (scheduled["status"], scheduled["reason"]) == ("False", "Unschedulable")
         assert scheduled["message"] == "0/1 nodes are available: 1 Insufficient cpu."
-        from karmada.machinery.events import EVENTS
+        from karmada.machinery.event_sink import EVENTS
 
         async def told():
             return [e["message"] for e in await actor.items(EVENTS) if e["reason"] == "FailedScheduling"]

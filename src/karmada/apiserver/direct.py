@@ -10,17 +10,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 import orjson
 
 from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.event_batches import EventBatches
+from karmada.apiserver.refusals import REFUSALS, typed
 from karmada.apiserver.requests import reading
 from karmada.apiserver.requests.dispatcher import Dispatcher
-from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, Call, Upgraded
-from karmada.apiserver.requests.routing import PageNotFound, not_served
+from karmada.apiserver.requests.routing import not_served
 from karmada.apiserver.requests.watch import Watch, batches, bookmark_object
-from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.watchcache import StoreEvent
 from karmada.machinery import errors
+from karmada.machinery.client import Client
 from karmada.machinery.codec import Identity
-from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.event_sink import EventSink, RequestSink
 from karmada.machinery.transport import EventType, Request, WatchEvent, WatchStream
 
 
@@ -39,8 +40,8 @@ class DirectTransport:
         try:
             call = self._dispatcher.call_for(request, self._user, self._agent)
             answer = await self._dispatcher.pipeline.run(call)
-        except _REFUSALS as refusal:
-            raise _typed(refusal) from None
+        except REFUSALS as refusal:
+            raise typed(refusal) from None
         if isinstance(answer, Answer):
             return answer.body
         if isinstance(answer, Upgraded):
@@ -80,6 +81,10 @@ class DirectTransport:
                 raise not_served()
         return answer.body
 
+    def events(self) -> EventSink:
+        """Where events are written in batches, as the same user."""
+        return EventBatches(self._dispatcher, self._user, RequestSink(Client(self)))
+
     async def close(self) -> None:
         """Later calls raise."""
         self._closed = True
@@ -112,21 +117,5 @@ async def _converted(call: Call, event: StoreEvent) -> WatchEvent:
 def _typed_errors() -> Iterator[None]:
     try:
         yield
-    except _REFUSALS as refusal:
-        raise _typed(refusal) from None
-
-
-_REFUSALS = (Failure, PageNotFound, DeadlinePassed, StorageFailed)
-
-
-def _typed(refusal: Exception) -> errors.ApiError:
-    """A refusal of the pipeline as every transport raises it."""
-    match refusal:
-        case Failure():
-            return errors.from_status(refusal.code, refusal.status(), float(refusal.headers.get("Retry-After", "1")))
-        case PageNotFound():
-            return errors.NotFound("the server could not find the requested resource")
-        case DeadlinePassed():
-            return errors.Timeout("the request did not complete within its timeout")
-        case _:
-            return errors.ServerError(f"the storage failed: {refusal}")
+    except REFUSALS as refusal:
+        raise typed(refusal) from None

@@ -21,7 +21,8 @@ def value_at(path: str, absent: str = "") -> Reader:
     parts = tuple(path.split("."))
 
     def read(obj: JSONObject) -> str:
-        return _text(dig(obj, parts)) or absent
+        value = dig(obj, parts)
+        return (value if value.__class__ is str else _text(value)) or absent
 
     return read
 

@@ -12,7 +12,7 @@ import orjson
 from karmada.apiserver import selectable
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Value
-from karmada.apiserver.watchcache import Index
+from karmada.apiserver.watchcache import Index, Selected
 
 
 class Converter(Protocol):
@@ -39,6 +39,8 @@ class Served:
     """One served version of one resource, ready for requests."""
 
     __slots__ = (
+        "_positions",
+        "_readers",
         "api_version",
         "bare",
         "converter",
@@ -65,6 +67,9 @@ class Served:
         prefix = b'{"apiVersion":%b,"kind":%b,' % (orjson.dumps(self.api_version), orjson.dumps(self.kind))
         self.bare = len(prefix)
         self.head = prefix + b'"metadata":{"resourceVersion":"'
+        selectable_fields = type_.strategy.selectable
+        self._positions = {name: position for position, name in enumerate(selectable_fields)}
+        self._readers = tuple(selectable_fields.values())
 
     def encode(self, obj: JSONObject) -> Value:
         """Encode an object of this version for the store; its resourceVersion is left out."""
@@ -78,12 +83,12 @@ class Served:
         """What the store indexes of an object."""
         metadata = obj["metadata"]
         owners = metadata.get("ownerReferences")
-        readers = self.type.strategy.selectable
+        readers = self._readers
         return Index(
             metadata.get("uid", ""),
             metadata.get("labels") or _NONE,
             tuple(owner["uid"] for owner in owners) if owners else (),
-            {name: read(obj) for name, read in readers.items()} if readers else _NONE,
+            Selected(self._positions, tuple([read(obj) for read in readers])) if readers else _NONE,
         )
 
 

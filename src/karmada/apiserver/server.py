@@ -56,6 +56,7 @@ from karmada.apiserver.controllers.certificates import CertificateController
 from karmada.apiserver.controllers.cluster_info import BootstrapSigner
 from karmada.apiserver.controllers.cluster_roles import ClusterRoleAggregation
 from karmada.apiserver.controllers.custom_resources import CustomResources
+from karmada.apiserver.controllers.event_ttl import DEFAULT_BYTES as EVENT_BYTES
 from karmada.apiserver.controllers.event_ttl import DEFAULT_SECONDS as EVENT_SECONDS
 from karmada.apiserver.controllers.event_ttl import EventExpiry
 from karmada.apiserver.controllers.expiry import Expiry
@@ -135,6 +136,8 @@ class ApiServerOptions:
     """Where to write the audit log; None writes none."""
     event_seconds: float = EVENT_SECONDS
     """How long events are kept."""
+    event_bytes: int = EVENT_BYTES
+    """How many bytes of events are kept: the oldest go first."""
     client_ca: bytes = b""
     """Further CAs (PEM) whose client certificates count."""
     serving: tuple[bytes, bytes] | None = None
@@ -227,7 +230,7 @@ class ApiServer:
             CertificateController(self.context, self.identity),
             Expiry(self.context),
             BootstrapSigner(self.context),
-            EventExpiry(self.context, options.event_seconds),
+            EventExpiry(self.context, options.event_seconds, options.event_bytes),
             FlowSchemaStatus(self.context),
             *([RootCertificates(self.context, self._authority)] if options.root_certificates else []),
         ]

@@ -7,6 +7,9 @@
 - an object gets at most `BURST` events, then one every `REFILL` seconds;
 - a busy process's events wait for quieter moments, and are dropped when too many wait: work goes first.
 
+Where the transport takes batches (`machinery.event_sink`), everything that gathered is one write; while the process is
+busy it gathers for up to `PATIENCE` seconds, so that what happens again is counted before it is stored.
+
 The shapes are those of core/v1 events as other components write them, so `kubectl describe` shows them alike.
 """
 
@@ -14,21 +17,20 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Hashable
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
-
-import orjson
 
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
 from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
-from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.event_sink import EventWrite, sink_of
+from karmada.machinery.transport import JSONObject
 
 log = logging.getLogger(__name__)
 V = TypeVar("V")
 
-EVENTS = GroupVersionResource("", "v1", "events")
 CROWD = 50
-"""With more events waiting the process is busy with real work: from then on they are written one by one."""
+"""With more events the process is busy with real work: one by one they are written at a pace, batches are gathered."""
 PACE = 0.01
 """Seconds from one to the next after the work is done."""
 RETREAT = 0.1
@@ -39,13 +41,16 @@ SIMILAR = 10
 INTERVAL = 600.0
 BURST = 25
 REFILL = 300.0
-REMEMBERED = 4096
+REMEMBERED = 1024
+"""Objects, kinds of events and events that a recorder remembers: a process has about ten recorders."""
 FORGOTTEN = 3600.0
 """Seconds after which an event that did not happen again is not counted on: API servers keep events for an hour."""
 WAITING = 10_000
 """Events of a process that may wait, about a kilobyte each."""
 GATHERING = 0.1
 """Seconds in which what happens again is only counted. Writing can wait: people read events, nothing acts on them."""
+PATIENCE = 5.0
+"""The most seconds for which a busy process gathers a batch."""
 ATTEMPTS = 4
 
 
@@ -128,13 +133,27 @@ class _Tokens(NamedTuple):
 
 
 class _Group(NamedTuple):
-    messages: frozenset[str]
+    messages: tuple[str, ...]
     last: float
 
 
 class _Logged(NamedTuple):
     name: str
     times: int
+
+
+class _Pending(NamedTuple):
+    """What is about to be written under a key: happenings of one batch that are the same event."""
+
+    happening: _Happening
+    """The last of them; its `times` are those of all."""
+    message: str
+    known: _Logged | None
+
+    @property
+    def times(self) -> int:
+        """How often it has happened by then."""
+        return self.happening.times + (self.known.times if self.known else 0)
 
 
 class Pace:
@@ -144,6 +163,8 @@ class Pace:
         self._clock = clock
         self._turn = asyncio.Lock()
         self._last = float("-inf")
+        self._streak = 0
+        """How many events came without a pause."""
         self.waiting = 0
 
     @property
@@ -153,14 +174,27 @@ class Pace:
 
     def note(self, now: float) -> None:
         """Something happened."""
+        self._streak = self._streak + 1 if now - self._last < QUIET else 1
         self._last = now
 
     async def turn(self) -> None:
-        """Wait until one more may be written."""
+        """Wait until one more batch may be written."""
         if self.waiting > CROWD:
             async with self._turn:
-                busy = self._clock.now() - self._last < QUIET
-                await self._clock.sleep(RETREAT if busy else PACE)
+                await self._clock.sleep(RETREAT if self._goes_on else PACE)
+
+    async def calm(self) -> None:
+        """Wait while a crowd of events comes without a pause, at most for `PATIENCE`, or until half of what may wait
+        does."""
+        until = self._clock.monotonic() + PATIENCE
+        while (
+            self._streak > CROWD and self._goes_on and self.waiting < WAITING // 2 and self._clock.monotonic() < until
+        ):
+            await self._clock.sleep(GATHERING)
+
+    @property
+    def _goes_on(self) -> bool:
+        return self._clock.now() - self._last < QUIET
 
 
 class EventRecorder:
@@ -177,7 +211,7 @@ class EventRecorder:
         space: str = "",
     ) -> None:
         """With a `space` all events are written there, for those who may write nowhere else."""
-        self._events = client.encoded(EVENTS)
+        self._sink = sink_of(client)
         self._component = component
         self._host = host
         self._clock = clock
@@ -219,15 +253,17 @@ class EventRecorder:
         while True:
             await self._wake.wait()
             await self._clock.sleep(GATHERING)
+            if self._sink.at_once > 1:
+                await self._pace.calm()
             self._wake.clear()
             await self.flush()
 
     async def flush(self) -> None:
         """Write everything noted so far."""
         while self._waiting:
-            happening = self._waiting.pop(next(iter(self._waiting)))
-            self._pace.waiting -= 1
-            await self._write(happening)
+            batch = [self._waiting.pop(key) for key in list(islice(self._waiting, self._sink.at_once))]
+            self._pace.waiting -= len(batch)
+            await self._write(batch)
             await self._pace.turn()
 
     def _allowed(self, which: Hashable, now: float) -> bool:
@@ -243,47 +279,72 @@ class EventRecorder:
         key = (about.which, type_, reason)
         group = self._groups.get(key)
         if group is None or now - group.last > INTERVAL:
-            group = _Group(frozenset(), now)
-        group = _Group(group.messages | {message}, now)
-        if len(group.messages) < SIMILAR:
-            self._groups.put(key, group, now)
+            group = _Group((), now)
+        messages = group.messages
+        if message not in messages:
+            messages = (*messages, message)
+        if len(messages) < SIMILAR:
+            self._groups.put(key, _Group(messages, now), now)
             return (key, message), message
         # Like a full pot: one message goes so that the next different one is still seen as one too many.
-        self._groups.put(key, _Group(group.messages - {message}, now), now)
+        self._groups.put(key, _Group(tuple(other for other in messages if other != message), now), now)
         return key, f"(combined from similar events): {message}"
 
-    async def _write(self, happening: _Happening) -> None:
-        key, message = self._folded(happening)
-        known = self._logged.get(key)
+    async def _write(self, batch: list[_Happening]) -> None:
+        pending = self._pending(batch)
         for attempt in range(ATTEMPTS):
-            try:
-                if known is not None:
-                    known = await self._count(happening, message, known)
-                else:
-                    known = await self._create(happening, message)
-            except NotFound:
-                # The event was pruned by its age, or the namespace is gone.
-                if known is None:
-                    return
-                known = None
-                continue
-            except AlreadyExists:
-                # Another component named an event about the same object at the same moment: the next name is free.
-                continue
-            except ApiError as error:
-                if not error.transient or attempt == ATTEMPTS - 1:
-                    log.warning("an event about %s was not written: %s", happening.about.name, error)
-                    self.dropped += 1
-                    return
+            writes = [self._request(one) for one in pending.values()]
+            outcomes = await self._sink.write(writes)
+            again: dict[Hashable, _Pending] = {}
+            pause = False
+            for (key, one), write, outcome in zip(pending.items(), writes, outcomes, strict=True):
+                if outcome is None:
+                    self._logged.put(key, _Logged(write.name, one.times), one.happening.at)
+                    continue
+                repeated = self._after(one, outcome, attempt)
+                if repeated is not None:
+                    again[key] = repeated
+                    pause |= outcome.transient
+            if not again:
+                return
+            if pause:
                 await self._clock.sleep(2.0**attempt)
-                continue
-            self._logged.put(key, known, happening.at)
-            return
+            pending = again
+        self.dropped += len(pending)
 
-    async def _create(self, happening: _Happening, message: str) -> _Logged:
-        about = happening.about
-        moment = rfc3339(happening.at)
-        name, namespace = f"{about.name}.{self._stamp():x}", about.namespace or "default"
+    def _pending(self, batch: list[_Happening]) -> dict[Hashable, _Pending]:
+        """The writes of a batch by what makes events the same, in order."""
+        pending: dict[Hashable, _Pending] = {}
+        for happening in batch:
+            key, message = self._folded(happening)
+            before = pending.get(key)
+            if before is not None:
+                happening = happening._replace(times=before.happening.times + happening.times)
+            pending[key] = _Pending(happening, message, before.known if before else self._logged.get(key))
+        return pending
+
+    def _after(self, one: _Pending, outcome: ApiError, attempt: int) -> _Pending | None:
+        """What to write once more after a refusal; None gives it up."""
+        if isinstance(outcome, NotFound):
+            # The event was pruned by its age, or the namespace is gone.
+            return one._replace(known=None) if one.known is not None else None
+        if isinstance(outcome, AlreadyExists):
+            # Another component named an event about the same object at the same moment: the next name is free.
+            return one
+        if outcome.transient and attempt < ATTEMPTS - 1:
+            return one
+        log.warning("an event about %s was not written: %s", one.happening.about.name, outcome)
+        self.dropped += 1
+        return None
+
+    def _request(self, one: _Pending) -> EventWrite:
+        happening, message, known = one
+        about, moment = happening.about, rfc3339(happening.at)
+        namespace = about.namespace or "default"
+        if known is not None:
+            patch = {"count": one.times, "lastTimestamp": moment, "message": message}
+            return EventWrite(namespace, known.name, patch, happened_again=True)
+        name = f"{about.name}.{self._stamp():x}"
         event = {
             "apiVersion": "v1",
             "kind": "Event",
@@ -300,14 +361,7 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._host,
         }
-        await self._events.create(orjson.dumps(event), namespace)
-        return _Logged(name, happening.times)
-
-    async def _count(self, happening: _Happening, message: str, known: _Logged) -> _Logged:
-        times = known.times + happening.times
-        patch = {"count": times, "lastTimestamp": rfc3339(happening.at), "message": message}
-        await self._events.patch(known.name, patch, happening.about.namespace or "default")
-        return known._replace(times=times)
+        return EventWrite(namespace, name, event)
 
     def _stamp(self) -> int:
         """Nanoseconds since the epoch, never the same twice."""

@@ -312,3 +312,22 @@ async def test_events_are_forgotten_after_their_time():
             return running.store.get(("", "events"), "default", "e") is None
 
         await eventually(is_gone)
+
+
+async def test_the_oldest_events_go_when_all_together_are_too_large():
+    events = GroupVersionResource("", "v1", "events")
+    kind = ("", "events")
+    async with ApiServer(ApiServerOptions(event_bytes=100_000)) as running:
+        client = Api(running)
+        about = {"namespace": "default", "name": "x", "kind": "Pod"}
+        for number in range(400):
+            body = {"metadata": {"name": f"e{number:03d}"}, "involvedObject": about, "message": "m" * 1000}
+            await client.transport.send(Request(Verb.CREATE, events, "default", body=body))
+
+        async def is_small():
+            return sum(len(item.body) for item in running.store.list(kind).items) <= 100_000
+
+        await eventually(is_small)
+        left = [item.name for item in running.store.list(kind).items]
+        assert left == [f"e{number:03d}" for number in range(400 - len(left), 400)]
+        assert len(left) > 40

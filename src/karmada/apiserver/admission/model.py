@@ -73,15 +73,16 @@ class AdmissionChain:
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Let every plugin change the object."""
-        for plugin in self._concerned(request):
+        for plugin in self.concerned(request):
             await plugin.mutate(request)
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Let every plugin judge the object."""
-        for plugin in self._concerned(request):
+        for plugin in self.concerned(request):
             await plugin.validate(request)
 
-    def _concerned(self, request: AdmissionRequest) -> list[AdmissionPlugin]:
+    def concerned(self, request: AdmissionRequest) -> list[AdmissionPlugin]:
+        """The plugins that have anything to do with a request."""
         if request.concerned is None:
             scope = (request.type.stored_as, request.operation)
             asked = self._asked.get(scope)

@@ -1,6 +1,8 @@
 """Events are forgotten some time after their last change, like leases in etcd: without admission, quietly.
 
-The time to live is the same for all, so they end in the order in which they changed: one queue, one timer.
+The time to live is the same for all, so they end in the order in which they changed: one queue, one timer. Earlier
+than that the oldest go when all together are larger than the room they have: a burst of work leaves events by the ten
+thousand, and nobody reads those of an hour.
 """
 
 import asyncio
@@ -8,12 +10,18 @@ from collections import deque
 from typing import NamedTuple
 
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.storage.base import Mismatch, Value
+from karmada.apiserver.storage.base import Mismatch, StorageFailed, Value
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType
 
 _EVENTS: Kind = ("", "events")
 DEFAULT_SECONDS = 3600.0
+DEFAULT_BYTES = 8 << 20
+"""About eleven thousand events."""
+_BATCH = 256
+"""Removed in one turn of the storage."""
+_RETRY = 60.0
+"""Seconds until a storage that failed is asked again."""
 
 
 class _End(NamedTuple):
@@ -24,12 +32,15 @@ class _End(NamedTuple):
 
 
 class EventExpiry:
-    """Removes events when their time is over."""
+    """Removes events when their time is over, or when they take more room than they have."""
 
-    def __init__(self, context: Context, seconds: float = DEFAULT_SECONDS) -> None:
+    def __init__(self, context: Context, seconds: float = DEFAULT_SECONDS, room: int = DEFAULT_BYTES) -> None:
         self._context = context
         self._store = context.store
         self._seconds = seconds
+        self._room = room
+        self._bytes = 0
+        """Of all events."""
         self._ends: deque[_End] = deque()
         """In the order of time."""
         self._timer: asyncio.TimerHandle | None = None
@@ -38,7 +49,8 @@ class EventExpiry:
     def start(self) -> None:
         """Give every event its time, then follow changes."""
         self._store.subscribe(self._changed, _EVENTS)
-        for item in self._store.list(_EVENTS).items:
+        for item in sorted(self._store.list(_EVENTS).items, key=lambda item: item.revision):
+            self._bytes += len(item.body)
             self._note(item)
 
     async def stop(self) -> None:
@@ -49,13 +61,18 @@ class EventExpiry:
             await self._task
 
     def _changed(self, kind: Kind, event: StoreEvent) -> None:
-        if kind == _EVENTS and event.type is not EventType.DELETED:
+        if event.previous is not None:
+            self._bytes -= len(event.previous.body)
+        if event.type is not EventType.DELETED:
+            self._bytes += len(event.item.body)
             self._note(event.item)
 
     def _note(self, item: Item) -> None:
         end = self._context.now() + self._seconds
         self._ends.append(_End(end, item.namespace, item.name, item.revision))
-        if self._timer is None:
+        if self._bytes > self._room:
+            self._due()
+        elif self._timer is None:
             self._set_timer()
 
     def _set_timer(self) -> None:
@@ -63,21 +80,44 @@ class EventExpiry:
         self._timer = asyncio.get_running_loop().call_later(delay, self._due)
 
     def _due(self) -> None:
-        self._timer = None
-        self._task = asyncio.get_running_loop().create_task(self._remove(), name="event-expiry")
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._remove(), name="event-expiry")
 
     async def _remove(self) -> None:
-        while self._ends and self._ends[0].time <= self._context.now():
-            end = self._ends.popleft()
-            item = self._store.get(_EVENTS, end.namespace, end.name)
-            if item is None or item.revision != end.revision:
-                continue
-            try:
-                await self._store.delete(_EVENTS, end.namespace, end.name, _final(item), end.revision)
-            except Mismatch:
-                continue
+        while batch := self._over():
+            if not all(await asyncio.gather(*(self._forget(item) for item in batch))):
+                self._timer = asyncio.get_running_loop().call_later(_RETRY, self._due)
+                return
         if self._ends and self._timer is None:
             self._set_timer()
+
+    def _over(self) -> list[Item]:
+        """The next events to remove: those whose time is over, and the oldest of too many."""
+        batch: list[Item] = []
+        now, left = self._context.now(), self._bytes
+        enough = self._room - self._room // 8 if left > self._room else left
+        """Some more than need be, so that they go by the hundred and not one for each that comes."""
+        while self._ends and len(batch) < _BATCH and (self._ends[0].time <= now or left > enough):
+            end = self._ends.popleft()
+            item = self._store.get(_EVENTS, end.namespace, end.name)
+            if item is not None and item.revision == end.revision:
+                batch.append(item)
+                left -= len(item.body)
+        return batch
+
+    async def _forget(self, item: Item) -> bool:
+        """Remove an event; false when the storage fails, and it is to be tried again."""
+        try:
+            await self._store.delete(_EVENTS, item.namespace, item.name, _final(item), item.revision)
+        except Mismatch:
+            return True  # it has changed, and has its time anew
+        except StorageFailed:
+            self._ends.appendleft(_End(0.0, item.namespace, item.name, item.revision))
+            return False
+        return True
 
 
 def _final(item: Item) -> Value:

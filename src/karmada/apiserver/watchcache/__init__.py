@@ -4,7 +4,7 @@ from karmada.apiserver.watchcache.cache import WatchCache
 from karmada.apiserver.watchcache.contents import Indexer
 from karmada.apiserver.watchcache.history import Bounds
 from karmada.apiserver.watchcache.keys import Kind
-from karmada.apiserver.watchcache.model import Index, Item, Match, Page, StoreEvent
+from karmada.apiserver.watchcache.model import Index, Item, Match, Page, Selected, StoreEvent
 from karmada.apiserver.watchcache.watcher import TooSlow, Watcher
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Kind",
     "Match",
     "Page",
+    "Selected",
     "StoreEvent",
     "TooSlow",
     "WatchCache",

@@ -12,6 +12,18 @@ from karmada.apiserver.storage.base import restamp
 from karmada.machinery.transport import EventType
 
 
+class Selected(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """The values of an object's selectable fields; the names and their positions are shared by all of its kind."""
+
+    positions: Mapping[str, int]
+    values: tuple[str, ...]
+
+    def get(self, name: str, default: str = "") -> str:
+        """The value of a field."""
+        position = self.positions.get(name)
+        return default if position is None else self.values[position]
+
+
 class Index(msgspec.Struct, frozen=True, gc=False):
     """What selectors and the garbage collector need of an object without decoding it."""
 
@@ -19,7 +31,7 @@ class Index(msgspec.Struct, frozen=True, gc=False):
     labels: Mapping[str, str]
     owners: tuple[str, ...]
     """The uids of its owners."""
-    fields: Mapping[str, str]
+    fields: Mapping[str, str] | Selected
     """The values of its selectable fields."""
 
 
