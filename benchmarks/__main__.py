@@ -1,4 +1,7 @@
-"""Run the benchmarks named on the command line (all by default), print a table, write bench.json."""
+"""Run the benchmarks named on the command line (all by default), print a table, write bench.json.
+
+`side_by_side` compares two trees, has flags of its own, and is no part of all.
+"""
 
 import argparse
 import importlib
@@ -6,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks import side_by_side
 from benchmarks.result import Result
 
 MODULES = [
@@ -32,6 +36,8 @@ MODULES = [
 
 def main(given: list[str]) -> int:
     """Run each module's `run()`; exit 1 when a target is missed."""
+    if given[:1] == ["side_by_side"]:
+        return side_by_side.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODULES)}")
     names = parser.parse_args(given).names
