@@ -16,7 +16,8 @@ from karmada.interpreter.lua.pool import Limits, ScriptError
 from karmada.interpreter.model import GroupVersionKind, Operation, ReplicaNeeds, Unavailable
 from karmada.interpreter.webhook import Endpoint
 from karmada.machinery.client import Client
-from karmada.machinery.events import EVENTS, EventRecorder
+from karmada.machinery.event_sink import EVENTS
+from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
