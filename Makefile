@@ -73,6 +73,7 @@ soak: $(DEV) ## Thousands of seeds of faults: an hour and more
 	$(BIN)/python -m karmada.testing.soak --scenario federation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario propagation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario failover --seeds 5000
+	$(BIN)/python -m karmada.testing.soak --scenario storage --seeds 10000
 	$(BIN)/python -m karmada.testing.soak --scenario killing --seeds 20
 
 fuzz: $(DEV) ## Hours of hostile inputs for every decoder, then whole requests

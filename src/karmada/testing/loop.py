@@ -4,7 +4,7 @@
 - Of the tasks that could run next, a seeded choice runs; plain callbacks keep their order, as asyncio promises it.
   Without a seed, tasks run in asyncio's own order.
 - When nothing can run and no timer is left, the program hangs for ever: `Deadlock` says which tasks wait where.
-- There are no sockets, files, signals or threads.
+- There are no sockets, files, signals or threads; what would run in a thread runs at once.
 """
 
 import asyncio
@@ -116,6 +116,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
             where = f"{frames[0].f_code.co_qualname}:{frames[0].f_lineno}" if frames else "?"
             waiting.append(f"{task.get_name()} at {where}")
         return "nothing can run: " + "; ".join(sorted(waiting))
+
+    def run_in_executor(self, executor: object, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
+        """Done when it returns."""
+        future: asyncio.Future[T] = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Nothing is counted."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
-from karmada.testing.scenarios import failover, federation, leadership, mirror, propagation
+from karmada.testing.scenarios import failover, federation, leadership, mirror, propagation, storage
 from karmada.testing.world import Broken, explore
 
 
@@ -29,6 +29,7 @@ SCENARIOS: dict[str, Callable[[int], list[str]]] = {
     "leadership": lambda seed: explore(leadership.scenario(), seed),
     "mirror": lambda seed: explore(mirror.scenario(), seed),
     "propagation": lambda seed: explore(propagation.scenario(), seed, federation.SERVERS),
+    "storage": storage.explore,
 }
 CHUNK = 25
 

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 
 from karmada.apiserver.storage.base import (
     Change,
@@ -25,7 +26,7 @@ from karmada.apiserver.storage.base import (
 from karmada.apiserver.storage.sqlite import database
 from karmada.apiserver.storage.sqlite.database import Row, Unusable, Unwritable
 from karmada.apiserver.storage.sqlite.mark import HighWaterMark, read_mark
-from karmada.apiserver.storage.sqlite.writer import Done, Writer
+from karmada.apiserver.storage.sqlite.writer import Done, Queue, Writer
 
 
 class _Pending:
@@ -41,8 +42,10 @@ class _Pending:
 class SqliteStorage:
     """See `storage.base` for the contract."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, queue: Callable[[], Queue] = SimpleQueue) -> None:
+        """`queue` decides when the writing thread gets its jobs."""
         self._path = path
+        self._queue = queue
         self._heads: dict[str, int] = {}
         """The committed revision of every key."""
         self._pending: dict[str, _Pending] = {}
@@ -77,7 +80,7 @@ class SqliteStorage:
         def settle(rows: list[Row], failed: StorageFailed | None) -> None:
             loop.call_soon_threadsafe(self._settle, rows, failed)
 
-        self._writer = Writer(db, self._path, settle, mark, snapshot.revision)
+        self._writer = Writer(db, self._path, settle, mark, snapshot.revision, self._queue)
         return snapshot
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:

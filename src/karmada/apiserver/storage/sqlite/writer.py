@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, probe, sweep
@@ -30,17 +30,42 @@ class _Probe(NamedTuple):
     done: Done
 
 
+class Queue(Protocol):
+    """How jobs get into the thread."""
+
+    def put(self, job: Any) -> None:
+        """Never waits."""
+        ...
+
+    def get(self) -> Any:
+        """Waits for a job."""
+        ...
+
+    def empty(self) -> bool:
+        """Whether `get` would wait."""
+        ...
+
+
 class Writer:
     """Owns the connection while it runs; the callbacks are called in its thread."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path, settle: Settle, mark: HighWaterMark, revision: int) -> None:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        path: Path,
+        settle: Settle,
+        mark: HighWaterMark,
+        revision: int,
+        queue: Callable[[], Queue] = SimpleQueue,
+    ) -> None:
         self._db = db
         self._mark = mark
         self._revision = revision
         """The last one that is committed."""
         self._path = path
         self._settle = settle
-        self._queue: SimpleQueue[list[Row] | _Compaction | _Probe | None] = SimpleQueue()
+        self._queue = queue()
+        """Of lists of rows, compactions, probes; None ends the thread."""
         self._sweeping: list[Done] = []
         self._thread = threading.Thread(target=self._run, name="sqlite-writer", daemon=True)
         self._thread.start()
