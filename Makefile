@@ -67,13 +67,14 @@ differential-all: $(DEV) ## Every topic with a fresh seed, and a table: ORACLE=<
 traces: $(DEV) ## Run recorded scenarios on a federation and compare: TRACES=<folder>
 	@$(BIN)/python -m karmada.testing.traces $(TRACES)
 
-soak: $(DEV) ## Thousands of seeds of faults: an hour and more
+soak: $(DEV) ## Thousands of seeds of faults: hours; interrupted, the same command goes on
 	$(BIN)/python -m karmada.testing.soak --scenario mirror --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario leadership --seeds 2000
 	$(BIN)/python -m karmada.testing.soak --scenario federation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario propagation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario failover --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario storage --seeds 10000
+	$(BIN)/python -m karmada.testing.soak --scenario storage-etcd --seeds 50
 	$(BIN)/python -m karmada.testing.soak --scenario killing --seeds 20
 
 fuzz: $(DEV) ## Hours of hostile inputs for every decoder, then whole requests

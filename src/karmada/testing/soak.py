@@ -1,7 +1,8 @@
-"""Explore many seeds: `python -m karmada.testing.soak [--seeds 5000] [--first 0] [--workers 2]`.
+"""Explore many seeds: `python -m karmada.testing.soak [--scenario mirror] [--seeds 5000] [--first 0] [--workers 2]`.
 
-`--scenario killing --seeds 20` kills the processes of real federations a hundred times.
-Prints every seed that breaks with its steps, exits 1 if there is one. `--seeds 1 --first N` replays seed N.
+Prints every seed that breaks with its steps and the command that replays it, exits 1 if there is one, and adds it to
+`tests/testing/broken_seeds.txt` of the checkout, which the tests run from then on. A run that was interrupted goes on
+where it was when it is given again for the same commit; `--fresh` begins anew.
 """
 
 import argparse
@@ -11,15 +12,29 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
 
+from karmada.testing.progress import Progress, commit, progress_of
 from karmada.testing.scenarios import failover, federation, leadership, mirror, propagation, storage
 from karmada.testing.world import Broken, explore
+
+CHUNK = 25
+REPORT = 60.0
+"""Seconds between two lines about how far it is."""
+SEEDS = Path(__file__).parents[3] / "tests" / "testing" / "broken_seeds.txt"
 
 
 def _killing(seed: int) -> list[str]:
     from karmada.testing.killing import scenario
 
     return scenario(seed)
+
+
+def _etcd(seed: int) -> list[str]:
+    from karmada.testing.scenarios.storage_etcd import explore as explore_etcd
+
+    return explore_etcd(seed)
 
 
 SCENARIOS: dict[str, Callable[[int], list[str]]] = {
@@ -30,11 +45,22 @@ SCENARIOS: dict[str, Callable[[int], list[str]]] = {
     "mirror": lambda seed: explore(mirror.scenario(), seed),
     "propagation": lambda seed: explore(propagation.scenario(), seed, federation.SERVERS),
     "storage": storage.explore,
+    "storage-etcd": _etcd,
 }
-CHUNK = 25
+BY_CHANCE = {"killing", "storage-etcd"}
+"""Real processes: a seed may break once and not again."""
+SHORTER: dict[str, Callable[[int], str]] = {"storage": storage.shorter}
+"""Tell a broken seed's story with as little as breaks as well."""
 
 
-def failures(name: str, first: int, count: int) -> list[str]:
+class Failure(NamedTuple):
+    """A seed that breaks."""
+
+    seed: int
+    story: str
+
+
+def failures(name: str, first: int, count: int) -> list[Failure]:
     """What breaks in some seeds of a scenario."""
     logging.disable(logging.CRITICAL)
     found = []
@@ -42,38 +68,78 @@ def failures(name: str, first: int, count: int) -> list[str]:
         try:
             SCENARIOS[name](seed)
         except Broken as broken:
-            found.append(str(broken))
+            found.append(Failure(seed, SHORTER[name](seed) if name in SHORTER else str(broken)))
     return found
 
 
-def soak(name: str, first: int, count: int, workers: int) -> Iterator[tuple[int, list[str]]]:
+def soak(name: str, first: int, count: int, workers: int) -> Iterator[tuple[int, list[Failure]]]:
     """How many seeds are done and what broke in them, chunk by chunk."""
     chunks = [(start, min(CHUNK, first + count - start)) for start in range(first, first + count, CHUNK)]
     with ProcessPoolExecutor(workers) as pool:
         results = [pool.submit(failures, name, start, size) for start, size in chunks]
-        for (_, size), result in zip(chunks, results, strict=True):
-            yield size, result.result()
+        try:
+            for (_, size), result in zip(chunks, results, strict=True):
+                yield size, result.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def main(arguments: list[str]) -> int:
+def keep(seeds: Path, name: str, failure: Failure) -> bool:
+    """Have the tests run a seed from now on; false if there is no checkout, or it cannot be replayed."""
+    if name in BY_CHANCE or not seeds.exists():
+        return False
+    line = f"{name} {failure.seed}"
+    text = seeds.read_text()
+    if line not in (known.partition("#")[0].strip() for known in text.splitlines()):
+        seeds.write_text(f"{text}{line}  # {failure.story.splitlines()[0]}\n")
+    return True
+
+
+def main(arguments: list[str], seeds: Path = SEEDS) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m karmada.testing.soak", description="Explore many seeds.")
     parser.add_argument("--scenario", choices=sorted(SCENARIOS), default="mirror")
     parser.add_argument("--seeds", type=int, default=5000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--fresh", action="store_true", help="begin anew, whatever was done before")
+    parser.add_argument("--progress", type=Path, default=Path(".cache/soak"), help="folder that says how far runs are")
     given = parser.parse_args(arguments)
-    started, done, broken = time.monotonic(), 0, 0
-    for size, found in soak(given.scenario, given.first, given.seeds, given.workers):
-        done += size
-        broken += len(found)
-        for message in found:
-            sys.stdout.write(f"{message}\n")
-        sys.stdout.flush()
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{done} of {given.seeds} seeds, {broken} broken ")
-    sys.stdout.write(f"{done} seeds of {given.scenario}, {broken} broken, {time.monotonic() - started:.0f} s\n")
-    return 1 if broken else 0
+    name: str = given.scenario
+    explored = commit()
+    fresh = given.fresh or explored is None or given.seeds <= CHUNK  # a replay is never done already
+    progress = progress_of(given.progress, f"{name} {given.first} {given.seeds} {explored}", fresh)
+    if progress.done:
+        _say(f"{name}: going on after {progress.done} seeds, {progress.broken} broken")
+    try:
+        _run(name, given.first, given.seeds, given.workers, progress, seeds)
+    except KeyboardInterrupt:
+        _say(f"{name}: interrupted after {progress.done} of {given.seeds} seeds; the same command goes on")
+        return 130
+    rate = progress.done / max(progress.seconds, 0.001)
+    _say(f"{progress.done} seeds of {name}, {progress.broken} broken, {progress.seconds:.0f} s, {rate:.1f} seeds/s")
+    return 1 if progress.broken else 0
+
+
+def _run(name: str, first: int, count: int, workers: int, progress: Progress, seeds: Path) -> None:
+    started, before, said = time.monotonic(), progress.seconds, time.monotonic()
+    for size, found in soak(name, first + progress.done, count - progress.done, workers):
+        for failure in found:
+            _say(failure.story)
+            _say(f"  replay: python -m karmada.testing.soak --scenario {name} --first {failure.seed} --seeds 1")
+            if keep(seeds, name, failure):
+                _say(f"  kept in {seeds.name}")
+        now = time.monotonic()
+        progress.advance(size, len(found), before + now - started)
+        if now - said >= REPORT:
+            said = now
+            rate = progress.done / max(progress.seconds, 0.001)
+            _say(f"{name}: {progress.done} of {count} seeds, {progress.broken} broken, {rate:.1f} seeds/s")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

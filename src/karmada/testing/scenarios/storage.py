@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
@@ -42,11 +42,11 @@ DRAIN = 61.0
 Make = Callable[[Path, Callable[[], Queue]], Storage]
 
 
-def explore(seed: int, make: Make = SqliteStorage) -> list[str]:
-    """Run one history; its steps. Raises `Broken` when something is wrong with it."""
+def explore(seed: int, make: Make = SqliteStorage, clients: Sequence[int] = range(len(CLIENTS))) -> list[str]:
+    """Run one history, with some of the clients; its steps. Raises `Broken` when something is wrong with it."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="karmada-history-", dir=memory if memory.is_dir() else None) as folder:
-        history = run_virtual(lambda: _lives(Path(folder), seed, make), seed)
+        history = run_virtual(lambda: _lives(Path(folder), seed, make, clients), seed)
     problems = check(history)
     if problems:
         shown = "\n  ".join(history.steps[-SHOWN:])
@@ -54,11 +54,24 @@ def explore(seed: int, make: Make = SqliteStorage) -> list[str]:
     return history.steps
 
 
-async def _lives(folder: Path, seed: int, make: Make) -> History:
+def shorter(seed: int, make: Make = SqliteStorage) -> str:
+    """The story of a seed that breaks, with as few clients as break as well."""
+    clients, story = list(range(len(CLIENTS))), ""
+    for left_out in (None, *clients):
+        fewer = [client for client in clients if client != left_out]
+        try:
+            explore(seed, make, fewer)
+        except Broken as broken:
+            clients, story = fewer, str(broken)
+    return f"{story}\n  with {', '.join(CLIENTS[client].__name__.lower() for client in clients)}"
+
+
+async def _lives(folder: Path, seed: int, make: Make, who: Sequence[int]) -> History:
     random = Random(f"history {seed}")
     history = History()
     clients: list[Client] = []
-    for number, sort in enumerate(CLIENTS):
+    for number in who:
+        sort = CLIENTS[number]
         name = f"{sort.__name__.lower()}-{number}"
         clients.append(sort(name, history, Random(f"{name} {seed}"), asyncio.sleep, False))
     place = folder / "0"

@@ -1,14 +1,12 @@
 """A program of the stage: started with a log, ended with its context, and never left behind."""
 
 import asyncio
-import ctypes
 import os
 import random
 import signal
 import socket
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 GRACE = 15.0
@@ -57,11 +55,10 @@ class Daemon:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *self.command,
+                *_dying_with_parent(self.command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=partial(_die_with_parent, os.getpid()) if sys.platform == "linux" else None,
             )
 
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
@@ -94,7 +91,16 @@ class Daemon:
             raise Ended(f"{self.name} ended:\n{self.tail}")
 
 
-def _die_with_parent(parent: int) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os._exit(1)
+_DIE_WITH_PARENT = f"""
+import ctypes, os, sys
+ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {int(signal.SIGTERM)})
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def _dying_with_parent(command: list[str]) -> list[str]:
+    """Not with `preexec_fn`, which forks this process: a client of gRPC in it does not survive that."""
+    if sys.platform != "linux":
+        return command
+    return [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command]

@@ -119,7 +119,7 @@ class Etcd(StockServer):
 
     async def ready(self) -> bool:
         """Whether it has a leader."""
-        return await _answers(self._health, "/readyz")
+        return await answers(self._health, "/readyz")
 
 
 class KubeApiServer(StockServer):
@@ -266,10 +266,10 @@ class KubeControllerManager(StockServer):
         """Whether its controllers have started."""
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
-        return await _answers(self._port, "/healthz", unverified)
+        return await answers(self._port, "/healthz", unverified)
 
 
-async def _answers(port: int, path: str, tls: ssl.SSLContext | None = None) -> bool:
+async def answers(port: int, path: str, tls: ssl.SSLContext | None = None) -> bool:
     """Whether a page on loopback says 200."""
     try:
         reader, writer = await asyncio.open_connection(HOST, port, ssl=tls)
