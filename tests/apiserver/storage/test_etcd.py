@@ -8,7 +8,8 @@ import pytest
 
 from karmada.apiserver.storage.base import Compacted, Mismatch, StorageFailed, Value
 from karmada.apiserver.storage.etcd import EtcdStorage, Tls
-from karmada.apiserver.storage.etcd.storage import trusts_progress
+from karmada.apiserver.storage.etcd.client import EtcdClient, Event, KeyValue, Span, WatchStream
+from karmada.apiserver.storage.etcd.storage import trusts_progress, with_past
 from karmada.apiserver.watchcache import Index, WatchCache
 
 pytestmark = pytest.mark.tools
@@ -48,6 +49,51 @@ async def pair(etcd) -> AsyncIterator[tuple[WatchCache, WatchCache]]:
 )
 def test_progress_is_trusted_only_where_it_cannot_overtake_events(version: tuple[int, ...], trusted: bool) -> None:
     assert trusts_progress(version) is trusted
+
+
+PAST = KeyValue(b"k", b"v", 6)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [Event(b"k", 7, b"v", None, creates=True), Event(b"k", 7, b"v", PAST), Event(b"k", 7, None, PAST)],
+    ids=["creation", "replacement", "deletion"],
+)
+def test_an_event_of_the_past_comes_with_the_state_before_it(event: Event) -> None:
+    assert with_past(event) is event
+
+
+@pytest.mark.parametrize("value", [b"v", None], ids=["replacement", "deletion"])
+def test_an_event_whose_past_was_compacted_meanwhile_is_not_taken_for_a_creation(value: bytes | None) -> None:
+    with pytest.raises(Compacted):
+        with_past(Event(b"k", 7, value, None))
+
+
+async def test_a_creation_is_told_from_a_replacement_whose_past_is_unknown(etcd) -> None:
+    client = EtcdClient((etcd.endpoint,))
+    first = await client.put(b"/a", b"v", 0)
+    await client.put(b"/a", b"w", first.revision)
+    async with client.watch(Span(b"/a", b"/b"), 1) as stream:
+        events = (await stream.read()).events
+    await client.close()
+    assert [(event.creates, event.previous) for event in events] == [(True, None), (False, None)]
+
+
+class Finished:
+    """A call that ended before it was used, as gRPC tells it."""
+
+    async def read(self) -> None:
+        raise asyncio.InvalidStateError("RPC already finished.")
+
+    async def write(self, message: object) -> None:
+        raise asyncio.InvalidStateError("RPC already finished.")
+
+
+async def test_a_watch_that_ended_meanwhile_is_a_failure_that_can_be_got_over() -> None:
+    stream = WatchStream(Finished(), lambda error: StorageFailed(str(error)))
+    for use in (stream.read, stream.ask_progress):
+        with pytest.raises(StorageFailed, match="has ended"):
+            await use()
 
 
 async def test_servers_see_each_others_writes(pair: tuple[WatchCache, WatchCache], obj: Obj) -> None:

@@ -4,6 +4,7 @@ With several endpoints one is used until it cannot be reached, then the next. A 
 whether a write took effect is then unknown, and its author must look again.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
@@ -66,12 +67,16 @@ class Swap(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A change; `value` is None for a deletion, `previous` None for a creation or when it was not asked for."""
+    """A change; `value` is None for a deletion.
+
+    `previous` is None for a creation, when it was not asked for, and when it was compacted before etcd looked it up.
+    """
 
     key: bytes
     revision: int
     value: bytes | None
     previous: KeyValue | None
+    creates: bool = False
 
 
 class Batch(NamedTuple):
@@ -230,6 +235,7 @@ class WatchStream:
                 event.kv.mod_revision,
                 None if event.type == EVENT_DELETE else event.kv.value,
                 key_value(event.prev_kv) if event.HasField("prev_kv") else None,
+                event.type != EVENT_DELETE and event.kv.create_revision == event.kv.mod_revision,
             )
             for event in message.events
         ]
@@ -251,3 +257,5 @@ class WatchStream:
             return await operation
         except grpc.aio.AioRpcError as error:
             raise self._failed(error) from error
+        except asyncio.InvalidStateError as error:  # it ended before it was used again
+            raise StorageFailed(f"the watch on etcd has ended: {error}") from error

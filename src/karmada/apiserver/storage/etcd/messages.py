@@ -12,7 +12,7 @@ _PACKAGE = "etcdserverpb"
 
 _FIELDS = {
     "ResponseHeader": "revision=3:int64",
-    "KeyValue": "key=1:bytes mod_revision=3:int64 value=5:bytes",
+    "KeyValue": "key=1:bytes create_revision=2:int64 mod_revision=3:int64 value=5:bytes",
     "Event": "type=1:int32 kv=2:KeyValue prev_kv=3:KeyValue",
     "RangeRequest": "key=1:bytes range_end=2:bytes limit=3:int64 revision=4:int64 keys_only=8:bool count_only=9:bool",
     "RangeResponse": "header=1:ResponseHeader kvs=2:KeyValue* more=3:bool",

@@ -100,12 +100,13 @@ class EtcdStorage:
             return []
         client = self._running()
         await client.touch(self._tick)
+        wanted = self._prefix + prefix.encode()
         changes: list[Change] = []
         async with _deadline(), client.watch(self._span(), after, previous=True) as stream:
             while len(changes) < _PAGE:
                 batch = await stream.read()
-                asked = (self._change(event) for event in batch.events if event.revision <= until)
-                changes += [change for change in asked if change is not None and change.key.startswith(prefix)]
+                asked = [event for event in batch.events if event.revision <= until and event.key.startswith(wanted)]
+                changes += [change for event in asked if (change := self._change(with_past(event))) is not None]
                 if batch.events and batch.revision >= until:
                     break
         return changes
@@ -259,6 +260,13 @@ async def _deadline() -> AsyncIterator[None]:
 def _report(follower: asyncio.Task[None]) -> None:
     if not follower.cancelled() and follower.exception() is not None:
         _LOG.error("following etcd has failed; writes are refused from now on", exc_info=follower.exception())
+
+
+def with_past(event: Event) -> Event:
+    """The event, if it has the state before it: a compaction meanwhile may have taken that away (`Compacted`)."""
+    if event.previous is None and not event.creates:
+        raise Compacted(event.revision)
+    return event
 
 
 def _stamped(stored: bytes, revision: int) -> bytes:
