@@ -44,6 +44,12 @@ async def work_of(federation: Any, member: str) -> dict[str, Any]:
     return found
 
 
+async def something_later_arrives(federation: Any, member: str) -> None:
+    """Have an object go the whole way that began after everything so far: what has not happened by then will not."""
+    await federation.apply(policy("later", (member,), "later"), config_map("later"))
+    await federation.arrives(member, CONFIG_MAPS, "later")
+
+
 async def test_what_a_member_changes_is_put_right(federation: Any) -> None:
     await federation.apply(policy(), config_map())
     await federation.arrives("member1", CONFIG_MAPS, "app")
@@ -107,7 +113,7 @@ async def test_a_lazy_policy_waits_for_the_template_to_change(federation: Any) -
     await federation.arrives("member1", CONFIG_MAPS, "app")
     lazy = {"activationPreference": "Lazy", "placement": {"clusterAffinity": {"clusterNames": ["member2"]}}}
     await federation.hub.resource(POLICIES).patch("all", {"spec": lazy}, "default")
-    await asyncio.sleep(0.1)
+    await something_later_arrives(federation, "member2")
     assert await federation.copy("member2", CONFIG_MAPS, "app") is None
     await federation.hub.resource(CONFIG_MAPS).patch("app", {"data": {"v": "2"}}, "default")
     await federation.arrives("member2", CONFIG_MAPS, "app")
@@ -119,7 +125,7 @@ async def test_a_policy_with_preemption_takes_over_only_with_a_higher_priority(p
     await federation.apply(policy("old", ("member1",), priority=5), config_map())
     await federation.arrives("member1", CONFIG_MAPS, "app")
     await federation.apply(policy("weak", ("member2",), priority=4, preemption="Always"))
-    await asyncio.sleep(0.1)
+    await something_later_arrives(federation, "member2")
     assert await federation.copy("member2", CONFIG_MAPS, "app") is None
     await federation.apply(policy("strong", ("member2",), priority=6, preemption="Always"))
     await federation.arrives("member2", CONFIG_MAPS, "app")

@@ -158,7 +158,11 @@ async def test_an_address_that_leads_to_another_cluster_is_not_used(world: World
     await world.hub.resource(objects.CLUSTERS).patch("m1", {"spec": {"apiEndpoint": other.endpoint}})
     await told(world, "m1", "is another one")
     await world.hub.resource(WORKS).create(work("m1"))
-    await asyncio.sleep(0.2)
+    third = await world.member("m3")  # what it gets was begun later
+    await join(third.client, world.hub, third.describe())
+    await world.ready("m3")
+    await world.hub.resource(WORKS).create(work("m3"))
+    await eventually(lambda: third.client.resource(CONFIG_MAPS).get("a", "default"), attempts=3000)
     found = (await other.client.resource(CONFIG_MAPS).list(Scope("default"))).items
     assert "a" not in [item["metadata"]["name"] for item in found]
 

@@ -165,15 +165,22 @@ async def test_the_deadline_holds_whatever_the_server_does(scripted, connect):
 
 
 async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(scripted, connect, reply):
-    async def late(number):
-        await asyncio.sleep(0.1 if number == 1 else 0)
-        return reply({"n": number})
+    given_up, answered = asyncio.Event(), asyncio.Event()
 
-    scripted.script = lambda exchange, number: late(number)
+    async def late(exchange):
+        if exchange.path.endswith("/slow"):
+            await given_up.wait()
+            answered.set()
+        return reply({"path": exchange.path})
+
+    scripted.script = lambda exchange, number: late(exchange)
     transport = connect()
+    await transport.send(GET)  # from here on there is a connection
     with pytest.raises(Timeout):
-        await transport.send(Request(Verb.GET, CONFIG_MAPS, "default", "a", timeout=0.02))
-    assert orjson.loads(await transport.send(GET)) == {"n": 2}
+        await transport.send(Request(Verb.GET, CONFIG_MAPS, "default", "slow", timeout=0.5))
+    given_up.set()
+    await answered.wait()
+    assert orjson.loads(await transport.send(GET)) == {"path": "/api/v1/namespaces/default/configmaps/a"}
 
 
 async def test_no_server_is_unavailable(scripted, connect):
