@@ -16,7 +16,7 @@ from tests.simulator.test_runtime import Terminal
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.transport import HttpTransport
-from karmada.machinery.httpserver.backends import ExecRequest
+from karmada.machinery.httpserver.backends import ExecRequest, LogRequest
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.simulator.command import sim
 from karmada.simulator.control import ControlApi
@@ -28,6 +28,7 @@ from karmada.simulator.spec import FleetSpec, MemberSpec
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, ENDPOINT_SLICES, PODS, SERVICES
 from karmada.testing.loop import VirtualClock, run_virtual
 
+HELLO = ("echo", "hello")
 CLIENT = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -323,3 +324,51 @@ async def test_the_api_server_passes_requests_on_to_pods_and_services() -> None:
             assert orjson.loads(await _until(answered))["pod"].startswith("web-")
         finally:
             await transport.close()
+
+
+def listeners(name: str = "hello") -> JSONObject:
+    """A deployment whose two containers answer connections to port 42, one over TCP, one over UDP."""
+    made = deployment(name, replicas=1)
+    made["spec"]["selector"] = {"matchLabels": {"app": name}}
+    made["spec"]["template"] = template({"app": name})
+    made["spec"]["template"]["spec"]["containers"] = [
+        {"name": "tcp", "image": "busybox", "args": ["nc", "-lk", "-p", "42", "-v", "-e", *HELLO]},
+        {"name": "udp", "image": "busybox", "args": ["nc", "-lk", "-p", "42", "-u", "-v", "-e", "cat"]},
+    ]
+    return made
+
+
+PORTS = [
+    {"name": "udp", "port": 53, "targetPort": 42, "protocol": "UDP"},
+    {"name": "tcp", "port": 53, "targetPort": 42},
+]
+
+
+def test_nc_shows_what_the_nc_behind_a_service_answers_by_protocol(play: Callable[..., Any]) -> None:
+    async def scene(at: Scene) -> None:
+        await at.stand(at.one, (DEPLOYMENTS, listeners()), (SERVICES, service("hello", "hello", ports=PORTS)))
+        assert (await at.typed(at.one, "nc", "hello", "53")).shown == b"hello\n"
+        assert (await at.typed(at.one, "sh", "-c", "echo hi | nc -u hello 53")).shown == b"hi\n"
+        refused = await at.typed(at.one, "nc", "hello", "54")
+        assert refused.errors == b"nc: hello:54: service default/hello in member1 has no TCP port 54\n"
+        assert (await at.typed(at.one, "nc", "-u", "hello", "54")).errors == b"", "nobody notices a lost datagram"
+        assert (await at.typed(at.one, "nc", "nowhere", "1")).errors == b"nc: bad address 'nowhere'\n"
+        assert (await at.typed(at.one, "nc", "-l")).code == 1  # type: ignore[attr-defined]
+
+    play(scene)
+
+
+def test_the_log_of_a_container_that_connects_says_what_it_was_answered(play: Callable[..., Any]) -> None:
+    async def scene(at: Scene) -> None:
+        asking = {
+            **CLIENT,
+            "metadata": {"name": "asking", "namespace": "default"},
+            "spec": {"containers": [{"name": "c", "image": "busybox", "args": ["nc", "hello", "53"]}]},
+        }
+        objects = (DEPLOYMENTS, listeners()), (SERVICES, service("hello", "hello", ports=PORTS)), (PODS, asking)
+        await at.stand(at.one, *objects)
+        logs = at.one.member.server.options.backends.logs
+        assert logs is not None
+        assert [line async for line in logs.logs(LogRequest("default", "asking", "c"))] == [b"hello\n"]
+
+    play(scene)

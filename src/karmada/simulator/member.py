@@ -102,7 +102,7 @@ class Member:
         self.ports = Listeners(spec.name, self.network, store, self.clock)
         """Loopback addresses of its pods."""
         options.backends.exec = Console(store, self.clock, spec.name, self.network)
-        options.backends.logs = Logs(store, self.clock)
+        options.backends.logs = Logs(store, self.clock, spec.name, self.network)
         options.backends.forward = Forwarding(spec.name, self.network, self.clock)
         proxy = PodProxy(spec.name, self.network, self.clock)
         options.backends.proxies.update(pods=proxy, services=proxy)

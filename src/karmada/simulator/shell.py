@@ -1,7 +1,8 @@
 """A tiny shell: enough to look around in a simulated container, and for jobs to do what their command says.
 
 It knows `echo`, `printf`, `cat`, `env`, `hostname`, `sleep`, `exit` and a few more, variables, quotes, `;`, `&&`, `||`
-and redirection to nowhere; where there is a network, also `curl`, `wget` and `nslookup`. Nothing is executed anywhere:
+and redirection to nowhere; where there is a network, also `curl`, `wget`,
+`nslookup` and `nc`. Nothing is executed anywhere:
 a command is a pure function of its surroundings to its output, exit code and duration.
 """
 
@@ -9,6 +10,7 @@ import operator
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from karmada.simulator.network.commands import COMMANDS as NETWORK_COMMANDS
@@ -95,6 +97,34 @@ def _script(text: str, around: Surroundings, outcome: Outcome) -> None:
 
 
 def _statement(words: list[str], variables: dict[str, str], around: Surroundings, outcome: Outcome) -> int:
+    """Act the commands of a pipeline, each with the output of the one before as its input."""
+    *first, last = _pipeline(words)
+    for stage in first:
+        piped = Outcome(code=outcome.code, seconds=outcome.seconds)
+        with suppress(_Exit):
+            _simple(stage, dict(variables), around, piped)
+        outcome.errors += piped.errors
+        outcome.seconds, outcome.unknown = piped.seconds, outcome.unknown or piped.unknown
+        around = replace(around, stdin=piped.output)
+    return _simple(last, variables, around, outcome)
+
+
+def _pipeline(words: list[str]) -> list[list[str]]:
+    """The commands of a pipeline up to the first that is not known here: what it would have read is shown instead."""
+    stages: list[list[str]] = [[]]
+    for word in words:
+        if word == "|":
+            stages.append([])
+        else:
+            stages[-1].append(word)
+    for number, stage in enumerate(stages[1:], 1):
+        name = stage[0].rsplit("/", 1)[-1] if stage else ""
+        if name not in _COMMANDS and name not in NETWORK_COMMANDS:
+            return stages[:number]
+    return stages
+
+
+def _simple(words: list[str], variables: dict[str, str], around: Surroundings, outcome: Outcome) -> int:
     expanded = [_expanded(word, variables, outcome.code) for word in words]
     while expanded and re.fullmatch(r"\w+=.*", expanded[0]):
         name, _, value = expanded.pop(0).partition("=")
@@ -150,15 +180,13 @@ def _without_redirection(words: list[str]) -> tuple[list[str], bool]:
         if word in (">", ">>", "<", ">&"):
             descriptor = words[position - 1] if position and words[position - 1] in ("1", "2") else ""
             return words[: position - bool(descriptor)], word in (">", ">>") and descriptor != "2"
-        if word == "|":
-            return words[:position], False
     return words, False
 
 
 def _one(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     name = words[0].rsplit("/", 1)[-1]
     if name in NETWORK_COMMANDS and around.web is not None:
-        said = NETWORK_COMMANDS[name](words[1:], around.web)
+        said = NETWORK_COMMANDS[name](words[1:], around.web, around.stdin)
         outcome.output += said.output
         outcome.errors += said.errors
         outcome.seconds += said.seconds

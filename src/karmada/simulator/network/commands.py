@@ -1,11 +1,13 @@
-"""`curl`, `wget` and `nslookup` in a simulated container: their arguments, and what they say of a reply. Pure."""
+"""`curl`, `wget`, `nslookup` and `nc` in a simulated container: their arguments, and what they say of a reply. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from math import inf
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from karmada.simulator.network import netcat
 from karmada.simulator.network.plane import UnknownHost, Unreachable
 from karmada.simulator.network.program import WebReply, WebRequest
 
@@ -15,7 +17,7 @@ PATIENCE = 30.0
 """Seconds after which a client gives up by itself."""
 
 
-class Web(Protocol):
+class Web(netcat.Connections, Protocol):
     """The network as a container sees it."""
 
     def fetch(self, url: str, request: WebRequest) -> WebReply:
@@ -49,7 +51,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
-def curl(words: Sequence[str], web: Web) -> Said:
+def curl(words: Sequence[str], web: Web, stdin: str = "") -> Said:
     """Ask a URL as curl does."""
     options, urls, unknown = _parsed(words, _VALUED, _PLAIN)
     if unknown:
@@ -81,7 +83,7 @@ def curl(words: Sequence[str], web: Web) -> Said:
     return Said(shown + written, seconds=reply.seconds)
 
 
-def wget(words: Sequence[str], web: Web) -> Said:
+def wget(words: Sequence[str], web: Web, stdin: str = "") -> Said:
     """Ask a URL as busybox's wget does; `-O -` or `-qO-` shows the answer."""
     valued = {"-O": "output", "-T": "seconds", "--timeout": "seconds", "--header": "header", "--post-data": "data"}
     plain = {"-q": "quiet", "-S": "server", "--spider": "spider", "--no-check-certificate": "insecure"}
@@ -105,7 +107,7 @@ def wget(words: Sequence[str], web: Web) -> Said:
     return Said(shown, seconds=reply.seconds)
 
 
-def nslookup(words: Sequence[str], web: Web) -> Said:
+def nslookup(words: Sequence[str], web: Web, stdin: str = "") -> Said:
     """Look a name up in cluster DNS."""
     names = [word for word in words if not word.startswith("-")]
     if not names:
@@ -118,7 +120,20 @@ def nslookup(words: Sequence[str], web: Web) -> Said:
     return Said(head + "".join(f"Name:\t{names[0]}\nAddress: {address}\n" for address in found) + "\n")
 
 
-COMMANDS: Mapping[str, Callable[[Sequence[str], Web], Said]] = {"curl": curl, "wget": wget, "nslookup": nslookup}
+def nc(words: Sequence[str], web: Web, stdin: str = "") -> Said:
+    """Connect to an `nc` that listens, or listen for ever."""
+    asked = netcat.parse(words)
+    if asked is None:
+        return Said(errors="usage: nc [-u] HOST PORT, or nc -l -p PORT [-e PROG ARGS]\n", code=1)
+    return Said(seconds=inf) if asked.listens else Said(*netcat.answer(asked, web, stdin))
+
+
+COMMANDS: Mapping[str, Callable[[Sequence[str], Web, str], Said]] = {
+    "curl": curl,
+    "wget": wget,
+    "nslookup": nslookup,
+    "nc": nc,
+}
 
 
 def _parsed(

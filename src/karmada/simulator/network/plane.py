@@ -85,19 +85,20 @@ class Network:
                 return found
         raise UnknownHost(f"{host} is not known in {cluster}")
 
-    def route(self, cluster: str, namespace: str, host: str, port: int) -> PodPort:
+    def route(self, cluster: str, namespace: str, host: str, port: int, protocol: str = "TCP") -> PodPort:
         """The pod that answers a connection from inside a member; Services take turns. Raises `Unreachable`."""
         site = self.sites[cluster]
         for meant in candidates(host, namespace):
             if isinstance(meant, ServiceName):
                 service = _service(site.store, meant)
                 if service is not None:
-                    return self._through(site, meant, service, port)
+                    return self._through(site, meant, service, port, protocol)
             else:
                 service = _with_cluster_ip(site.store, meant.address)
                 if service is not None:
                     metadata = service["metadata"]
-                    return self._through(site, ServiceName(metadata["namespace"], metadata["name"]), service, port)
+                    named = ServiceName(metadata["namespace"], metadata["name"])
+                    return self._through(site, named, service, port, protocol)
                 return self._at(site, meant.address, port)
         raise UnknownHost(f"{host} is not known in {cluster}")
 
@@ -164,13 +165,15 @@ class Network:
         except Unreachable as error:
             return WebReply(502, str(error).encode(), "text/plain; charset=utf-8")
 
-    def _through(self, site: Site, meant: ServiceName, service: JSONObject, port: int) -> PodPort:
+    def _through(
+        self, site: Site, meant: ServiceName, service: JSONObject, port: int, protocol: str = "TCP"
+    ) -> PodPort:
         name = f"service {meant.namespace}/{meant.name}"
         ports = service["spec"].get("ports") or ()
-        declared = next((entry for entry in ports if entry["port"] == port), None)
+        declared = next((e for e in ports if e["port"] == port and (e.get("protocol") or "TCP") == protocol), None)
         headless = service["spec"].get("clusterIP") == "None"
         if declared is None and not headless:
-            raise Unreachable(f"{name} in {site.name} has no port {port}")
+            raise Unreachable(f"{name} in {site.name} has no {protocol} port {port}")
         found: list[tuple[str, JSONObject, int]] = []
         for one in _slices(site.store, meant):
             target = port if declared is None else _target_port(one, declared)
@@ -245,7 +248,7 @@ def _slices(store: WatchCache, meant: ServiceName) -> list[JSONObject]:
 def _target_port(one: JSONObject, declared: JSONObject) -> int:
     name = declared.get("name") or ""
     for port in one.get("ports") or ():
-        if (port.get("name") or "") == name and (port.get("protocol") or "TCP") == "TCP":
+        if (port.get("name") or "") == name and (port.get("protocol") or "TCP") == (declared.get("protocol") or "TCP"):
             return int(port.get("port") or 0)
     return 0
 

@@ -1,6 +1,5 @@
 """Exec and attach: the tiny shell in a simulated container, with the network of its member."""
 
-import re
 from dataclasses import replace
 from math import isinf
 
@@ -12,12 +11,9 @@ from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, Proce
 from karmada.machinery.transport import JSONObject
 from karmada.simulator import shell
 from karmada.simulator.network.plane import Network
-from karmada.simulator.network.program import WebReply, WebRequest
 from karmada.simulator.runtime.pods import config_files, container_of, find, status_of
+from karmada.simulator.runtime.web import ContainerWeb
 from karmada.simulator.workloads.containers import surroundings
-from karmada.simulator.workloads.views import Pod
-
-_ITSELF = re.compile(r"^(\w+://)?(localhost|127\.0\.0\.1)(?=[:/?]|$)")
 
 
 class Console:
@@ -104,24 +100,6 @@ class Console:
     async def _forever(self, streams: ProcessStreams) -> None:
         while await streams.read():
             continue
-
-
-class ContainerWeb:
-    """The network as a container of one pod sees it (`network.commands.Web`)."""
-
-    def __init__(self, network: Network, cluster: str, pod: Pod) -> None:
-        self._network = network
-        self._cluster = cluster
-        self._pod = pod
-
-    def fetch(self, url: str, request: WebRequest) -> WebReply:
-        """What a URL answers to this pod; `localhost` is the pod itself."""
-        own = _ITSELF.sub(lambda match: f"{match[1] or ''}{self._pod.status.pod_ip}", url)
-        return self._network.fetch(self._cluster, self._pod.metadata.namespace, own, request)
-
-    def lookup(self, host: str) -> list[str]:
-        """The addresses of a name."""
-        return self._network.lookup(self._cluster, self._pod.metadata.namespace, host)
 
 
 def _lines(text: str, tty: bool) -> bytes:

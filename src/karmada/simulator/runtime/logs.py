@@ -5,6 +5,7 @@ part of it can be told at any time, and following it costs one timer.
 """
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from math import inf
 
 from karmada.apiserver.watchcache import WatchCache
@@ -12,7 +13,10 @@ from karmada.machinery.clock import Clock, parse_rfc3339, rfc3339_micro
 from karmada.machinery.httpserver.backends import LogRequest
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.simulator import shell
+from karmada.simulator.network.commands import Web
+from karmada.simulator.network.plane import Network
 from karmada.simulator.runtime.pods import container_of, find, status_of
+from karmada.simulator.runtime.web import ContainerWeb
 from karmada.simulator.workloads.containers import surroundings
 from karmada.simulator.workloads.views import Container, Pod
 
@@ -24,9 +28,11 @@ MOST = 10_000
 class Logs:
     """Reads logs of containers."""
 
-    def __init__(self, store: WatchCache, clock: Clock) -> None:
+    def __init__(self, store: WatchCache, clock: Clock, cluster: str = "", network: Network | None = None) -> None:
         self._store = store
         self._clock = clock
+        self._cluster = cluster
+        self._network = network
 
     async def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
         """The log in pieces; without end when following a container that runs."""
@@ -35,7 +41,7 @@ class Logs:
         began, ended = self._span(pod, request)
         now = self._clock.now()
         since = self._since(request, now)
-        lines = [line for line in said(pod, container, began, min(ended, now)) if line[0] >= since]
+        lines = [line for line in self._said(pod, container, began, min(ended, now)) if line[0] >= since]
         if request.tail is not None:
             lines = lines[len(lines) - min(len(lines), request.tail) :]
         left = inf if request.limit_bytes is None else float(request.limit_bytes)
@@ -53,9 +59,13 @@ class Logs:
                 _, ended = self._span(pod, request)
             except Failure:
                 return
-            for at, text in said(pod, container, began, self._clock.now()):
+            for at, text in self._said(pod, container, began, self._clock.now()):
                 if at > reached:
                     yield _encoded(at, text, request.timestamps)
+
+    def _said(self, pod: Pod, container: Container, began: float, until: float) -> Iterator[tuple[float, str]]:
+        web = None if self._network is None else ContainerWeb(self._network, self._cluster, pod)
+        return said(pod, container, began, until, web)
 
     def _span(self, pod: Pod, request: LogRequest) -> tuple[float, float]:
         """When the asked run of the container began and ended."""
@@ -79,11 +89,16 @@ class Logs:
         return parse_rfc3339(request.since_time) if request.since_time else 0.0
 
 
-def said(pod: Pod, container: Container, began: float, until: float) -> Iterator[tuple[float, str]]:
-    """The lines of a container between its start and a moment, with their times."""
+def said(
+    pod: Pod, container: Container, began: float, until: float, web: Web | None = None
+) -> Iterator[tuple[float, str]]:
+    """The lines of a container between its start and a moment, with their times.
+
+    A command that asks the network is told what the network answers when the log is read.
+    """
     command = [*(container.command or ()), *(container.args or ())]
     if shell.is_known(command):
-        outcome = shell.run(command, surroundings(pod, container))
+        outcome = shell.run(command, replace(surroundings(pod, container), web=web))
         if not outcome.unknown:
             for text in (outcome.output + outcome.errors).splitlines():
                 yield began, text
