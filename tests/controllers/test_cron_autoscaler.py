@@ -72,6 +72,8 @@ def test_a_rule_scales_a_workload_at_its_time():
         assert (execution["scheduleTime"], execution["appliedReplicas"]) == ("2023-11-14T23:00:00Z", 5)
         assert found["nextExecutionTime"] == "2023-11-15T23:00:00Z"
         assert "failedExecutions" not in found
+        assert sum(plane.context.metrics.cron_rule.by[("success",)].counts) == 1
+        assert sum(plane.context.metrics.cron_autoscale.by[("success",)].counts) >= 2
 
     on_a_plane(scenario)
 

@@ -79,6 +79,27 @@ def test_a_taint_that_nobody_tolerates_evicts_at_once():
     on_a_plane(scenario)
 
 
+def test_evictions_that_wait_and_that_were_done_are_counted():
+    async def scenario(plane):
+        await evicting(plane, rate=0.1)
+        for name in ("web", "api", "db"):
+            await bind(plane, name)
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(1)
+        found = {
+            (sample.name, *sample.labels.values()): sample.value
+            for family in plane.context.metrics.collect()
+            for sample in family.samples
+        }
+        assert found["eviction_queue_depth", "binding-eviction"] == 2
+        assert found["eviction_queue_depth", "cluster-binding-eviction"] == 0
+        assert found["eviction_kind_total", "m1", "Deployment"] == 2
+        assert found["eviction_processing_total", "binding-eviction", "success"] == 1
+        assert found["eviction_processing_latency_seconds_count", "binding-eviction"] == 1
+
+    on_a_plane(scenario)
+
+
 def test_a_toleration_with_an_end_delays_the_eviction():
     async def scenario(plane):
         await evicting(plane)

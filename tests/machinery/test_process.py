@@ -8,6 +8,7 @@ import logging
 
 import pytest
 
+from karmada.machinery import profiling
 from karmada.machinery.controller import DONE, Controller
 from karmada.machinery.logging import Format, JSONFormatter, TextFormatter, fields, verbosity, without_secrets
 from karmada.machinery.metrics import MachineryCollector
@@ -84,7 +85,7 @@ def test_text_lines():
 def test_json_lines():
     line = JSONFormatter().format(record(verbosity(4), "bound", **fields(cluster="member1", replicas=3)))
     assert json.loads(line) == {
-        "ts": "2023-11-14T22:13:20.500000+00:00",
+        "ts": 1_700_000_000_500.0,
         "level": "info",
         "v": 4,
         "logger": "karmada.scheduler",
@@ -93,6 +94,13 @@ def test_json_lines():
         "cluster": "member1",
         "replicas": 3,
     }
+
+
+def test_json_lines_of_failures():
+    error = ValueError("no")
+    line = json.loads(JSONFormatter().format(record(logging.ERROR, "lost", (type(error), error, None))))
+    assert (line["level"], line["err"]) == ("error", "ValueError: no")
+    assert "v" not in line
 
 
 @pytest.mark.parametrize("form", list(Format))
@@ -178,6 +186,24 @@ async def test_debug_pages_need_permission(path):
     assert answer.status == 200
     assert answer.body
     assert (await diagnostics.answer(DiagnosticsRequest(url, {}, {}))).status == 403
+
+
+async def test_one_profile_at_a_time():
+    first = asyncio.ensure_future(profiling.page("/debug/profile", "30"))
+    await asyncio.sleep(0)
+    assert (await profiling.page("/debug/profile", "0.01")).status == 429
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    while (answer := await profiling.page("/debug/profile", "0.01")).status == 429:
+        await asyncio.sleep(0.01)  # the sampler notices at its next sample
+    assert answer.status == 200
+    assert answer.body.rstrip().rpartition(b" ")[2].isdigit()
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "soon"])
+async def test_a_length_that_is_none_is_refused(seconds):
+    assert (await profiling.page("/debug/profile", seconds)).status == 400
 
 
 def test_a_check_that_fails_by_exception_fails():

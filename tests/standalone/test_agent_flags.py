@@ -2,7 +2,7 @@
 
 import pytest
 
-from karmada.standalone.federation import gates_among
+from karmada.standalone.federation import flags_among
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from karmada.standalone.federation import gates_among
     ],
 )
 def test_agents_run_with_the_feature_gates_of_their_control_plane(flags: list[str], passed: list[str]) -> None:
-    assert gates_among(flags) == passed
+    assert flags_among("--feature-gates", flags) == passed

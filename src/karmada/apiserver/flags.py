@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karmada.machinery.flags import port
+from karmada.machinery.logging import Format
 
 IGNORED = (
     "admission-control-config-file",
@@ -37,7 +38,6 @@ IGNORED = (
     "kubelet-client-key",
     "kubelet-preferred-address-types",
     "log-flush-frequency",
-    "logging-format",
     "max-mutating-requests-inflight",
     "max-requests-inflight",
     "min-request-timeout",
@@ -55,7 +55,6 @@ IGNORED = (
     "storage-media-type",
     "tls-cipher-suites",
     "tls-min-version",
-    "v",
     "vmodule",
     "watch-cache",
     "watch-cache-sizes",
@@ -113,6 +112,10 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--etcd-cafile", type=Path, help="CA of the etcd servers")
     flags.add_argument("--etcd-certfile", type=Path, help="client certificate for etcd")
     flags.add_argument("--etcd-keyfile", type=Path, help="key of the client certificate for etcd")
+    flags.add_argument("--v", "-v", dest="verbosity", type=int, default=0, help="how much to log")
+    flags.add_argument(
+        "--logging-format", type=Format, choices=list(Format), default=Format.TEXT, help="form of log lines"
+    )
     for name in IGNORED:
         flags.add_argument(f"--{name}", nargs="?", action="append", help=argparse.SUPPRESS)
     return flags

@@ -15,6 +15,7 @@ from karmada.apiserver.flags import parse
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.choice import storage_at
+from karmada.machinery import logging as logs
 from karmada.machinery.process import run, serving
 
 ADMIN = "kubernetes-admin"
@@ -23,7 +24,7 @@ ADMIN = "kubernetes-admin"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM; the exit status."""
     flags = parse(sys.argv[1:] if argv is None else argv)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.setup(flags.verbosity, flags.logging_format)
     try:
         options = server_options(flags)
     except (ValueError, OSError) as error:

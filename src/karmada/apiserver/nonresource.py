@@ -1,4 +1,4 @@
-"""Paths that are no resources: health, version, metrics, discovery and OpenAPI."""
+"""Paths that are no resources: health, version, metrics, profiles, discovery and OpenAPI."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -15,6 +15,7 @@ from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import not_served
 from karmada.apiserver.resources import JSONObject, ResourceType
+from karmada.machinery import profiling
 
 _TEXT = "text/plain; charset=utf-8"
 _ROOTS = (
@@ -68,7 +69,7 @@ class Asked(NamedTuple):
     accept: str
 
 
-Page = Callable[[Asked], Answer | Awaitable[Answer] | None]
+Page = Callable[[Asked], Answer | Awaitable[Answer | None] | None]
 
 
 class ServerPages:
@@ -97,6 +98,7 @@ class ServerPages:
             "/healthz/": self._health,
             "/livez/": self._health,
             "/readyz/": self._health,
+            "/debug/": self._profile,
             "/openapi/": self._schemas,
             "/api/": self._documents,
             "/apis/": self._documents,
@@ -161,6 +163,10 @@ class ServerPages:
 
     async def _exposition(self, asked: Asked) -> Answer:
         return Answer(200, await self._metrics(), _METRICS)
+
+    async def _profile(self, asked: Asked) -> Answer | None:
+        page = await profiling.page(asked.path, asked.params.get("seconds", ""))
+        return Answer(page.status, page.body, _TEXT) if page is not None else None
 
     def _documents(self, asked: Asked) -> Answer | None:
         path, accept = asked.path, asked.accept

@@ -194,6 +194,10 @@ class ApiServer:
         self.authorizer = observed(self.identity.rbac)
         self.audit = AuditLog(options.audit) if options.audit is not None else None
         self.traffic = Traffic(audit=self.audit, known=self._is_known)
+        figures = self.traffic.metrics
+        figures.gauge("apiserver_storage_objects", "Stored objects.", "resource", self._stored_objects)
+        read_only = {"apiserver": float(options.read_only)}
+        figures.gauge("karmada_storage_read_only", "Whether nothing can be written.", "component", lambda: read_only)
         self._caller = options.caller
         self.context = Context(
             self.store,
@@ -400,6 +404,10 @@ class ApiServer:
         """Whether a request is on something that is served, here or by an aggregated server."""
         asked = key.group, key.version, key.resource, key.subresource
         return self.catalog.serves(*asked) or self.api_services.serves(*asked)
+
+    def _stored_objects(self) -> dict[str, float]:
+        """By resource, as `deployments.apps`."""
+        return {f"{plural}.{group}".rstrip("."): count for (group, plural), count in self.store.counts().items()}
 
     async def _metrics_text(self) -> bytes:
         return await self.traffic.metrics.exposition()

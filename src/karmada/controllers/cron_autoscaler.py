@@ -7,12 +7,14 @@ each rule, in the order of their times, unless it is more than an hour old.
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 
 import msgspec
 
 from karmada.api import cron, events
 from karmada.api.autoscaling.v1alpha1 import CronFederatedHPA
 from karmada.controllers.context import Context
+from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.scale_targets import ScaleError, ScaleTargets
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import parse_rfc3339
@@ -42,6 +44,7 @@ class CronAutoscalerController:
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
+        self._figures = context.metrics
         self._autoscalers: Informer[CronFederatedHPA] = context.informers.of(CronFederatedHPA)
         self._commit = Committer(context.client.of(CronFederatedHPA))
         self._targets = ScaleTargets(context.client)
@@ -61,6 +64,10 @@ class CronAutoscalerController:
         seen = self._autoscalers.get(key.name, key.namespace)
         if seen is None or seen.metadata.deletion_timestamp is not None:
             return DONE
+        with self._figures.cron_autoscale.timing():
+            return await self._look_after(seen)
+
+    async def _look_after(self, seen: CronFederatedHPA) -> Result:
         self._report_bad_rules(seen)
         now = self._clock.now()
         autoscaler = await self._write(seen, lambda hpa: executions.announced(_histories(hpa), hpa.spec.rules, now))
@@ -77,7 +84,9 @@ class CronAutoscalerController:
         claim = await self._commit.commit(autoscaler, lambda hpa: _claimed(hpa, fire, self._clock.now()))
         if not isinstance(claim, Written):
             return None if isinstance(claim, Absent) else claim.value
+        started = perf_counter()
         failure = await self._attempt(claim.value, fire)
+        self._figures.cron_rule.observe(perf_counter() - started, ERROR if failure else SUCCESS)
         whom = ObjectReference.to(autoscaler)
         if failure:
             self._recorder.event(whom, events.WARNING, events.SCALE_FAILED, failure)

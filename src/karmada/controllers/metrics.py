@@ -1,10 +1,10 @@
 """The controllers' figures, named as dashboards for Karmada expect them. Plain numbers here; metrics when scraped."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.quantity import Quantity, QuantityError
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
 SUCCESS, ERROR = "success", "error"
 _AMOUNTS = (("memory", "bytes"), ("cpu", "number"), ("pod", "number"))
+
+
+EVICTIONS = {True: "binding-eviction", False: "cluster-binding-eviction"}
+"""The queues of evictions, by whether their bindings have a namespace."""
+
+
+class WaitingEviction(NamedTuple):
+    """An eviction whose turn has not come."""
+
+    queue: str
+    cluster: str
+    kind: str
 
 
 class Durations:
@@ -55,6 +67,12 @@ class PipelineMetrics:
         self.sync_workload = Durations("result")
         self.cluster_status = Durations("member_cluster")
         self.autoscale = Durations("result")
+        self.cron_autoscale = Durations("result")
+        self.cron_rule = Durations("result")
+        self.evict = Durations("name")
+        self.evicted: Counter[tuple[str, str]] = Counter()
+        """By queue and result."""
+        self.waiting_evictions: Callable[[], Iterable[WaitingEviction]] = tuple
         self.pull_metrics = Durations("result", "metricType")
         self.preemptions: Counter[str] = Counter()
         self.created: Counter[tuple[str, ...]] = Counter()
@@ -75,6 +93,8 @@ class PipelineMetrics:
             ("binding_sync_work", "Time to write the Works of a binding", self.sync_work),
             ("work_sync_workload", "Time to bring a Work's objects into its cluster", self.sync_workload),
             ("cluster_sync_status", "Time to ask a cluster how it is", self.cluster_status),
+            ("cronfederatedhpa_process", "Time to look after a CronFederatedHPA", self.cron_autoscale),
+            ("cronfederatedhpa_rule_process", "Time to execute a rule of a CronFederatedHPA", self.cron_rule),
             ("federatedhpa_process", "Time to look after a FederatedHPA", self.autoscale),
             ("federatedhpa_pull_metrics", "Time to read a metric of a FederatedHPA", self.pull_metrics),
         ):
@@ -110,7 +130,29 @@ class PipelineMetrics:
         build = GaugeMetricFamily("karmada_build_info", "What this is", labels=["git_version"])
         build.add_metric([VERSION], 1)
         yield build
+        yield from self._of_evictions()
         yield from self._of_clusters()
+
+    def _of_evictions(self) -> Iterator["Metric"]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        depth = GaugeMetricFamily("eviction_queue_depth", "Evictions whose turn has not come", labels=["name"])
+        by_kind = GaugeMetricFamily(
+            "eviction_kind_total", "The same by cluster and kind", labels=["member_cluster", "resource_kind"]
+        )
+        total = CounterMetricFamily("eviction_processing", "Evictions by result", labels=["name", "result"])
+        latency = HistogramMetricFamily("eviction_processing_latency_seconds", "Time of an eviction", labels=["name"])
+        waiting = list(self.waiting_evictions())
+        by_queue = Counter(eviction.queue for eviction in waiting)
+        for queue in EVICTIONS.values():
+            depth.add_metric([queue], by_queue[queue])
+            for result in (SUCCESS, ERROR):
+                total.add_metric([queue, result], self.evicted[queue, result])
+        for which, count in Counter((eviction.cluster, eviction.kind) for eviction in waiting).items():
+            by_kind.add_metric(which, count)
+        for labels, histogram in self.evict.by.items():
+            latency.add_metric(list(labels), histogram.cumulative(), histogram.total)
+        yield from (depth, by_kind, total, latency)
 
     def _of_clusters(self) -> Iterator["Metric"]:
         from prometheus_client.core import GaugeMetricFamily

@@ -5,7 +5,9 @@ clusters are unhealthy at once. A key is a binding in one
 cluster; it is reconciled when taints, targets or the applied placement change, and when a toleration runs out.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +22,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.eviction_storm import PAUSED as STORM_PAUSE
 from karmada.controllers.eviction_storm import EvictionStorm, StormOptions
 from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction
+from karmada.controllers.metrics import ERROR, EVICTIONS, SUCCESS, WaitingEviction
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
@@ -82,6 +85,11 @@ class EvictionPace:
         self._turns[key] = turn
         return turn - now
 
+    @property
+    def waiting(self) -> tuple[EvictionKey, ...]:
+        """Those whose turn has not come."""
+        return tuple(self._turns)
+
     def forget(self, key: EvictionKey) -> None:
         """The key has nothing to evict any more."""
         self._turns.pop(key, None)
@@ -102,6 +110,8 @@ class TaintManager:
         self._recorder = context.recorder(COMPONENT)
         # Bindings of both scopes have a pace of their own: one kind does not hold up the other.
         self._paces = {scope: EvictionPace(options.rate, context.clock) for scope in (True, False)}
+        self._metrics = context.metrics
+        self._metrics.waiting_evictions = self._waiting
         self.controller: Controller[EvictionKey] = Controller(
             COMPONENT,
             self.reconcile,
@@ -149,12 +159,23 @@ class TaintManager:
             task = eviction_task(cluster, failover, observed, self._options.purge_mode, self._gates)
             return msgspec.structs.replace(current, spec=evict(current.spec, [task]))
 
+        queue, started, result = EVICTIONS[bool(binding.metadata.namespace)], perf_counter(), ERROR
         try:
             await self._bindings.commit(binding, decide)
+            result = SUCCESS
         except (ApiError, StateUnavailable) as error:
             record_eviction(self._recorder, binding, cluster, succeeded=False)
             return Retry(error)
+        finally:
+            self._metrics.evict.observe(perf_counter() - started, queue)
+            self._metrics.evicted[queue, result] += 1
         return DONE
+
+    def _waiting(self) -> Iterator[WaitingEviction]:
+        for scope, pace in self._paces.items():
+            for key in pace.waiting:
+                if (binding := self._bindings.get(key.binding)) is not None:
+                    yield WaitingEviction(EVICTIONS[scope], key.cluster, binding.spec.resource.kind)
 
     def _cluster_changed(self, change: Change[Cluster]) -> list[EvictionKey]:
         """Every binding of a cluster whose NoExecute taints changed."""

@@ -5,6 +5,8 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Sequence
 
+import orjson
+
 from karmada.api import yaml
 from karmada.gateway.proxy import Times
 from karmada.gateway.service import COMPONENT, MIB, GatewayOptions, GatewayService
@@ -57,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         process.registry.register(machinery)
         async with gateway:
             if flags.ready_descriptor >= 0:
-                os.write(flags.ready_descriptor, b'{"port": %d}\n' % gateway.http_port)
+                facts = {"port": gateway.http_port, "metrics": next(iter(process.ports), 0)}
+                os.write(flags.ready_descriptor, orjson.dumps(facts) + b"\n")
                 os.close(flags.ready_descriptor)
             await process.supervisor.wait()
 

@@ -15,7 +15,7 @@ import logging
 import os
 import socket
 from argparse import Namespace
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -49,6 +49,8 @@ class Process:
     registry: "CollectorRegistry"
     fence: Callable[[Transport], Transport]
     """Makes a transport to another server write only while this process leads."""
+    ports: Sequence[int] = ()
+    """Where health and metrics are served."""
 
 
 Body = Callable[[Process], Awaitable[None]]
@@ -80,6 +82,7 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
         stack.push_async_callback(transport.close)
         client = Client(transport, field_manager=program)
         registry = CollectorRegistry()
+        ports: list[int] = []
         diagnostics = DiagnosticsServer(registry=registry, authorize=DelegatedAuthorizer(client))
         for host, port in addresses:
             # One diagnostics per address; they share what they show.
@@ -87,13 +90,14 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
             with serving(host, port, "--health-probe-bind-address or --metrics-bind-address"):
                 bound = await opened.listen(host, port)
             log.info("health and metrics at http://%s:%d", host, bound)
+            ports.append(bound)
             stack.push_async_callback(opened.close)
         if not getattr(flags, "leader_elect", False):
-            await _work(client, diagnostics, registry, lambda other: other, body)
+            await _work(client, diagnostics, registry, lambda other: other, body, ports)
             return
         elector = _elector(flags, client)
         fenced = Client(elector.fenced(transport), field_manager=program)
-        await elector.run(lambda: _work(fenced, diagnostics, registry, elector.fenced, body))
+        await elector.run(lambda: _work(fenced, diagnostics, registry, elector.fenced, body, ports))
 
 
 async def _work(
@@ -102,10 +106,11 @@ async def _work(
     registry: "CollectorRegistry",
     fence: Callable[[Transport], Transport],
     body: Body,
+    ports: Sequence[int],
 ) -> None:
     """Run the body until it ends or something that must not fail does."""
     async with Supervisor() as supervisor:
-        ended = asyncio.ensure_future(body(Process(client, supervisor, diagnostics, registry, fence)))
+        ended = asyncio.ensure_future(body(Process(client, supervisor, diagnostics, registry, fence, ports)))
         failed = asyncio.ensure_future(supervisor.wait())
         try:
             done, _ = await asyncio.wait({ended, failed}, return_when=asyncio.FIRST_COMPLETED)

@@ -41,13 +41,14 @@ def fields(**values: Any) -> dict[str, Any]:
 
 
 def setup(level: int = 0, form: Format = Format.TEXT, stream: TextIO | None = None) -> None:
-    """Send the logs of this package to a stream (stderr by default); called once by the process."""
+    """Send the logs of this package and of asyncio to a stream (stderr by default); called once by the process."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JSONFormatter() if form is Format.JSON else TextFormatter())
-    logger = logging.getLogger("karmada")
-    logger.handlers[:] = [handler]
-    logger.setLevel(verbosity(level))
-    logger.propagate = False
+    for name, threshold in (("karmada", verbosity(level)), ("asyncio", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(threshold)
+        logger.propagate = False
 
 
 def without_secrets(text: str) -> str:
@@ -73,21 +74,21 @@ class TextFormatter(logging.Formatter):
 
 
 class JSONFormatter(logging.Formatter):
-    """One JSON object per line."""
+    """One JSON object per line, with the keys of Kubernetes' components: `ts` in milliseconds, `v` below warnings."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Fields of the message beside `ts`, `level`, `logger`, `caller`, `msg`."""
+        """Fields of the message beside `ts`, `level`, `logger`, `caller`, `msg`; `err` has the traceback."""
         entry: dict[str, Any] = {
-            "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds"),
+            "ts": round(record.created * 1000, 3),
             "level": "info" if record.levelno <= logging.INFO else record.levelname.lower(),
-            "v": max(0, logging.INFO - record.levelno),
+            **({"v": logging.INFO - record.levelno} if record.levelno <= logging.INFO else {}),
             "logger": record.name,
             "caller": f"{record.filename}:{record.lineno}",
             "msg": without_secrets(record.getMessage()),
         }
         entry |= {name: _plain(value) for name, value in _fields(record).items() if name not in entry}
         if record.exc_info:
-            entry["error"] = without_secrets(self.formatException(record.exc_info))
+            entry["err"] = without_secrets(self.formatException(record.exc_info))
         return orjson.dumps(entry, default=str).decode()
 
 

@@ -12,14 +12,12 @@ Debug paths answer 403 unless an `authorize` function is given and agrees. Reque
 import asyncio
 import logging
 import ssl
-import sys
-import threading
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+from karmada.machinery import profiling
 from karmada.machinery.listening import stop_accepting
 
 if TYPE_CHECKING:
@@ -29,8 +27,6 @@ log = logging.getLogger(__name__)
 
 HEAD_LIMIT = 16 * 1024
 PATIENCE = 10.0
-LONGEST_PROFILE = 60.0
-SAMPLES_PER_SECOND = 100.0
 
 Check = Callable[[], bool | str]
 """True when fine; False or a text saying what is wrong."""
@@ -91,10 +87,11 @@ class DiagnosticsServer:
                 return _checked(self.health | self.readiness, "verbose" in request.query)
             case "/metrics":
                 return self._metrics()
-            case "/debug/profile" | "/debug/tasks":
+            case profiling.PROFILE | profiling.TASKS:
                 if self.authorize is None or not await self.authorize(request):
                     return DiagnosticsResponse(b"forbidden\n", 403)
-                return await _profile(request) if request.path == "/debug/profile" else _tasks()
+                page = await profiling.page(request.path, request.query.get("seconds", [""])[0])
+                return DiagnosticsResponse(page.body, page.status) if page else DiagnosticsResponse(b"", 404)
         return DiagnosticsResponse(b"not found\n", 404)
 
     def _route(self, path: str) -> Handler | None:
@@ -145,6 +142,7 @@ _PHRASES = {
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    429: "Too Many Requests",
     503: "Service Unavailable",
 }
 
@@ -173,36 +171,3 @@ def _checked(checks: Mapping[str, Check], verbose: bool) -> DiagnosticsResponse:
     if not failed and not verbose:
         return DiagnosticsResponse(b"ok")
     return DiagnosticsResponse("\n".join([*lines, "check failed" if failed else "check passed", ""]).encode(), status)
-
-
-async def _profile(request: DiagnosticsRequest) -> DiagnosticsResponse:
-    try:
-        seconds = min(LONGEST_PROFILE, float(request.query.get("seconds", ["5"])[0]))
-    except ValueError:
-        return DiagnosticsResponse(b"seconds must be a number\n", 400)
-    stacks = await asyncio.to_thread(_sampled, threading.get_ident(), seconds)
-    return DiagnosticsResponse("".join(f"{stack} {count}\n" for stack, count in stacks.most_common()).encode())
-
-
-def _sampled(thread: int, seconds: float) -> "Counter[str]":
-    """Look at a thread's stack a hundred times a second."""
-    stacks: Counter[str] = Counter()
-    pause = threading.Event()
-    for _ in range(int(seconds * SAMPLES_PER_SECOND)):
-        frame = sys._current_frames().get(thread)
-        names: list[str] = []
-        while frame is not None:
-            names.append(f"{frame.f_globals.get('__name__', '?')}.{frame.f_code.co_qualname}")
-            frame = frame.f_back
-        stacks[";".join(reversed(names))] += 1
-        pause.wait(1 / SAMPLES_PER_SECOND)
-    return stacks
-
-
-def _tasks() -> DiagnosticsResponse:
-    lines = []
-    for task in asyncio.all_tasks():
-        frames = task.get_stack(limit=1)
-        where = f"{frames[0].f_code.co_qualname}:{frames[0].f_lineno}" if frames else "?"
-        lines.append(f"{task.get_name()}\t{where}\n")
-    return DiagnosticsResponse("".join(sorted(lines)).encode())

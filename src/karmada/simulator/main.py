@@ -8,7 +8,6 @@ JSON with what there is goes to the descriptor of `--ready-descriptor`, a short 
 import argparse
 import asyncio
 import gc
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from karmada.machinery import logging as logs
 from karmada.machinery.process import run
 from karmada.simulator.spec import FleetError, FleetSpec, load, numbered
 
@@ -30,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--bind-address", default="127.0.0.1")
     flags.add_argument("--control-port", type=int, default=0, help="port of the control API for faults")
     flags.add_argument("--memory", action="store_true", help="keep objects in memory only")
+    flags.add_argument("--logging-format", type=logs.Format, choices=list(logs.Format), default=logs.Format.TEXT)
     flags.add_argument("--ready-descriptor", type=int, default=-1)
     return flags
 
@@ -37,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM; the exit status."""
     flags = parser().parse_args(argv)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.setup(form=flags.logging_format)
     try:
         spec = numbered(flags.members) if flags.members is not None else load(flags.fleet or "three")
         flags.data.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,8 +65,9 @@ async def _serve(flags: argparse.Namespace, spec: FleetSpec) -> None:
         if flags.ready_descriptor >= 0:
             os.write(flags.ready_descriptor, facts)
             os.close(flags.ready_descriptor)
-        sys.stdout.write(f"ready: {len(fleet)} members\n")
-        sys.stdout.flush()
+        if flags.logging_format is logs.Format.TEXT:
+            sys.stdout.write(f"ready: {len(fleet)} members\n")
+            sys.stdout.flush()
         try:
             await asyncio.Event().wait()
         finally:

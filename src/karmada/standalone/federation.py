@@ -138,6 +138,7 @@ class Federation:
     async def stop(self) -> None:
         """End both processes; the members last, so that the control plane does not see them fall."""
         self.options.layout.gateway.unlink(missing_ok=True)
+        self.options.layout.gateway_metrics.unlink(missing_ok=True)
         for child in self.children:
             await child.stop()
 
@@ -164,11 +165,16 @@ class Federation:
     def _member_arguments(self) -> list[str]:
         options = self.options
         arguments = ["karmada.simulator.main", "--data", str(options.layout.members)]
+        arguments += self._logging()
         if options.memory:
             arguments.append("--memory")
         if options.fleet is not None:
             return [*arguments, "--fleet", str(options.fleet)]
         return [*arguments, "--members", str(options.members)]
+
+    def _logging(self) -> list[str]:
+        """All processes write their logs in the same form."""
+        return flags_among("--logging-format", self.options.control_flags)
 
     def _pulled(self, described: dict[str, Any]) -> list[str]:
         """The members that connect by themselves: by the command line, or by their fleet."""
@@ -197,7 +203,8 @@ class Federation:
                 "--leader-elect=false",
                 "--health-probe-bind-address=0",
                 "--metrics-bind-address=0",
-                *gates_among(self.options.control_flags),
+                *flags_among("--feature-gates", self.options.control_flags),
+                *self._logging(),
                 *(f"--cluster-{key}={value}" for key, value in said.items() if value),
             ],
             layout.log(f"agent-{name}"),
@@ -221,7 +228,8 @@ class Federation:
                 "--https-bind-address=0",
                 "--publish-address=127.0.0.1",
                 "--health-probe-bind-address=0",
-                "--metrics-bind-address=0",
+                "--metrics-bind-address=127.0.0.1:0",
+                *self._logging(),
             ],
             layout.log("gateway"),
         )
@@ -229,6 +237,7 @@ class Federation:
         ready = await child.start()
         self.gateway = f"http://127.0.0.1:{ready['port']}"
         layout.gateway.write_text(f"{self.gateway}\n")
+        layout.gateway_metrics.write_text(f"127.0.0.1:{ready['metrics']}\n")
 
     async def _admit_gateway(self, member: str) -> None:
         client = self.client(member)
@@ -343,8 +352,7 @@ def _settle(waiting: dict[str, str], cluster: dict[str, Any]) -> None:
                 waiting[name] = condition.get("message") or condition.get("reason") or "no reason is given"
 
 
-def gates_among(flags: Sequence[str]) -> list[str]:
-    """The feature gates among flags of the control plane: agents run with the same."""
-    name = "--feature-gates"
+def flags_among(name: str, flags: Sequence[str]) -> list[str]:
+    """The values of one flag of the control plane, as flags for other processes: agents have the same feature gates."""
     apart = [f"{name}={value}" for flag, value in pairwise(flags) if flag == name]
     return [*(flag for flag in flags if flag.startswith(f"{name}=")), *apart]

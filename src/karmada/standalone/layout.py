@@ -9,6 +9,7 @@ DIR/logs/<part>.log         what each process says
 DIR/supervisor.pid          the process to stop
 DIR/restoring/              a restore that is under way, or was interrupted: nothing starts beside it
 DIR/gateway                 where the gateway serves, while there is one
+DIR/gateway-metrics         where its /metrics are
 """
 
 import fcntl
@@ -50,6 +51,11 @@ class Layout:
     def gateway(self) -> Path:
         """Holds the address of the gateway."""
         return self.root / "gateway"
+
+    @property
+    def gateway_metrics(self) -> Path:
+        """Holds the address of the gateway's metrics."""
+        return self.root / "gateway-metrics"
 
     @property
     def control_plane(self) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 from karmada.machinery.errors import ApiError
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
-from karmada.standalone.layout import Layout
+from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_and_size
 
 READ_ONLY = "read-only: "
@@ -51,6 +51,22 @@ def status(flags: argparse.Namespace) -> int:
 def kubeconfig(flags: argparse.Namespace) -> int:
     """Print where the federation's kubeconfig is."""
     print(Layout(flags.data).kubeconfig)
+    return 0
+
+
+def monitoring(flags: argparse.Namespace) -> int:
+    """Write what Prometheus and Grafana need."""
+    from karmada.standalone.monitoring.files import write
+
+    try:
+        written = write(Layout(flags.data), flags.folder, flags.scrape_interval)
+    except LayoutError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for path in written:
+        print(path)
+    if flags.folder / "prometheus.yml" not in written:
+        print(f"no federation in {flags.data}: no Prometheus configuration was written", file=sys.stderr)
     return 0
 
 

@@ -69,6 +69,10 @@ def parser() -> argparse.ArgumentParser:
         command = _command(commands, name, text)
         command.add_argument("file", type=Path, metavar="FILE", help=file)
         _data(command)
+    monitoring = _command(commands, "monitoring", "write alert rules, Grafana boards and a Prometheus configuration")
+    monitoring.add_argument("folder", type=Path, metavar="DIR", help="where the files go; it will hold a key")
+    monitoring.add_argument("--scrape-interval", default="15s", metavar="DURATION", help="(default: %(default)s)")
+    _data(monitoring)
     for name, text in DELEGATED.items():
         commands.add_parser(name, help=text, add_help=False)
     return root

@@ -122,6 +122,10 @@ class WatchCache:
             collection = collection.before(undo)
         return collection.page(namespace, match, limit, after, at or self._revision)
 
+    def counts(self) -> dict[Kind, int]:
+        """How many objects there are of each kind."""
+        return {kind: len(collection.items) for kind, collection in self._contents.collections.items()}
+
     def by_uid(self, uid: str) -> Entry | None:
         """The object with a uid."""
         return self._contents.by_uid(uid)
