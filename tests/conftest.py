@@ -5,8 +5,8 @@ that provoke it ask for `failures`. A test fails when a component is refused som
 run of the whole suite fails when a component's role allows what no test used and `tests/security/unused_rights.py` does
 not explain. `--rights-used FILE` adds what was used to a file and says what remains, for runs in parts.
 
-With `CI=true` a skipped test fails the run, unless it needs Go and Go is absent, or the recordings beside the
-repository (`../shared`) and they are absent.
+With `CI=true` a skipped test fails the run, unless it needs Go or Debian's packages and they are absent, or
+the recordings beside the repository (`../shared`) and they are absent.
 """
 
 import asyncio
@@ -29,6 +29,7 @@ IN_CI = os.environ.get("CI") == "true"
 SHARED = Path(__file__).parents[2] / "shared"
 EXCUSES = {
     "needs Go": lambda: shutil.which("go") is None,
+    "needs Debian": lambda: shutil.which("apt-get") is None,
     "needs ../shared": lambda: not SHARED.is_dir(),
     "got empty parameter set": lambda: not SHARED.is_dir(),
 }

@@ -1,6 +1,7 @@
-"""The real kubectl for tests: found on PATH, in the cache, or built into it by Go from its module proxy.
+"""Real programs for tests: found on PATH, in the cache, or brought into it, one test process at a time.
 
-`tools/go.mod` says the version. Building takes minutes the first time; whoever comes second waits for the first.
+kubectl is built by Go from its module proxy; `tools/go.mod` says the version, and it takes minutes the first time.
+Prometheus and promtool come from Debian's package, which is unpacked into the cache and not installed.
 """
 
 import fcntl
@@ -34,3 +35,35 @@ def kubectl() -> str:
             subprocess.run(command, cwd=TOOLS, check=True, timeout=1800)
             unfinished.rename(target)
     return str(target)
+
+
+@cache
+def prometheus() -> tuple[str, str]:
+    """Where prometheus and promtool are; skips the test where they are neither there nor to be had from Debian."""
+    folder = CACHE / "prometheus"
+    search = os.pathsep.join([os.environ.get("PATH", os.defpath), str(folder / "usr" / "bin")])
+    if shutil.which("prometheus", path=search) is None:
+        if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
+            pytest.skip("needs Debian to have Prometheus, which is not on PATH")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / ".unpacking-prometheus").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                _unpack("prometheus", folder)
+    server, tool = shutil.which("prometheus", path=search), shutil.which("promtool", path=search)
+    assert server is not None, search
+    assert tool is not None, search
+    return server, tool
+
+
+def _unpack(package: str, folder: Path) -> None:
+    """Download a Debian package and unpack it, without installing anything."""
+    draft = folder.with_name(f".{folder.name}")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", package]
+    subprocess.run(command, cwd=draft, check=True, timeout=300, capture_output=True)
+    (archive,) = draft.glob("*.deb")
+    subprocess.run(["dpkg", "-x", archive.name, "."], cwd=draft, check=True, timeout=300)
+    archive.unlink()
+    draft.rename(folder)

@@ -195,8 +195,7 @@ async def test_one_profile_at_a_time():
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    while (answer := await profiling.page("/debug/profile", "0.01")).status == 429:
-        await asyncio.sleep(0.01)  # the sampler notices at its next sample
+    answer = await profiling.page("/debug/profile", "0.01")
     assert answer.status == 200
     assert answer.body.rstrip().rpartition(b" ")[2].isdigit()
 

@@ -123,6 +123,10 @@ class RequestMetrics:
         """The exposition text, at once."""
         return self._render(self._read())
 
+    def families(self) -> list["Metric"]:
+        """All figures now, those of the process apart."""
+        return [*self._collect(), *self._read()]
+
     def _read(self) -> list["Metric"]:
         from prometheus_client.metrics_core import GaugeMetricFamily
 

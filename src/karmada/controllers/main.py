@@ -3,8 +3,7 @@
 import logging
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.cluster_api import ClusterApiDetector
@@ -14,7 +13,6 @@ from karmada.controllers.metrics import PipelineMetrics
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.component import Process, run_component
-from karmada.machinery.controller import Controller
 from karmada.machinery.http.kubeconfig import find_target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
@@ -24,24 +22,7 @@ from karmada.machinery.transport import Transport
 from karmada.membership.access import SecretAccess
 from karmada.membership.connections import PushMembers
 
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
-
 log = logging.getLogger(__name__)
-
-
-class Figures:
-    """The figures of all controllers and of the informers there are when somebody asks."""
-
-    def __init__(self, controllers: Sequence[Controller[Any]], informers: InformerFactory) -> None:
-        self._collector = MachineryCollector()
-        self._collector.controllers.extend(controllers)
-        self._informers = informers
-
-    def collect(self) -> Iterator["Metric"]:
-        """All figures now."""
-        self._collector.informers = list(self._informers)
-        return self._collector.collect()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             process.registry.register(metrics)
             running = controllers(client, informers, supervisor, recorders, members, options, REAL, metrics)
             async with running as started:
-                process.registry.register(Figures(started, informers))
+                machinery = MachineryCollector(informers)
+                machinery.controllers.extend(started)
+                process.registry.register(machinery)
                 if flags.cluster_api_kubeconfig:
                     supervisor.start("clusterApi", _detector(flags, client, supervisor).controller.run)
                 for sentence in without_effect(flags, supervisor.running):

@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         gateway = GatewayService(process.client, informers, process.supervisor, options, ways, open_member)
         process.diagnostics.readiness["routes"] = gateway.is_ready
         process.registry.register(gateway.metrics)
-        machinery = MachineryCollector()
+        machinery = MachineryCollector(informers)
         machinery.controllers.extend(gateway.following.controllers)
         process.registry.register(machinery)
         async with gateway:

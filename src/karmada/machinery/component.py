@@ -75,13 +75,14 @@ def run_component(flags: Namespace, program: str, body: Body) -> int:
 
 
 async def _run(flags: Namespace, program: str, target: Target, addresses: list[tuple[str, int]], body: Body) -> None:
-    from prometheus_client import CollectorRegistry
+    from prometheus_client import CollectorRegistry, ProcessCollector
 
     async with AsyncExitStack() as stack:
         transport = HttpTransport(target, agent=program)
         stack.push_async_callback(transport.close)
         client = Client(transport, field_manager=program)
         registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
         ports: list[int] = []
         diagnostics = DiagnosticsServer(registry=registry, authorize=DelegatedAuthorizer(client))
         for host, port in addresses:

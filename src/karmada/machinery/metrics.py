@@ -43,19 +43,19 @@ class Histogram:
 
 
 class MachineryCollector:
-    """A collector for a `prometheus_client` registry."""
+    """A collector for a `prometheus_client` registry; `informers` are looked through anew every time."""
 
-    def __init__(self) -> None:
+    def __init__(self, informers: "Iterable[Informer[Any]]" = ()) -> None:
         self.controllers: list[Controller[Any]] = []
         self.queues: list[WorkQueue[Any]] = []
-        self.informers: list[Informer[Any]] = []
+        self._informers = informers
 
     def collect(self) -> Iterator["Metric"]:
         """All figures now."""
         queues = [*self.queues, *(controller.queue for controller in self.controllers)]
         yield from _of_queues(queues)
         yield from _of_controllers(self.controllers)
-        yield from _of_informers(self.informers)
+        yield from _of_informers(self._informers)
 
 
 def _of_queues(queues: Iterable["WorkQueue[Any]"]) -> Iterator["Metric"]:

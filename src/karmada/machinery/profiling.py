@@ -50,7 +50,8 @@ async def page(path: str, seconds: str = "") -> ProfilePage | None:
     try:
         stacks = await asyncio.shield(sampling)
     finally:
-        stop.set()  # a caller who leaves takes the sampler along
+        stop.set()  # a caller who leaves takes the sampler along: it ends with its next sample
+        await asyncio.wait([sampling])
     return ProfilePage("".join(f"{stack} {count}\n" for stack, count in stacks.most_common()).encode())
 
 

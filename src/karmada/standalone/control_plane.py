@@ -200,7 +200,7 @@ class ControlPlane:
             beside = InformerFactory(asking, self.supervisor, clock=clock, lender=informers)
             self.adapter.connect(beside, self.members)
             self._stack.push_async_callback(self.adapter.close)
-        machinery = MachineryCollector()
+        machinery = MachineryCollector(informers)
         machinery.controllers.extend(started)
         for collector in (self.metrics, scheduler.metrics, machinery):
             self.server.traffic.metrics.also(collector.collect)

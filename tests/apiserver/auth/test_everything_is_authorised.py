@@ -60,3 +60,21 @@ def test_a_server_with_a_route_that_is_not_authorised_is_not_made(route, message
     api = LocalApi([], {("demo.dev", "things", "peek"): route})
     with pytest.raises(Undeclared, match=f"things.*{message}"):
         ApiServer(ApiServerOptions(apis=[api]))
+
+
+async def test_profiles_are_for_administrators_only(server):
+    async def ask(user: UserInfo, path: str, query: str = "") -> tuple[int, bytes]:
+        dispatcher = HttpDispatcher(server.dispatcher, lambda request: user)
+        found = await dispatcher(HttpRequest("GET", path, query, {}, b"", ("127.0.0.1", 1), None))
+        assert isinstance(found, HttpResponse)
+        return found.status, found.body
+
+    monitor, administrator = UserInfo("m", ("system:monitoring",)), UserInfo("a", ("system:masters",))
+    status, body = await ask(administrator, "/debug/profile", "seconds=0.02")
+    assert status == 200
+    assert b"to_thread" in body or b"run_forever" in body
+    assert (await ask(administrator, "/debug/tasks"))[0] == 200
+    assert (await ask(administrator, "/debug/pprof"))[0] == 404
+    for path in ("/debug/profile", "/debug/tasks"):
+        assert (await ask(monitor, path))[0] == 403
+    assert (await ask(monitor, "/metrics"))[0] == 200
