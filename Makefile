@@ -87,6 +87,11 @@ test-engine: $(DEV) ## The same on a real kube-apiserver and etcd, which Go buil
 	KARMADA_ENGINE=1 $(BIN)/python -m pytest -n 0 tests/engine/stage \
 		-o asyncio_default_fixture_loop_scope=session -o asyncio_default_test_loop_scope=session
 
+.PHONY: upgrade-test
+
+upgrade-test: $(DEV) ## Data and components of earlier versions with this one, back and forth (needs the git history)
+	KARMADA_UPGRADE=1 $(BIN)/python -m pytest -n 0 tests/upgrade
+
 sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licences
 	$(BIN)/python tools/sbom.py > sbom.json
 

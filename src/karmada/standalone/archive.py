@@ -14,12 +14,13 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.sqlite.backup import Cut, restore
 from karmada.standalone.layout import FORMAT, Layout, LayoutError
 
-_MARK = "format"
+_MARK, _PORT = "format", "port"
 _LEFT_OUT = (".lock", "-wal", "-shm", ".partial", ".pid", ".log", ".mark", ".sqlite", "fleet.json")
 """What belongs to running processes only, or to the databases in place."""
 _FAILURES = (OSError, EOFError, zlib.error, tarfile.TarError, StorageFailed)
@@ -57,46 +58,71 @@ def save(layout: Layout, target: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(layout: Layout, source: Path) -> None:
-    """Make a federation from a backup, in a directory that has none; all of it, or nothing."""
-    unfinished = layout.restoring.exists()
-    if not unfinished and any(folder.is_dir() and any(folder.iterdir()) for folder in _parts(layout)):
-        raise LayoutError(f"{layout.root} has a federation already: choose another directory with --data")
+def load(layout: Layout, source: Path, *, new_ports: bool = False, members: bool = True) -> None:
+    """Make a federation from a backup, in a directory that has none; all of it, or nothing.
+
+    With `new_ports` it takes other ports when it starts: the original may run on the same machine. Without `members`
+    only the control plane is restored, where there is none, and members that are there stay as they are.
+    """
+    staging = _Staging.everything(layout) if members else _Staging.hub(layout)
+    other = layout.restoring_hub if members else layout.restoring
+    if other.exists():
+        layout.refuse_unfinished()
+    if not staging.folder.exists() and any(folder.is_dir() and any(folder.iterdir()) for folder in staging.parts):
+        what = "a federation" if members else "a control plane"
+        raise LayoutError(f"{layout.root} has {what} already: choose another directory with --data")
     try:
         layout.prepare(restoring=True)
         with layout.lock():
-            _restore(layout, source)
+            _restore(staging, source, new_ports)
     except _FAILURES as error:
         raise LayoutError(f"{source} was not restored: {_reason(error, layout.root)}") from error
 
 
-def _restore(layout: Layout, source: Path) -> None:
-    staged = layout.restoring
-    _discard(layout)
+class _Staging(NamedTuple):
+    """Where a restore is prepared, and the directories that it makes."""
+
+    folder: Path
+    parts: tuple[Path, ...]
+
+    @classmethod
+    def everything(cls, layout: Layout) -> "_Staging":
+        return cls(layout.restoring, (layout.members, layout.control_plane))
+
+    @classmethod
+    def hub(cls, layout: Layout) -> "_Staging":
+        return cls(layout.restoring_hub, (layout.control_plane,))
+
+
+def _restore(staging: _Staging, source: Path, new_ports: bool) -> None:
+    staged = staging.folder
+    _discard(staging)
     staged.mkdir(mode=0o700)
     try:
         with tarfile.open(source) as archive:
             archive.extractall(staged, filter="data")
         _verify(staged, source)
+        for port in staged.rglob(_PORT) if new_ports else ():
+            port.unlink()
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise
-    for folder in _parts(layout):  # an interruption from here on leaves the staged directory, which `up` refuses
+    for folder in staging.parts:  # an interruption from here on leaves the staged directory, which `up` refuses
         new = staged / folder.name
         if new.is_dir():
             folder.rmdir()
             new.rename(folder)
-    _sync(layout.root)
+    _sync(staged.parent)
     shutil.rmtree(staged)
 
 
-def _discard(layout: Layout) -> None:
+def _discard(staging: _Staging) -> None:
     """Remove what an interrupted restore left: all there is came from it, for nothing is restored over anything."""
-    if layout.restoring.exists():
-        for folder in _parts(layout):
+    if staging.folder.exists():
+        for folder in staging.parts:
             shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
-        shutil.rmtree(layout.restoring)
+        shutil.rmtree(staging.folder)
 
 
 def _verify(staged: Path, source: Path) -> None:
@@ -125,10 +151,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _parts(layout: Layout) -> tuple[Path, Path]:
-    return layout.members, layout.control_plane
 
 
 def _files(layout: Layout) -> Iterator[tuple[Path, str]]:

@@ -250,9 +250,14 @@ class Federation:
     async def _agent_access(self, hub: Client, name: str) -> Path:
         """The kubeconfig of a member's agent; obtained once, by a token, and kept beside the member's own."""
         path = self.options.layout.members / name / "agent.kubeconfig"
-        if path.exists() and await _is_member(hub, name):
-            return path
         target = load([self.options.layout.kubeconfig]).target(CONTEXT)
+        if path.exists() and await _cluster(hub, name) is not None:
+            config = yaml.load(path.read_text())
+            reached = config["clusters"][0]["cluster"]
+            if reached["server"] != target.server:  # restored elsewhere: the same authority on another port
+                reached["server"] = target.server
+                write_kubeconfig(path, config)
+            return path
         made = token.new_token()
         # The agent runs beside this process and reads its kubeconfig from the file again at every start.
         grant = replace(EVERYTHING, clusters=(name,), certificate_seconds=YEAR)
@@ -268,9 +273,11 @@ class Federation:
         return path
 
     async def _join(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
-        if await _is_member(hub, name):
-            return
         target = load([Path(facts["kubeconfig"])]).target()
+        if (cluster := await _cluster(hub, name)) is not None:
+            if cluster["spec"].get("apiEndpoint") != target.server:  # restored elsewhere, on another port
+                await hub.resource(CLUSTERS).patch(name, {"spec": {"apiEndpoint": target.server}})
+            return
         member = Client(HttpTransport(target))
         said = {key: facts.get(key, "") for key in ("provider", "region")}
         try:
@@ -333,12 +340,12 @@ class Federation:
         self._write_kubeconfig(Path(ready["kubeconfig"]), self._members)
 
 
-async def _is_member(hub: Client, name: str) -> bool:
+async def _cluster(hub: Client, name: str) -> dict[str, Any] | None:
+    """The Cluster of a member, None while it is none."""
     try:
-        await hub.resource(CLUSTERS).get(name)
+        return await hub.resource(CLUSTERS).get(name)
     except NotFound:
-        return False
-    return True
+        return None
 
 
 def _settle(waiting: dict[str, str], cluster: dict[str, Any]) -> None:

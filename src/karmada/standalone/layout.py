@@ -8,6 +8,7 @@ DIR/members/                one directory per member, written by the simulator
 DIR/logs/<part>.log         what each process says
 DIR/supervisor.pid          the process to stop
 DIR/restoring/              a restore that is under way, or was interrupted: nothing starts beside it
+DIR/restoring-hub/          the same for a restore of the control plane alone
 DIR/gateway                 where the gateway serves, while there is one
 DIR/gateway-metrics         where its /metrics are
 """
@@ -77,12 +78,17 @@ class Layout:
         """Where a restore is staged; it is there as long as one is unfinished."""
         return self.root / "restoring"
 
+    @property
+    def restoring_hub(self) -> Path:
+        """The same for a restore that leaves the members alone."""
+        return self.root / "restoring-hub"
+
     def refuse_unfinished(self) -> None:
         """Raise if a restore into this directory was interrupted: what is there is not a federation."""
-        if self.restoring.exists():
-            raise LayoutError(
-                f"a restore into {self.root} was not finished: run `karmada restore FILE --data {self.root}` again"
-            )
+        for staged, flags in ((self.restoring, ""), (self.restoring_hub, " --control-plane-only")):
+            if staged.exists():
+                again = f"karmada restore FILE --data {self.root}{flags}"
+                raise LayoutError(f"a restore into {self.root} was not finished: run `{again}` again")
 
     def databases(self) -> list[Path]:
         """Where objects are kept, the control plane's first; of one that is lost, only its mark may be left."""

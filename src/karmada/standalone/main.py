@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from karmada import __version__
-from karmada.machinery.flags import port
+from karmada.machinery.flags import port, seconds
 from karmada.standalone.layout import default_directory
 
 EXAMPLES = """
@@ -36,6 +36,9 @@ def parser() -> argparse.ArgumentParser:
     up = _command(commands, "up", "start a federation and stay until Ctrl-C")
     _data(up)
     _federation(up)
+    up.add_argument("--backup-every", type=seconds, metavar="DURATION", help="make a verified backup that often")
+    up.add_argument("--backup-keep", type=_count, default=24, metavar="N", help="the newest (default: %(default)s)")
+    up.add_argument("--backup-to", type=Path, metavar="DIR", help="where, best on another disk (default: DATA/backups)")
     up.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")
     demo = _command(commands, "demo", "start a federation, run nginx in it, look around")
     demo.add_argument("--data", type=Path, metavar="DIR", help="keep everything there (default: nothing is kept)")
@@ -58,17 +61,17 @@ def parser() -> argparse.ArgumentParser:
     logs.add_argument("--lines", type=int, default=50, metavar="N", help="from the end of each (default: %(default)s)")
     logs.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until Ctrl-C")
     _data(logs)
-    for name, text, file in (
-        (
-            "backup",
-            "save a federation, running or not, to one file",
-            "the backup to write, a .tar.gz; it will hold keys",
-        ),
-        ("restore", "make a federation from a backup", "a backup"),
-    ):
-        command = _command(commands, name, text)
-        command.add_argument("file", type=Path, metavar="FILE", help=file)
-        _data(command)
+    backup = _command(commands, "backup", "save a federation, running or not, to one file")
+    backup.add_argument("file", type=Path, metavar="FILE", help="the backup to write, a .tar.gz; it will hold keys")
+    backup.add_argument("--verify", action="store_true", help="restore it into a scratch directory and read it all")
+    _data(backup)
+    restore = _command(commands, "restore", "make a federation from a backup")
+    restore.add_argument("file", type=Path, metavar="FILE", help="a backup")
+    restore.add_argument(
+        "--control-plane-only", action="store_true", help="leave the members that are there as they are"
+    )
+    restore.add_argument("--new-ports", action="store_true", help="serve elsewhere: the original may go on running")
+    _data(restore)
     monitoring = _command(commands, "monitoring", "write alert rules, Grafana boards and a Prometheus configuration")
     monitoring.add_argument("folder", type=Path, metavar="DIR", help="where the files go; it will hold a key")
     monitoring.add_argument("--scrape-interval", default="15s", metavar="DURATION", help="(default: %(default)s)")
@@ -152,6 +155,12 @@ def _data(flags: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where state, keys and logs are kept (default: %(default)s)",
     )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return int(text)
 
 
 def _output(flags: argparse.ArgumentParser) -> None:

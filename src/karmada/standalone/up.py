@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from karmada.machinery.errors import ApiError
 from karmada.membership.refusal import Refused
@@ -17,6 +18,9 @@ from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_of
 from karmada.standalone.looking import READ_ONLY
 from karmada.standalone.progress import Reporter
+
+if TYPE_CHECKING:
+    from karmada.standalone.backups import Schedule
 
 STOP_TIMEOUT = 40.0
 MEMBERS = 3
@@ -64,7 +68,9 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
     )
     with Reporter(sys.stderr) as reporter:
         federation = Federation(options, reporter.step, reporter.notice)
-        task = asyncio.ensure_future(_start_and(federation, reporter, tour))
+        task = asyncio.ensure_future(
+            _start_and(federation, reporter, _beside(tour, _schedule(flags, layout, reporter)))
+        )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, task.cancel)
@@ -78,6 +84,31 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
         finally:
             await federation.stop()
     return 0
+
+
+def _schedule(flags: argparse.Namespace, layout: Layout, reporter: Reporter) -> "Schedule | None":
+    """The backups that were asked for."""
+    if not getattr(flags, "backup_every", None):
+        return None
+    from karmada.standalone.backups import Schedule
+
+    folder = (flags.backup_to or layout.root / "backups").absolute()
+    return Schedule(layout, folder, flags.backup_every, flags.backup_keep, reporter.notice)
+
+
+def _beside(tour: Tour, schedule: "Schedule | None") -> Tour:
+    """A tour during which backups are made."""
+    if schedule is None:
+        return tour
+
+    async def both(federation: Federation) -> None:
+        making = asyncio.ensure_future(schedule.run())
+        try:
+            await tour(federation)
+        finally:
+            making.cancel()
+
+    return both
 
 
 async def _start_and(federation: Federation, reporter: Reporter, tour: Tour) -> None:
@@ -174,12 +205,16 @@ def down(flags: argparse.Namespace) -> int:
 def backup(flags: argparse.Namespace) -> int:
     """Save a federation to one file."""
     from karmada.standalone.archive import save
+    from karmada.standalone.backups import verified
 
     try:
         save(Layout(flags.data), flags.file)
+        found = verified(flags.file) if flags.verify else {}
     except LayoutError as error:
         return _fail(str(error))
     print(f"saved to {flags.file}; it holds keys: keep it where keys belong")
+    for part, count in found.items():
+        print(f"  {part}: {count} objects, restored and read")
     return 0
 
 
@@ -188,7 +223,7 @@ def restore(flags: argparse.Namespace) -> int:
     from karmada.standalone.archive import load
 
     try:
-        load(Layout(flags.data), flags.file)
+        load(Layout(flags.data), flags.file, new_ports=flags.new_ports, members=not flags.control_plane_only)
     except LayoutError as error:
         return _fail(str(error))
     print(f"restored to {flags.data}: start it with `karmada up --data {flags.data}`")
