@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 from karmada.aggregated.agent_guard import AgentGuard
-from karmada.aggregated.cluster_type import GROUP, PLURAL, PROXY, TUNNEL, cluster_type
+from karmada.aggregated.cluster_type import GROUP, PLURAL, PROXY, REVIEW, TUNNEL, cluster_type
+from karmada.aggregated.failure_review import FailureReview
 from karmada.aggregated.identities import CLUSTERS, ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
@@ -32,11 +33,13 @@ class ClusterApi:
         self._identities = ClusterIdentities()
         self._guard = AgentGuard()
         self._proxy: ClusterProxy | None = None
+        self._review: FailureReview | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.local = LocalApi(
             [cluster_type(gates, now)],
             {
                 (GROUP, PLURAL, PROXY): Guarded(Access.RESOURCE, self._proxied),
+                (GROUP, PLURAL, REVIEW): Guarded(Access.RESOURCE, self._reviewed),
                 (GROUP, PLURAL, TUNNEL): Guarded(Access.RESOURCE, TunnelEndpoint(self.tunnels)),
             },
             [self._guard, self._identities],
@@ -48,6 +51,7 @@ class ClusterApi:
         self._guard.connect(hub)
         store.subscribe(self._seen)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
+        self._review = FailureReview(hub)
 
     async def forward(self, cluster: Cluster, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         """Pass a request on to a path of a member, in the name of a user."""
@@ -64,3 +68,7 @@ class ClusterApi:
     async def _proxied(self, context: Context, call: Call) -> AnyAnswer:
         assert self._proxy is not None, "connect comes before the first request"
         return await self._proxy(context, call)
+
+    async def _reviewed(self, context: Context, call: Call) -> AnyAnswer:
+        assert self._review is not None, "connect comes before the first request"
+        return await self._review(context, call)

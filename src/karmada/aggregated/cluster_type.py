@@ -23,7 +23,7 @@ from karmada.apiserver.times import rfc3339
 from karmada.membership.cluster_rules import complete, name_problems, normalise, problems
 
 JSONObject = dict[str, Any]
-GROUP, PLURAL, PROXY, TUNNEL = "cluster.karmada.io", "clusters", "proxy", "tunnel"
+GROUP, PLURAL, PROXY, TUNNEL, REVIEW = "cluster.karmada.io", "clusters", "proxy", "tunnel", "failurereview"
 _SHAPE = frozenset({"FieldValueTypeInvalid", "FieldValueRequired"})
 _CONNECT = ("create", "delete", "get", "patch", "update")
 _COLUMNS = (
@@ -75,6 +75,7 @@ def cluster_type(gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time
             *custom.subresources,
             Subresource(PROXY, _CONNECT, "ClusterProxyOptions"),
             Subresource(TUNNEL, ("get",), "ClusterProxyOptions"),
+            Subresource(REVIEW, ("create",), "ClusterFailureReview"),
         ),
         columns=_COLUMNS,
         row=_row,

@@ -113,6 +113,8 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
             # The record of an agent's registration says which fields of its Cluster the agent may choose.
             _rule("rbac.authorization.k8s.io", ["clusterrolebindings"], ["get"]),
+            # What would move if a cluster failed (clusters/failurereview).
+            _rule("work.karmada.io", _BINDINGS, ["list"]),
         ),
         "karmada-controller-manager": (
             _rule("*", ["*"], ("get", *FOLLOW, "patch")),
