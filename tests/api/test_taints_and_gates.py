@@ -111,5 +111,5 @@ def test_bad_gates_are_named_with_a_remedy(text: str, message: str) -> None:
 @given(st.dictionaries(st.sampled_from(sorted(FEATURES)), st.booleans()))
 def test_explicit_gates_win_over_their_stage(overrides: dict[str, bool]) -> None:
     gates = feature_gates.DEFAULTS.with_overrides({"AllAlpha": True, "AllBeta": True, **overrides})
-    own = {name: False for name, feature in FEATURES.items() if feature.stage is feature_gates.Stage.OWN}
+    own = {name: feature.default for name, feature in FEATURES.items() if feature.stage is feature_gates.Stage.OWN}
     assert dict(gates.items()) == {**dict.fromkeys(FEATURES, True), **own, **overrides}

@@ -1,5 +1,6 @@
 """Clusters that are too full give up what fits elsewhere."""
 
+import pytest
 from tests.scheduler.facts import DUPLICATED, DYNAMIC, binding, cluster
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -62,3 +63,9 @@ def test_only_workloads_divided_by_room_move() -> None:
 def test_figures_that_are_nonsense_are_no_reason_to_move() -> None:
     broken = cluster("m1", summary={"allocatable": {"cpu": "lots"}, "allocated": {"cpu": "9"}})
     assert excess(broken, THRESHOLD) == {}
+
+
+@pytest.mark.parametrize(("triggers", "may"), [(["Capacity"], True), (["PolicyChange"], False), ([], False)])
+def test_only_workloads_that_capacity_may_move_are_movable(triggers: list[str], may: bool) -> None:
+    placement = {"replicaScheduling": DYNAMIC}
+    assert is_movable(binding(1, placement, {"m1": 1}, failover={"rescheduleTriggers": triggers})) is may

@@ -40,6 +40,8 @@ MULTI_CLUSTER_SERVICE_NAME = "multiclusterservice.karmada.io/name"
 # The template behind a manifest.
 CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution"
 """`overwrite` or `abort`: what to do when the member already has the object."""
+FENCED = "work.karmada.io/fenced"
+"""On a Work, `true`: it goes only after the member confirmed that its object and all it owns are gone."""
 TEMPLATE_UID = "resourcetemplate.karmada.io/uid"
 """UID of the template."""
 TEMPLATE_GENERATION = "resourcetemplate.karmada.io/generation"

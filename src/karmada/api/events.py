@@ -48,6 +48,9 @@ PREEMPT_POLICY = _outcome("PreemptPolicy")
 SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES = _outcome("SyncScheduleResultToDependencies")
 CLEANUP_WORK_FAILED = "CleanupWorkFailed"
 EVICTION_UNDONE = "EvictionUndone"
+MOVE_WAITS = "MoveWaits"
+FAILBACK_STARTED = "FailbackStarted"
+FAILBACK_ENDED = "FailbackEnded"
 DEPENDENCY_POLICY_CONFLICT = "DependencyPolicyConflict"
 
 # FederatedResourceQuota

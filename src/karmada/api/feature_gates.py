@@ -3,7 +3,8 @@
 A `FeatureGates` value is immutable; components receive one and ask `enabled`. Gates of stage OWN are this project's
 own: `KeepLastCopy`, with which neither a policy edit that fits no cluster nor an eviction without a healthy replacement
 removes a workload's last running copy, and `AvoidEvictionLoops`, with which nothing new goes where a NoExecute taint
-would evict it later. They are set by their names only: who turns on a whole stage, as Karmada's own manifests do, means
+would evict it later; and `ControlledMoves`, which obeys the fields of policies that Karmada does not have and is
+therefore on. They are set by their names only: who turns on a whole stage, as Karmada's own manifests do, means
 Karmada's features.
 """
 
@@ -34,6 +35,7 @@ FEATURES: Mapping[str, Feature] = {
     "AvoidEvictionLoops": Feature(Stage.OWN, False, "nothing new is placed where a NoExecute taint would evict it"),
     "ContextualLogging": Feature(Stage.BETA, True, "log entries carry the context they arose in"),
     "ControllerPriorityQueue": Feature(Stage.BETA, True, "objects of the initial list yield to changes in controllers"),
+    "ControlledMoves": Feature(Stage.OWN, True, "failback, disruptionBudget, fencing, rescheduleTriggers are obeyed"),
     "CustomizedClusterResourceModeling": Feature(Stage.BETA, True, "clusters are modelled by grades of nodes"),
     "Failover": Feature(Stage.BETA, False, "NoExecute taints evict, ClusterTaintPolicies are obeyed"),
     "FederatedQuotaEnforcement": Feature(Stage.ALPHA, False, "FederatedResourceQuotas limit scheduling"),

@@ -35,12 +35,14 @@ from karmada.controllers.bindings import (
     with_condition,
     without_finalizer,
 )
+from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.client import type_of
+from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
@@ -48,9 +50,12 @@ from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
+from karmada.overrides.apply import overridden_replicas
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.identity import IdentityChanged
 from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, work_name
+from karmada.works.copies import Facts
+from karmada.works.limits import Waiting, has_limits
 from karmada.works.owner import WorkOfAnother, made_for
 from karmada.works.plan import Plan, WriteWork, plan
 
@@ -88,6 +93,9 @@ class BindingController:
         """Bindings that were looked at while the cache did not show a cluster that was chosen for them, by its name."""
         self._blocked: dict[Key, set[BindingKey]] = {}
         """Bindings that found a Work of another in the place of their own, by that Work."""
+        self._is_limited = context.gates.enabled("ControlledMoves")
+        self._waiting: set[BindingKey] = set()
+        """Bindings whose moves wait for what members report."""
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
         self.controller: Controller[BindingKey] = Controller(
@@ -102,7 +110,7 @@ class BindingController:
         self.controller.watch(self._bindings.namespaced, _changed)
         self.controller.watch(self._bindings.wide, _changed)
         self._works.add_handler(self._works_changed)
-        self.controller.watch(self._clusters, self._cluster_appeared)
+        self.controller.watch(self._clusters, self._cluster_changed)
         self._overrides.add_handler(self._overrides_changed)
         self._wide_overrides.add_handler(self._overrides_changed)
 
@@ -111,22 +119,74 @@ class BindingController:
         binding = self._bindings.get(key)
         if binding is None:
             self._awaited.forget(key)
+            self._waiting.discard(key)
             return DONE
         marked = self._works.indexed_items(OF_BINDING, permanent_id(binding))
         works = [work for item in marked if belongs(work := item.value, binding)]
         if binding.metadata.deletion_timestamp is not None:
             return await self._remove(binding, works)
-        planned = plan(binding.spec, works, work_name(binding.spec))
+        if self._is_limited and has_limits(binding.spec.failover):
+            return await self._move(key, binding, works)
+        self._waiting.discard(key)
+        result = await self._carry_out(binding, plan(binding.spec, works, work_name(binding.spec)))
+        await self._say_waiting(binding, None)
+        return result
+
+    async def _carry_out(self, binding: Binding, planned: Plan) -> Result:
         await self._delete(binding, planned.delete)
         if planned.purging:
             return RequeueAfter(PURGE_WAIT)
         return await self._sync(binding, planned)
 
+    async def _move(self, key: BindingKey, binding: Binding, works: list[Work]) -> Result:
+        """The same within the limits of the policy, and say what waits for them."""
+        assert binding.spec.failover is not None
+        if binding.spec.failover.fencing is not None:
+            works = await self._live(binding, works)
+        planned = plan(binding.spec, works, work_name(binding.spec), await self._facts(binding, works))
+        waiting = planned.waiting
+        (self._waiting.add if waiting is not None else self._waiting.discard)(key)
+        result = await self._carry_out(binding, planned)
+        await self._say_waiting(binding, waiting)
+        return RequeueAfter(waiting.look_again) if waiting is not None and result is DONE else result
+
+    async def _live(self, binding: Binding, works: list[Work]) -> list[Work]:
+        """The Works by the server's word: one that the cache lacks yet may be a copy that runs."""
+        if not permanent_id(binding):
+            return works
+        scope = Scope(labels=f"{id_label(binding)}={permanent_id(binding)}")
+        found = (await self._context.client.of(Work).list(scope)).items
+        return [work for work in found if belongs(work, binding)]
+
+    async def _facts(self, binding: Binding, works: list[Work]) -> Facts:
+        """What limits are judged by; replicas that override policies set cannot be chosen here."""
+        spec, overridden = binding.spec, {}
+        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        try:
+            item = await self._templates.of(binding)
+        except ForeignResource:
+            item = None
+        policies = self._policies(binding)
+        named = {names.cluster_of_execution_space(work.metadata.namespace) for work in works}
+        for name in {*named, *(target.name for target in spec.clusters)} if item is not None else ():
+            cluster = self._clusters.get(name)
+            replicas = overridden_replicas(item.value, cluster, *policies) if item and cluster is not None else None
+            if replicas is not None:
+                overridden[name] = replicas
+        has_health = self._context.interpreter.enabled(kind, Operation.HEALTH)
+        return Facts(self._is_ready, self._context.clock.now(), has_health, overridden)
+
+    def _policies(self, binding: Binding) -> Overrides:
+        namespace = binding.spec.resource.namespace
+        return Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
+
+    def _is_ready(self, name: str) -> bool | None:
+        cluster = self._clusters.get(name)
+        return None if cluster is None else is_ready(cluster)
+
     async def _remove(self, binding: Binding, works: list[Work]) -> Result:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""
-        scope = Scope(labels=f"{id_label(binding)}={permanent_id(binding)}")
-        live = (await self._context.client.of(Work).list(scope)).items if permanent_id(binding) else works
-        await self._delete(binding, [work for work in live if belongs(work, binding)])
+        await self._delete(binding, await self._live(binding, works))
         finalizer = (
             finalizers.RESOURCE_BINDING if isinstance(binding, ResourceBinding) else finalizers.CLUSTER_RESOURCE_BINDING
         )
@@ -160,9 +220,7 @@ class BindingController:
             self._awaited.note(key_of(binding), binding.spec.resource)
             return DONE
         template = item.value
-        namespace = binding.spec.resource.namespace
-        overrides = Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
-        builder = WorkBuilder(binding, template, overrides, self._context.gates)
+        builder = WorkBuilder(binding, template, self._policies(binding), self._context.gates)
         started = perf_counter()
         for target, _ in planned.write:
             if self._clusters.get(target.name) is None:
@@ -188,23 +246,32 @@ class BindingController:
 
     async def _report(self, binding: Binding, reason: str, message: str) -> None:
         """Say in a condition why Works cannot be written; without a reason, that nothing is in the way any more."""
-        if not reason and all(known.type != conditions.WORKS_SYNCED for known in binding.status.conditions):
+        if not reason and _without(binding, conditions.WORKS_SYNCED):
             return
         text = message or "All works could be written"
+        await self._set_condition(
+            binding, conditions.WORKS_SYNCED, not reason, reason or conditions.REASON_WORKS_SYNCED, text
+        )
+
+    async def _say_waiting(self, binding: Binding, waiting: Waiting | None) -> None:
+        """Say in a condition, and once in an event, that a move waits; without one, that none does any more."""
+        if waiting is None:
+            if not _without(binding, conditions.MOVES_WAITING):
+                reason = conditions.REASON_NOTHING_WAITS
+                await self._set_condition(binding, conditions.MOVES_WAITING, False, reason, "No move waits")
+            return
+        if await self._set_condition(binding, conditions.MOVES_WAITING, True, waiting.reason, waiting.message):
+            recorder = self._recorders[isinstance(binding, ResourceBinding)]
+            recorder.event(ObjectReference.to(binding), events.NORMAL, events.MOVE_WAITS, waiting.message)
+
+    async def _set_condition(self, binding: Binding, type_: str, status: bool, reason: str, message: str) -> bool:
         now = self._context.clock.now()
 
         def decide(current: Any) -> Any:
-            found = with_condition(
-                current.status.conditions,
-                conditions.WORKS_SYNCED,
-                not reason,
-                reason or conditions.REASON_WORKS_SYNCED,
-                text,
-                now,
-            )
+            found = with_condition(current.status.conditions, type_, status, reason, message, now)
             return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
 
-        await self._bindings.commit(binding, decide)
+        return isinstance(await self._bindings.commit(binding, decide), Written)
 
     async def _sync_cluster(self, builder: WorkBuilder, template: bytes, write: WriteWork) -> Exception | bool:
         try:
@@ -279,6 +346,10 @@ class BindingController:
         One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
         shows only now may have become unwanted before: the binding was then looked at without it."""
         for change in changes:
+            if self._waiting and change.old is not None:
+                for key in made_for(change.item.body):
+                    if (waits := BindingKey(*key)) in self._waiting:
+                        self.controller.enqueue(waits)
             if change.new is None:
                 for waiting in sorted(self._blocked.pop(change.key, ())):
                     self.controller.enqueue(waiting)
@@ -299,8 +370,10 @@ class BindingController:
             if binding is not None and work.metadata.namespace not in map(names.execution_space, kept):
                 self.controller.enqueue(key)
 
-    def _cluster_appeared(self, change: Change[Cluster]) -> list[BindingKey]:
-        return sorted(self._without.pop(change.key.name, ())) if change.new is not None else []
+    def _cluster_changed(self, change: Change[Cluster]) -> list[BindingKey]:
+        """Bindings that waited for a cluster to appear, or whose moves wait for it to be ready."""
+        found = set(self._waiting) if self._waiting and _readiness_changed(change) else set()
+        return sorted(found | self._without.pop(change.key.name, set())) if change.new is not None else []
 
     def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """Look again at the bindings whose templates an override policy selects or selected."""
@@ -323,6 +396,16 @@ class BindingController:
                 resource = binding.spec.resource
                 if any(selector is None or _may_choose(selector, resource) for selector in selectors):
                     self.controller.enqueue(key_of(binding))
+
+
+def _without(binding: Binding, type_: str) -> bool:
+    return all(known.type != type_ for known in binding.status.conditions)
+
+
+def _readiness_changed(change: Change[Cluster]) -> bool:
+    if change.old is None or change.new is None:
+        return True
+    return is_ready(change.old.value) != is_ready(change.new.value)
 
 
 def _is_readable(item: Item[Work]) -> bool:

@@ -28,7 +28,7 @@ from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.client import type_of
 from karmada.machinery.codec import identity, untrusted_tree
 from karmada.machinery.committer import Committer
-from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import AlreadyExists, ApiError, BadAnswer, Conflict, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
@@ -47,6 +47,8 @@ ATTEMPTS = 4
 """Looks at a member's object that others keep changing, before the Work counts as not applied."""
 LANE_LIMIT = 32
 """Works of one member that are handled at the same time."""
+STOPPING = 2.0
+"""Seconds until a member is asked again whether the object of a fenced Work has stopped."""
 
 
 _SHAPES = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
@@ -221,9 +223,14 @@ class ExecutionController:
                 member = await self._members.connect(cluster)
             except MemberUnavailable as error:
                 return Retry(str(error))
+            manifests = [manifest_of(work, ordinal) for ordinal in range(len(work.spec.workload.manifests))]
+            if work.metadata.annotations.get(annotations.FENCED) and not work.spec.preserve_resources_on_deletion:
+                if not all([await self._removal.stop(manifest, member) for manifest in manifests]):
+                    return RequeueAfter(STOPPING)
+                return await self._let_go(work)
             remove = self._removal.release if work.spec.preserve_resources_on_deletion else self._removal.delete
-            for ordinal in range(len(work.spec.workload.manifests)):
-                await remove(manifest_of(work, ordinal), member)
+            for manifest in manifests:
+                await remove(manifest, member)
         elif cluster.metadata.deletion_timestamp is None:
             return DONE  # it comes again when the cluster is ready
         return await self._let_go(work)

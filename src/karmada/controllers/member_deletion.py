@@ -28,13 +28,25 @@ class MemberDeletion:
     async def delete(self, manifest: JSONObject, member: Member) -> None:
         """Have the object that a manifest made deleted."""
         found = await _ours(manifest, member)
+        if found is not None:
+            await self._delete(*found, member, Propagation.BACKGROUND)
+
+    async def stop(self, manifest: JSONObject, member: Member) -> bool:
+        """Have the object deleted after all that it owns; whether it is gone, and with it all that ran."""
+        found = await _ours(manifest, member)
         if found is None:
-            return
-        observed, collection = found
+            return True
+        if not found[0]["metadata"].get("deletionTimestamp"):
+            await self._delete(*found, member, Propagation.FOREGROUND)
+        return await _ours(manifest, member) is None
+
+    async def _delete(
+        self, observed: JSONObject, collection: Resource[bytes], member: Member, propagation: Propagation
+    ) -> None:
         state = TREE.identity(observed)
         self._versions.forget(ObjectKey(member.name, collection.type, Key(state.namespace, state.name)))
         try:
-            await collection.delete(state.name, state.namespace, only_if=state, propagation=Propagation.BACKGROUND)
+            await collection.delete(state.name, state.namespace, only_if=state, propagation=propagation)
         except NotFound:
             return
         self._metrics.deleted[labels_of(SUCCESS, observed, member.name)] += 1

@@ -28,6 +28,7 @@ from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
 from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
 from karmada.controllers.eviction_storm import EvictionStorm, EvictionStormController, StormOptions
 from karmada.controllers.execution import ExecutionController
+from karmada.controllers.failback import FailbackController
 from karmada.controllers.federated_hpa import AutoscalerOptions, FederatedHPAController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.multicluster_service import MultiClusterServiceController
@@ -208,6 +209,10 @@ def _graceful_eviction(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "gracefulEviction", GracefulEvictionController(shared.context, options).controller
 
 
+def _failback(shared: Shared) -> Iterable[tuple[str, Part]]:
+    yield "failback", FailbackController(shared.context).controller
+
+
 def _remedy(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "remedy", RemedyController(shared.context).controller
 
@@ -263,6 +268,7 @@ CONTROLLERS = (
     Registration("endpointsliceCollect", _endpointslice_collect, gate=_SERVICES),
     Registration("endpointsliceDispatch", _endpointslice_dispatch, gate=_SERVICES),
     Registration("execution", _execution),
+    Registration("failback", _failback, gate="ControlledMoves"),
     Registration("federatedHorizontalPodAutoscaler", _federated_hpa, options=(AutoscalerOptions,)),
     Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
     Registration("federatedResourceQuotaStatus", _quota_status),

@@ -13,7 +13,8 @@ import msgspec
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.config.v1alpha1 import UtilizationThreshold
-from karmada.api.feature_gates import FeatureGates
+from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.api.policy.v1alpha1 import RescheduleTrigger
 from karmada.api.quantity import QuantityError
 from karmada.api.work.v1alpha2 import Component, ComponentReplicaRequirements, ResourceBinding, TargetCluster
 from karmada.policies import webster
@@ -24,6 +25,7 @@ from karmada.scheduler.core.facts import estimate
 from karmada.scheduler.core.framework import DEFAULT
 from karmada.scheduler.core.request import Settings, Strategy, strategy_of
 from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.trigger import may_move
 
 _SETTINGS = Settings(FeatureGates({"SchedulingOvercommitProtection": True}))
 _DYNAMIC = (Strategy.DYNAMIC_WEIGHT, Strategy.AGGREGATED)
@@ -156,6 +158,7 @@ def is_movable(binding: ResourceBinding) -> bool:
         and binding.spec.replicas > 0
         and not binding.spec.graceful_eviction_tasks
         and strategy_of(placement) in _DYNAMIC
+        and may_move(binding, DEFAULTS, RescheduleTrigger.CAPACITY)
     )
 
 

@@ -135,6 +135,7 @@ def merge_spec(existing: ResourceBindingSpec, built: ResourceBindingSpec) -> Res
         required_by=existing.required_by,
         graceful_eviction_tasks=existing.graceful_eviction_tasks,
         reschedule_triggered_at=existing.reschedule_triggered_at,
+        failback_triggered_at=existing.failback_triggered_at,
         suspension=_suspension(built.suspension, existing.suspension),
     )
 

@@ -30,6 +30,7 @@ from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Settings
 from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.steadiness import is_steady, steady
 from karmada.scheduler.core.trigger import Need, is_ours, need, versions_to_check
 from karmada.scheduler.decision_history import DecisionHistory, Noted
 from karmada.scheduler.keys import BindingKey
@@ -373,6 +374,9 @@ class Scheduler:
         self._count_assumed(key)
         started = perf_counter()
         decision = decide(self.snapshot, binding, estimates, self.options.settings, self.options.framework)
+        gates = self.options.settings.gates
+        if is_steady(binding, gates):
+            decision = steady(binding, decision, need(binding, gates, self.snapshot.is_leaving))
         self.metrics.steps.observe(perf_counter() - started, "Schedule")
         self._sample(binding)
         if isinstance(decision.outcome, Placed) and (self._peers is not None or self._assumed is not None):

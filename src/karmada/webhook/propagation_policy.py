@@ -14,6 +14,7 @@ from karmada.api.policy.v1alpha1 import (
 from karmada.policies.legacy_fields import contradictions
 from karmada.webhook.advice import advise_policy
 from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, items, refuse_if_any
+from karmada.webhook.moves import move_errors
 from karmada.webhook.placement import validate_placement
 
 Policy = PropagationPolicy | ClusterPropagationPolicy
@@ -106,6 +107,7 @@ def _judge(
     found = validate_placement(spec.placement, "spec.placement", given)
     found += contradictions(spec)
     found += _failover_errors(spec)
+    found += move_errors(spec)
     found += errors
     found += _preemption_errors(spec)
     found += _suspension_errors(spec)

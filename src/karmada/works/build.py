@@ -134,6 +134,7 @@ class WorkBuilder:
             annotations={
                 annotations.CONFLICT_RESOLUTION: self._conflicts,
                 **noted,
+                **self._fenced(),
                 **records(overridden.by_cluster_policies, overridden.by_policies),
             },
         )
@@ -171,6 +172,11 @@ class WorkBuilder:
         if generation > 0:
             noted = {**noted, annotations.TEMPLATE_GENERATION: str(generation)}
         merge_annotations(copy, {**noted, annotations.CONFLICT_RESOLUTION: self._conflicts})
+
+    def _fenced(self) -> dict[str, str]:
+        failover = self._spec.failover
+        is_fenced = failover is not None and failover.fencing is not None and self._gates.enabled("ControlledMoves")
+        return {annotations.FENCED: "true"} if is_fenced else {}
 
     def _inject_state(self, copy: JSONObject) -> None:
         """Hand the state saved by a failover to the one cluster that replaces the failed one."""

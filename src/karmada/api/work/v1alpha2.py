@@ -234,6 +234,8 @@ class ResourceBindingSpec(Struct, frozen=True, kw_only=True):
     """Whether an object that already exists in a cluster is taken over."""
     reschedule_triggered_at: Time | None = None
     """Someone asked at this moment to schedule everything anew."""
+    failback_triggered_at: Time | None = None
+    """The clusters that the placement prefers were found healthy for long enough at this moment: go back to them."""
     suspension: BindingSuspension | None = None
     """What is halted."""
     preserve_resources_on_deletion: bool | None = None
@@ -269,7 +271,7 @@ class ResourceBindingStatus(Struct, frozen=True, kw_only=True):
     last_scheduled_time: Time | None = None
     """When the scheduler last succeeded."""
     conditions: tuple[Condition, ...] = ()
-    """Scheduled and FullyApplied."""
+    """Scheduled, FullyApplied, and what keeps moves waiting."""
     aggregated_status: tuple[AggregatedStatusItem, ...] = ()
     """The observed status of the resource per cluster."""
     unhealthy_since: dict[str, Time] = field(default_factory=dict)

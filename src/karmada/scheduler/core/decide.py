@@ -16,7 +16,7 @@ from karmada.scheduler.core.assignment import Assignment, assign
 from karmada.scheduler.core.capacity import takes_room
 from karmada.scheduler.core.facts import Estimates, Facts, facts_of
 from karmada.scheduler.core.framework import DEFAULT, Framework
-from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_rescheduled
+from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_failing_back, is_rescheduled
 from karmada.scheduler.core.selection import Selection, select
 from karmada.scheduler.core.shared_facts import asked_by
 from karmada.scheduler.core.snapshot import Snapshot
@@ -59,10 +59,12 @@ def requests(snapshot: Snapshot, binding: Binding, settings: Settings) -> Iterab
     placement = binding.spec.placement
     if placement is None:
         return
-    fresh = is_rescheduled(binding)
+    fresh, back = is_rescheduled(binding), is_failing_back(binding)
     attracted, repelled = _peers(snapshot, binding, settings)
     for term in terms_to_try(binding) or (None,):
-        yield Request(binding, placement, settings, term, fresh, attracted, repelled)
+        # On the way back only the terms before the one in use place anew: where they do not fit, nothing moves.
+        anew = fresh or (back and term is not None and term.affinity_name != _in_use(binding))
+        yield Request(binding, placement, settings, term, anew, attracted, repelled)
 
 
 def fitting_names(
@@ -92,14 +94,18 @@ def fits_anywhere(
 
 
 def terms_to_try(binding: Binding) -> Sequence[ClusterAffinityTerm]:
-    """The affinity terms from the one in use; from the first when everything is scheduled anew."""
+    """The affinity terms from the one in use; from the first when everything is scheduled anew or goes back."""
     placement = binding.spec.placement
     terms = placement.cluster_affinities if placement is not None else ()
-    if is_rescheduled(binding):
+    if is_rescheduled(binding) or is_failing_back(binding):
         return terms
-    observed = binding.status.scheduler_observing_affinity_name
+    observed = _in_use(binding)
     start = next((index for index, term in enumerate(terms) if term.affinity_name == observed), 0)
     return terms[start:]
+
+
+def _in_use(binding: Binding) -> str:
+    return binding.status.scheduler_observing_affinity_name
 
 
 def _peers(

@@ -73,6 +73,14 @@ def is_rescheduled(binding: Binding) -> bool:
     return timestamps.parse(asked) > timestamps.parse(done)
 
 
+def is_failing_back(binding: Binding) -> bool:
+    """Whether replicas were asked to go back to preferred clusters after it was last scheduled."""
+    asked, done = binding.spec.failback_triggered_at, binding.status.last_scheduled_time
+    if not asked or not done:
+        return False
+    return timestamps.parse(asked) > timestamps.parse(done)
+
+
 class Request:
     """A binding under one affinity term. Read only."""
 

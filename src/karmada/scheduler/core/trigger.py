@@ -7,9 +7,9 @@ from karmada.api import annotations
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import DecodeError, decode, encode
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
+from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement, RescheduleTrigger
 from karmada.policies.cluster_affinity import cluster_matches
-from karmada.scheduler.core.request import Binding, Strategy, is_rescheduled, strategy_of
+from karmada.scheduler.core.request import Binding, Strategy, is_failing_back, is_rescheduled, strategy_of
 
 
 class Need(StrEnum):
@@ -18,6 +18,7 @@ class Need(StrEnum):
     PLACEMENT_CHANGED = "placementChanged"
     REPLICAS_CHANGED = "replicasChanged"
     RESCHEDULE_TRIGGERED = "rescheduleTriggered"
+    FAILBACK_TRIGGERED = "failbackTriggered"
     DUPLICATED = "duplicated"
     """Nothing is divided, so looking again is cheap and moves nothing without cause."""
     TERMINATING_CLUSTER = "terminatingCluster"
@@ -33,19 +34,37 @@ def need(binding: Binding, gates: FeatureGates, is_terminating: Callable[[str], 
         return Need.DELETING
     if spec.placement is None:
         return Need.NO_PLACEMENT
-    applied = binding.metadata.annotations.get(annotations.APPLIED_PLACEMENT, "")
-    if not applied or _placement_changed(applied, spec.placement, binding.status.scheduler_observing_affinity_name):
+    edited = is_edited(binding)
+    if edited and (not spec.clusters or may_move(binding, gates, RescheduleTrigger.POLICY_CHANGE)):
         return Need.PLACEMENT_CHANGED
     if _replicas_changed(binding, spec.placement, gates):
         return Need.REPLICAS_CHANGED
     if is_rescheduled(binding):
         return Need.RESCHEDULE_TRIGGERED
+    if not edited and is_failing_back(binding) and gates.enabled("ControlledMoves"):
+        return Need.FAILBACK_TRIGGERED
     is_workload = spec.replicas > 0 or spec.replica_requirements is not None or bool(spec.components)
-    if not is_workload or strategy_of(spec.placement) is Strategy.DUPLICATED:
+    if not edited and (not is_workload or strategy_of(spec.placement) is Strategy.DUPLICATED):
         return Need.DUPLICATED
     if any(is_terminating(target.name) for target in spec.clusters):
         return Need.TERMINATING_CLUSTER
     return Need.NONE
+
+
+def is_edited(binding: Binding) -> bool:
+    """Whether the placement is another than the one that chose the clusters."""
+    applied = binding.metadata.annotations.get(annotations.APPLIED_PLACEMENT, "")
+    if binding.spec.placement is None:
+        return False
+    observed = binding.status.scheduler_observing_affinity_name
+    return not applied or _placement_changed(applied, binding.spec.placement, observed)
+
+
+def may_move(binding: Binding, gates: FeatureGates, trigger: RescheduleTrigger) -> bool:
+    """Whether an event may move replicas that run well: any may, unless the policy names those that may."""
+    failover = binding.spec.failover
+    triggers = failover.reschedule_triggers if failover is not None else None
+    return triggers is None or trigger in triggers or not gates.enabled("ControlledMoves")
 
 
 def _placement_changed(applied: str, placement: Placement, observed: str) -> bool:

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from karmada.api.base import Int32, Schema, Struct, always
+from karmada.api.base import Int32, IntOrString, Schema, Struct, always
 from karmada.api.meta import LabelSelector, ObjectMeta
 from karmada.api.policy.v1alpha1.placement import Placement
 
@@ -50,6 +50,14 @@ class MigrationPurgePolicy(StrEnum):
     DIRECTLY = "Directly"
     GRACEFULLY = "Gracefully"
     NEVER = "Never"
+
+
+class RescheduleTrigger(StrEnum):
+    """Events that may move replicas which run well."""
+
+    CLUSTER_LABELS = "ClusterLabels"
+    POLICY_CHANGE = "PolicyChange"
+    CAPACITY = "Capacity"
 
 
 class PriorityClassSource(StrEnum):
@@ -128,6 +136,33 @@ class ApplicationMigrationPolicy(Struct, frozen=True, kw_only=True):
     """How the unhealthy copy is removed."""
 
 
+class FailbackBehavior(Struct, frozen=True, kw_only=True):
+    """When replicas go back to the clusters that the placement prefers."""
+
+    window_seconds: Annotated[Int32, Schema(default=600, minimum=1)] | None = None
+    """How long a cluster must have been ready without a break before replicas go back to it."""
+    hysteresis_seconds: Annotated[Int32, Schema(default=600, minimum=0)] | None = None
+    """How long the workload stays where it was last scheduled before it may go back."""
+    max_moves: Annotated[Int32, Schema(default=1, minimum=1)] | None = None
+    """How many workloads of the policy go back at the same time."""
+
+
+class DisruptionBudget(Struct, frozen=True, kw_only=True):
+    """How much of a workload moves between clusters may make unavailable."""
+
+    max_unavailable: Annotated[IntOrString, Schema(pattern=r"^(100|[0-9]{1,2})%$")]
+    """Replicas of all clusters together that may be unavailable while others take their place: a number, or a share
+    such as 25%, rounded down. With 0 every replacement is ready before its old copy goes."""
+
+
+class Fencing(Struct, frozen=True, kw_only=True):
+    """Two clusters never run the resource at the same time while it moves."""
+
+    timeout_seconds: Annotated[Int32, Schema(minimum=1)] | None = None
+    """Start the new copy after this time even if the cluster that is left has not confirmed the stop; unset waits for
+    the confirmation."""
+
+
 class FailoverBehavior(Struct, frozen=True, kw_only=True):
     """When and how a resource moves to another cluster."""
 
@@ -137,6 +172,15 @@ class FailoverBehavior(Struct, frozen=True, kw_only=True):
     """On failure of a cluster."""
     application_migration_policy: ApplicationMigrationPolicy | None = None
     """Same as application, and counts a cluster that stays unavailable for that long as well. Excludes application."""
+    failback: FailbackBehavior | None = None
+    """When replicas go back to the clusters that the placement prefers; unset leaves them where they are."""
+    disruption_budget: DisruptionBudget | None = None
+    """How much of the resource moves may make unavailable, whatever their cause. Excludes fencing."""
+    fencing: Fencing | None = None
+    """Start a copy in another cluster only after the old one has stopped."""
+    reschedule_triggers: tuple[Annotated[str, Schema(enum=RescheduleTrigger)], ...] | None = None
+    """The events that may move replicas which run well: ClusterLabels (a cluster no longer matches), PolicyChange (the
+    placement was edited), Capacity (a cluster is too full). Unset allows all, an empty list none."""
 
 
 class SuspendClusters(Struct, frozen=True, kw_only=True):

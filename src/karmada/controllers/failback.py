@@ -1,0 +1,222 @@
+"""Failback: asks the scheduler to take replicas back to preferred clusters that have been healthy for long enough.
+
+Of the workloads of one policy no more than `maxMoves` go back at a time. One that does has the condition FailingBack
+until all of its replicas are confirmed healthy where they went: a restart goes on where it was. The old copies stay
+until then, as the binding controller keeps to a budget of 0 under policies with `failback`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from karmada.api import conditions, events, labels
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.decision import Placed
+from karmada.api.policy.v1alpha1 import FailbackBehavior
+from karmada.api.timestamps import parse
+from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of, with_condition
+from karmada.controllers.clusters import is_ready
+from karmada.controllers.context import Context
+from karmada.interpreter.model import Operation, kind_of
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.events import ObjectReference
+from karmada.machinery.informers.cache import Change, Item
+from karmada.machinery.informers.informer import Informer
+from karmada.policies.failover.failback import condition_of, gained, is_settled, max_moves, wait
+from karmada.policies.failover.last_copy import is_replaced
+from karmada.scheduler.core.decide import NoPlacement, decide
+from karmada.scheduler.core.request import Settings
+from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.trigger import is_edited
+from karmada.scheduler.writing import same_clusters
+
+COMPONENT = "failback-controller"
+BY_POLICY = "failing-back-by-policy"
+LOOK = 10.0
+"""Seconds between two looks at a failback under way, or at one that waits for its turn."""
+ROOM_LOOK = 60.0
+"""The same for a workload that a preferred cluster may have no room for yet."""
+
+
+class FailbackController:
+    """Takes workloads back to the clusters that their placement prefers, a few at a time."""
+
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self._interpreter = context.interpreter
+        self._settings = Settings(context.gates)
+        self._recorder = context.recorder(COMPONENT)
+        self._bindings = Bindings(context)
+        self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._snapshot = Snapshot()
+        self._begun: dict[BindingKey, str] = {}
+        """Bindings that were told to go back here, with their policy: the cache may not show it yet."""
+        self.controller: Controller[BindingKey] = Controller(
+            COMPONENT,
+            self.reconcile,
+            workers=1,
+            needs=(*self._bindings.informers, self._clusters),
+            clock=context.clock,
+        )
+        self._clusters.add_handler(self._clusters_changed)
+        for informer in self._bindings.informers:
+            informer.add_index(BY_POLICY, _policies)
+            self.controller.watch(informer, _concerned)
+
+    async def reconcile(self, key: BindingKey) -> Result:
+        """Begin, follow or end the failback of one binding."""
+        binding = self._bindings.get(key)
+        behaviour = _behaviour(binding)
+        if binding is None or behaviour is None or binding.metadata.deletion_timestamp is not None:
+            self._begun.pop(key, None)
+            return DONE
+        under_way = condition_of(binding.status, conditions.FAILING_BACK)
+        if under_way is not None and under_way.status == "True":
+            return await self._follow(binding, parse(under_way.last_transition_time).timestamp())
+        self._begun.pop(key, None)
+        return await self._consider(binding, behaviour)
+
+    async def _consider(self, binding: Binding, behaviour: FailbackBehavior) -> Result:
+        spec, status = binding.spec, binding.status
+        halted = spec.suspension is not None and bool(spec.suspension.scheduling)
+        if halted or is_edited(binding) or not is_settled(spec, status, binding.metadata.generation):
+            return DONE
+        now = self._clock.now()
+        try:
+            decision = decide(self._snapshot, _triggered(binding, now), {}, self._settings)
+        except NoPlacement:
+            return DONE
+        placed = decision.outcome.clusters if isinstance(decision.outcome, Placed) else spec.clusters
+        if same_clusters(placed, spec.clusters):
+            return RequeueAfter(ROOM_LOOK) if _has_better_terms(binding) else DONE
+        where = gained(spec.clusters, placed)
+        pause = wait(behaviour, where, self._snapshot.clusters, status, now)
+        if pause is None:
+            return DONE
+        if pause > 0:
+            return RequeueAfter(pause)
+        if self._moving(binding) >= max_moves(behaviour):
+            return RequeueAfter(LOOK)
+        return await self._begin(binding, where)
+
+    async def _begin(self, binding: Binding, where: list[str]) -> Result:
+        """Claim a turn in the status first: whoever dies in between goes on from there."""
+        self._begun[key_of(binding)] = _policy(binding)
+        text = f"goes back to {', '.join(where)}, healthy for long enough"
+        await self._say(binding, True, conditions.REASON_PREFERRED_HEALTHY, text)
+        self._recorder.event(ObjectReference.to(binding), events.NORMAL, events.FAILBACK_STARTED, f"It {text}.")
+        now = self._clock.now()
+        await self._bindings.commit(binding, lambda current: _triggered(current, now))
+        return RequeueAfter(LOOK)
+
+    async def _follow(self, binding: Binding, begun: float) -> Result:
+        spec, status = binding.spec, binding.status
+        asked = spec.failback_triggered_at
+        if asked is None or parse(asked).timestamp() < begun:
+            await self._bindings.commit(binding, lambda current: _triggered(current, self._clock.now()))
+            return RequeueAfter(LOOK)
+        done = status.last_scheduled_time
+        if done is None or parse(done) < parse(asked):
+            return RequeueAfter(LOOK)
+        lost = sorted(target.name for target in spec.clusters if self._is_ready(target.name) is False)
+        if lost:
+            return await self._end(binding, conditions.REASON_FAILBACK_ENDED, f"{', '.join(lost)} is not ready")
+        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        has_health = self._interpreter.enabled(kind, Operation.HEALTH)
+        settled = is_settled(spec, status, binding.metadata.generation)
+        if settled and is_replaced(spec, status, self._is_ready, has_health):
+            where = ", ".join(target.name for target in spec.clusters)
+            return await self._end(binding, conditions.REASON_FAILED_BACK, f"all replicas are healthy in {where}")
+        return RequeueAfter(LOOK)
+
+    async def _end(self, binding: Binding, reason: str, text: str) -> Result:
+        await self._say(binding, False, reason, text)
+        self._recorder.event(ObjectReference.to(binding), events.NORMAL, events.FAILBACK_ENDED, f"It ended: {text}.")
+        return DONE
+
+    async def _say(self, binding: Binding, status: bool, reason: str, text: str) -> None:
+        now = self._clock.now()
+
+        def decide_status(current: Any) -> Any:
+            found = with_condition(current.status.conditions, conditions.FAILING_BACK, status, reason, text, now)
+            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
+
+        await self._bindings.commit(binding, decide_status)
+
+    def _moving(self, binding: Binding) -> int:
+        """How many workloads of the policy are on their way back."""
+        policy = _policy(binding)
+        shown = {
+            BindingKey(*item.key)
+            for informer in self._bindings.informers
+            for item in informer.indexed_items(BY_POLICY, policy)
+            if _is_moving(item.value)
+        }
+        return len(shown | {key for key, begun in self._begun.items() if begun == policy})
+
+    def _is_ready(self, name: str) -> bool | None:
+        cluster = self._clusters.get(name)
+        return None if cluster is None else is_ready(cluster)
+
+    def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
+        looked_for = False
+        for change in changes:
+            if change.new is None:
+                self._snapshot.remove(change.key.name)
+            else:
+                self._snapshot.put(change.new.value)
+            looked_for = looked_for or _may_matter(change)
+        if looked_for:
+            for informer in self._bindings.informers:
+                for policy in informer.index_values(BY_POLICY) if informer.has_synced else ():
+                    for item in informer.indexed_items(BY_POLICY, policy):
+                        self.controller.enqueue(BindingKey(*item.key))
+
+
+def _behaviour(binding: Binding | None) -> FailbackBehavior | None:
+    return binding.spec.failover.failback if binding is not None and binding.spec.failover is not None else None
+
+
+def _policy(binding: Binding) -> str:
+    marks = binding.metadata.labels
+    own = marks.get(labels.PROPAGATION_POLICY_PERMANENT_ID)
+    return own or marks.get(labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID, "")
+
+
+def _policies(item: Item[Any]) -> Iterable[str]:
+    """Index function of bindings with a failback: their policy."""
+    return [_policy(item.value)] if _behaviour(item.value) is not None else []
+
+
+def _is_moving(binding: Binding) -> bool:
+    found = condition_of(binding.status, conditions.FAILING_BACK)
+    return found is not None and found.status == "True"
+
+
+def _has_better_terms(binding: Binding) -> bool:
+    """Whether there are affinity terms before the one in use."""
+    terms = binding.spec.placement.cluster_affinities if binding.spec.placement is not None else ()
+    return bool(terms) and terms[0].affinity_name != binding.status.scheduler_observing_affinity_name
+
+
+def _triggered(binding: Any, now: float) -> Any:
+    spec = msgspec.structs.replace(binding.spec, failback_triggered_at=rfc3339(now))
+    return msgspec.structs.replace(binding, spec=spec)
+
+
+def _concerned(change: Change[Any]) -> list[BindingKey]:
+    return [BindingKey(*change.key)] if change.new is not None and _behaviour(change.new.value) is not None else []
+
+
+def _may_matter(change: Change[Cluster]) -> bool:
+    """Whether a cluster came, went, or changed its readiness, taints or labels."""
+    if change.old is None or change.new is None:
+        return True
+    before, after = change.old.value, change.new.value
+    return (
+        is_ready(before) != is_ready(after)
+        or before.metadata.generation != after.metadata.generation
+        or before.metadata.labels != after.metadata.labels
+    )

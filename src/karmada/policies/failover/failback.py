@@ -1,0 +1,76 @@
+"""Failback: when replicas may go back to the clusters that a placement prefers, and when they have."""
+
+from collections.abc import Iterable, Mapping
+
+from karmada.api import conditions
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import Condition
+from karmada.api.policy.v1alpha1 import FailbackBehavior
+from karmada.api.timestamps import parse
+from karmada.api.work.v1alpha2 import ResourceBindingSpec, ResourceBindingStatus, TargetCluster
+
+WINDOW, HYSTERESIS, MOVES = 600, 600, 1
+"""What a policy means that does not say."""
+SECOND = 1.0
+"""Times of schedule results are whole seconds: a request must be later than the result it is about."""
+
+
+def max_moves(behaviour: FailbackBehavior) -> int:
+    """How many workloads of the policy go back at the same time."""
+    return MOVES if behaviour.max_moves is None else behaviour.max_moves
+
+
+def wait(
+    behaviour: FailbackBehavior,
+    gained: Iterable[str],
+    clusters: Mapping[str, Cluster],
+    status: ResourceBindingStatus,
+    now: float,
+) -> float | None:
+    """Seconds until replicas may go to the clusters that gain some; None while one of them is not ready.
+
+    All of them must have been ready for the window, and the workload must have stayed where it is for the hysteresis.
+    """
+    window = WINDOW if behaviour.window_seconds is None else behaviour.window_seconds
+    still = HYSTERESIS if behaviour.hysteresis_seconds is None else behaviour.hysteresis_seconds
+    moments = [parse(status.last_scheduled_time).timestamp() + max(still, SECOND)] if status.last_scheduled_time else []
+    ended = condition_of(status, conditions.FAILING_BACK)
+    if ended is not None and ended.last_transition_time:
+        moments.append(parse(ended.last_transition_time).timestamp() + still)
+    for name in gained:
+        since = _ready_since(clusters.get(name))
+        if since is None:
+            return None
+        moments.append(since + window)
+    return max(0.0, *(moment - now for moment in moments)) if moments else None
+
+
+def gained(before: Iterable[TargetCluster], after: Iterable[TargetCluster]) -> list[str]:
+    """The clusters that run more than they did."""
+    had = {target.name: target.replicas for target in before}
+    return sorted(target.name for target in after if target.name not in had or target.replicas > had[target.name])
+
+
+def is_settled(spec: ResourceBindingSpec, status: ResourceBindingStatus, generation: int) -> bool:
+    """Whether the last schedule result is carried out as far as can be told without looking at the copies."""
+    waits = condition_of(status, conditions.MOVES_WAITING)
+    return (
+        status.scheduler_observed_generation == generation
+        and not spec.graceful_eviction_tasks
+        and (waits is None or waits.status != "True")
+    )
+
+
+def condition_of(status: ResourceBindingStatus, type_: str) -> Condition | None:
+    """A condition of a binding."""
+    return next((one for one in status.conditions if one.type == type_), None)
+
+
+def _ready_since(cluster: Cluster | None) -> float | None:
+    """Since when a cluster has been ready without a break; None when it is not."""
+    if cluster is None or cluster.metadata.deletion_timestamp is not None:
+        return None
+    ready = next((one for one in cluster.status.conditions if one.type == conditions.READY), None)
+    if ready is None or ready.status != "True" or not ready.last_transition_time:
+        return None
+    return parse(ready.last_transition_time).timestamp()

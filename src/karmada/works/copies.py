@@ -1,0 +1,80 @@
+"""The copies of a resource that run now, as the Works of a binding and what members report of them tell."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from karmada.api import names
+from karmada.api.codec import tree
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ResourceBindingSpec, ResourceHealth, TargetCluster
+from karmada.works.build import is_workload, manifest_of
+from karmada.works.status import aggregate
+
+READY_COUNTS = ("readyReplicas", "numberReady")
+"""Where kinds report how many replicas are ready."""
+
+
+class Facts(NamedTuple):
+    """What is known beyond a binding and its Works."""
+
+    is_ready: Callable[[str], bool | None]
+    """Whether a cluster is ready; None when there is no such cluster."""
+    now: float
+    has_health: bool = True
+    """Whether the kind has health rules; of one without, what was applied is healthy."""
+    overridden: Mapping[str, int] = {}
+    """Replicas that override policies set, by cluster: nobody else can choose them there."""
+
+
+class Copy(NamedTuple):
+    """One copy that is not being deleted."""
+
+    work: Work
+    replicas: int | None
+    """How many its Work asks for; None when the kind keeps that elsewhere."""
+    ready: int
+    """How many of them are ready, as far as a cluster that is ready itself has reported."""
+
+
+def copies_of(spec: ResourceBindingSpec, works: Iterable[Work], facts: Facts) -> dict[str, Copy]:
+    """The copies by cluster. What a report says beyond what the Work asks for is out of date, and does not count."""
+    shares = {target.name: target for target in spec.clusters}
+    found: dict[str, Copy] = {}
+    for work in works:
+        if work.metadata.deletion_timestamp is None:
+            cluster = names.cluster_of_execution_space(work.metadata.namespace)
+            replicas = _asked(work) if counts_replicas(spec) else None
+            share = replicas if replicas is not None else share_of(spec, shares.get(cluster))
+            found[cluster] = Copy(work, replicas, min(share, _ready(spec, work, cluster, share, facts)))
+    return found
+
+
+def counts_replicas(spec: ResourceBindingSpec) -> bool:
+    """Whether the copies of a resource are told in replicas; one that has none counts as one."""
+    return is_workload(spec) and not spec.components
+
+
+def share_of(spec: ResourceBindingSpec, target: TargetCluster | None) -> int:
+    """How much of a resource a cluster is to run."""
+    return target.replicas if target is not None and counts_replicas(spec) else 1
+
+
+def _asked(work: Work) -> int | None:
+    if not work.spec.workload.manifests:
+        return None
+    replicas = (manifest_of(work).get("spec") or {}).get("replicas")
+    return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
+
+
+def _ready(spec: ResourceBindingSpec, work: Work, cluster: str, share: int, facts: Facts) -> int:
+    if not facts.is_ready(cluster):
+        return 0
+    (item,) = aggregate([work], spec.resource)
+    if not item.applied:
+        return 0
+    status: Any = tree(item.status) if item.status else None
+    counts = status if isinstance(status, dict) else {}
+    if "replicas" in counts or any(name in counts for name in READY_COUNTS):
+        count = next((counts[name] for name in READY_COUNTS if name in counts), 0)
+        return count if isinstance(count, int) else 0
+    return share if item.health == ResourceHealth.HEALTHY or not facts.has_health else 0

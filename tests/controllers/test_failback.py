@@ -1,0 +1,216 @@
+"""Failback: replicas go back to preferred clusters that stayed healthy, a few workloads at a time."""
+
+import orjson
+from tests.controllers.plane import CLUSTERS, on_a_plane
+
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.controllers.failback import FailbackController
+from karmada.machinery.client import type_of
+from karmada.machinery.clock import rfc3339
+from karmada.machinery.transport import GroupVersionResource
+
+BINDINGS = type_of(ResourceBinding)
+EVENTS = GroupVersionResource("", "v1", "events")
+KINDS = [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment", "name": "deployments"}]}]
+TERMS = {
+    "clusterAffinities": [
+        {"affinityName": "main", "clusterNames": ["m1"]},
+        {"affinityName": "spare", "clusterNames": ["m2"]},
+    ]
+}
+WEIGHTS = {
+    "clusterAffinity": {"clusterNames": ["m1", "m2"]},
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {
+            "staticWeightList": [
+                {"targetCluster": {"clusterNames": ["m1"]}, "weight": 10},
+                {"targetCluster": {"clusterNames": ["m2"]}, "weight": 0},
+            ]
+        },
+    },
+}
+BEHAVIOUR = {"windowSeconds": 300, "hysteresisSeconds": 60}
+
+
+async def begin(plane):
+    for name in ("m1", "m2"):
+        await plane.cluster(name)
+        await plane.client.resource(CLUSTERS).patch(name, {"status": {"apiEnablements": KINDS}}, subresource="status")
+    await readiness(plane, "m1", "True")
+    plane.start(FailbackController(plane.context).controller)
+
+
+async def readiness(plane, name, status):
+    said = {"type": "Ready", "status": status, "reason": "Test", "message": ""}
+    said["lastTransitionTime"] = rfc3339(plane.clock.now())
+    await plane.client.resource(CLUSTERS).patch(name, {"status": {"conditions": [said]}}, subresource="status")
+    taints = [] if status == "True" else [{"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule"}]
+    await plane.client.resource(CLUSTERS).patch(name, {"spec": {"taints": taints}})
+
+
+async def bind(plane, name="web", placement=TERMS, behaviour=BEHAVIOUR, where="m2"):
+    """A workload that failed over to m2."""
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name}
+    noted = {"policy.karmada.io/applied-placement": orjson.dumps(placement).decode()}
+    marks = {"labels": {"propagationpolicy.karmada.io/permanent-id": "p"}, "annotations": noted}
+    spec = {"resource": resource, "replicas": 2, "clusters": [{"name": where, "replicas": 2}], "placement": placement}
+    spec["failover"] = {"failback": behaviour}
+    created = await plane.client.resource(BINDINGS).create(
+        {"metadata": {"name": name, "namespace": "default", **marks}, "spec": spec}
+    )
+    await scheduled(plane, created, "spare")
+
+
+async def scheduled(plane, binding, term="main"):
+    status = {"lastScheduledTime": rfc3339(plane.clock.now()), "schedulerObservingAffinityName": term}
+    status["schedulerObservedGeneration"] = binding["metadata"]["generation"]
+    name = binding["metadata"]["name"]
+    await plane.client.resource(BINDINGS).patch(name, {"status": status}, "default", subresource="status")
+
+
+async def get(plane, name="web"):
+    return await plane.client.resource(BINDINGS).get(name, "default")
+
+
+async def asked(plane, *names):
+    return [name for name in names or ("web",) if (await get(plane, name))["spec"].get("failbackTriggeredAt")]
+
+
+async def state(plane, name="web"):
+    conditions = (await get(plane, name))["status"].get("conditions", ())
+    return next(((c["status"], c["reason"]) for c in conditions if c["type"] == "FailingBack"), None)
+
+
+async def moved(plane, name="web", health="Healthy"):
+    """The scheduler and m1 did what was asked."""
+    spec = {"clusters": [{"name": "m1", "replicas": 2}]}
+    await scheduled(plane, await plane.client.resource(BINDINGS).patch(name, {"spec": spec}, "default"))
+    item = {"clusterName": "m1", "applied": True, "health": health, "status": {"replicas": 2, "readyReplicas": 2}}
+    status = {"status": {"aggregatedStatus": [item]}}
+    await plane.client.resource(BINDINGS).patch(name, status, "default", subresource="status")
+    await plane.clock.sleep(15)
+
+
+def test_replicas_go_back_when_the_preferred_cluster_was_ready_for_the_window():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        await plane.clock.sleep(290)
+        assert await asked(plane) == []
+        await plane.clock.sleep(20)
+        assert await asked(plane) == ["web"]
+        assert await state(plane) == ("True", "PreferredClustersHealthy")
+        await moved(plane)
+        assert await state(plane) == ("False", "FailedBack")
+        reasons = [event["reason"] for event in (await plane.client.resource(EVENTS).list()).items]
+        assert reasons == ["FailbackStarted", "FailbackEnded"]
+
+    on_a_plane(scenario)
+
+
+def test_a_cluster_that_flaps_starts_its_window_anew():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        for _ in range(5):
+            await plane.clock.sleep(200)
+            await readiness(plane, "m1", "False")
+            await plane.clock.sleep(30)
+            await readiness(plane, "m1", "True")
+        assert await asked(plane) == []
+        await plane.clock.sleep(310)
+        assert await asked(plane) == ["web"]
+
+    on_a_plane(scenario)
+
+
+def test_a_workload_stays_for_the_hysteresis_where_it_was_placed_last():
+    async def scenario(plane):
+        await begin(plane)
+        await plane.clock.sleep(600)
+        await bind(plane, behaviour={"windowSeconds": 300, "hysteresisSeconds": 120})
+        await plane.clock.sleep(100)
+        assert await asked(plane) == []
+        await plane.clock.sleep(30)
+        assert await asked(plane) == ["web"]
+
+    on_a_plane(scenario)
+
+
+def test_so_many_workloads_of_a_policy_go_back_at_a_time_and_the_next_when_one_is_healthy():
+    async def scenario(plane):
+        await begin(plane)
+        names = ["a", "b", "c"]
+        for name in names:
+            await bind(plane, name, behaviour={**BEHAVIOUR, "maxMoves": 2})
+        await plane.clock.sleep(330)
+        first = await asked(plane, *names)
+        assert len(first) == 2
+        await moved(plane, first[0], health="Unhealthy")
+        assert await asked(plane, *names) == first
+        await moved(plane, first[0])
+        assert await asked(plane, *names) == names
+
+    on_a_plane(scenario)
+
+
+def test_replicas_leave_a_standby_of_weight_zero():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane, placement=WEIGHTS)
+        await plane.clock.sleep(310)
+        assert await asked(plane) == ["web"]
+
+    on_a_plane(scenario)
+
+
+def test_what_is_where_it_should_be_stays_untouched():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane, placement=WEIGHTS, where="m1")
+        before = await get(plane)
+        await plane.clock.sleep(3600)
+        assert await get(plane) == before
+
+    on_a_plane(scenario)
+
+
+def test_a_failback_ends_when_its_cluster_fails_and_is_tried_again_later():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        await plane.clock.sleep(310)
+        await readiness(plane, "m1", "False")
+        await moved(plane, health="Unknown")
+        assert await state(plane) == ("False", "PreferredClustersLost")
+
+    on_a_plane(scenario)
+
+
+def test_a_move_that_waits_is_not_over():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        await plane.clock.sleep(310)
+        conditions = (await get(plane))["status"]["conditions"]
+        said = {"reason": "DisruptionBudget", "message": "", "lastTransitionTime": rfc3339(plane.clock.now())}
+        conditions = [*conditions, {"type": "MovesWaiting", "status": "True", **said}]
+        status = {"status": {"conditions": conditions}}
+        await plane.client.resource(BINDINGS).patch("web", status, "default", subresource="status")
+        await moved(plane)
+        assert (await state(plane))[0] == "True"
+
+    on_a_plane(scenario)
+
+
+def test_a_workload_without_failback_stays_where_it_is():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        await plane.client.resource(BINDINGS).patch("web", {"spec": {"failover": None}}, "default")
+        await plane.clock.sleep(3600)
+        assert await asked(plane) == []
+
+    on_a_plane(scenario)
