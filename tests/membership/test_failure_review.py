@@ -13,6 +13,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, Forbidden, NotFound
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
+from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
@@ -85,3 +86,11 @@ async def test_who_was_not_given_the_right_learns_nothing(server: ApiServer) -> 
 async def test_only_a_post_is_answered(server: ApiServer) -> None:
     with pytest.raises(ApiError):
         await Client(server.direct(ADMIN)).resource(objects.CLUSTERS).get("m1", subresource="failurereview")
+
+
+async def test_it_reads_bindings_in_the_name_of_its_component() -> None:
+    async with ControlPlane(ControlPlaneOptions()) as plane:
+        clusters = plane.client.resource(objects.CLUSTERS)
+        await clusters.create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})
+        answer = await clusters.submit("m1", "failurereview", {})
+        assert answer["status"]["workloads"] == []

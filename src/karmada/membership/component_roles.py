@@ -115,6 +115,8 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("rbac.authorization.k8s.io", ["clusterrolebindings"], ["get"]),
             # What would move if a cluster failed (clusters/failurereview).
             _rule("work.karmada.io", _BINDINGS, ["list"]),
+            # Gates and flags of the control plane are told to those who may list clusters.
+            _rule("cluster.karmada.io", ["clusters"], ["list"]),
         ),
         "karmada-controller-manager": (
             _rule("*", ["*"], ("get", *FOLLOW, "patch")),
