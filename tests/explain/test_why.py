@@ -7,7 +7,9 @@ import pytest
 from tests.explain import samples
 from tests.explain.samples import cluster, copy, deployment, facts, override, policy, wide_policy
 
+from karmada.api import annotations
 from karmada.api.decision import Attempt, Decision, Placed
+from karmada.api.policy.v1alpha1 import FailoverBehavior
 from karmada.api.work.v1alpha2 import TargetCluster
 from karmada.cli.output.chain import as_text, lay_out
 from karmada.explain.why.chain import chain
@@ -184,3 +186,41 @@ def test_a_name_that_is_nearly_one_is_suggested() -> None:
     broken = first_broken(chain(found))
     assert broken is not None
     assert broken.said == "there is no Deployment wbe in namespace default (did you mean web?)"
+
+
+def told(type_: str, reason: str, message: str) -> dict[str, Any]:
+    return {"conditions": [{"type": type_, "status": "True", "reason": reason, "message": message}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "line"),
+    [
+        (
+            told("MovesWaiting", "DisruptionBudget", "replicas stay in member2"),
+            "a move waits: replicas stay in member2",
+        ),
+        (told("FailingBack", "PreferredClustersHealthy", "goes back to member1"), "failback since : it goes back to"),
+    ],
+)
+def test_moves_that_wait_or_go_back_are_told(status: dict[str, Any], line: str) -> None:
+    scheduled = {"type": "Scheduled", "status": "True", "reason": "Success", "message": ""}
+    found = facts({}, {"member1": 3}, TWO, {"conditions": [scheduled, *status["conditions"]]})
+    assert link(found, "scheduling").details[0].startswith(line)
+
+
+def test_an_edit_that_may_not_move_replicas_is_told() -> None:
+    found = facts({"clusterAffinity": {"clusterNames": ["member2"]}}, {"member1": 3}, TWO)
+    assert found.binding is not None
+    failover = FailoverBehavior(reschedule_triggers=())
+    spec = msgspec.structs.replace(found.binding.spec, failover=failover)
+    metadata = msgspec.structs.replace(found.binding.metadata, annotations={annotations.APPLIED_PLACEMENT: "{}"})
+    found.binding = msgspec.structs.replace(found.binding, spec=spec, metadata=metadata)
+    assert "failover.rescheduleTriggers lacks PolicyChange" in link(found, "scheduling").details[0]
+
+
+def test_a_copy_that_waits_behind_a_fence_says_for_whom() -> None:
+    found = facts({}, {"member1": 3}, TWO, told("MovesWaiting", "Fenced", "member1 waits until member2 confirms"))
+    found.works = {}
+    held = link(found, "work member1")
+    assert (held.broken, held.said) == (True, "member1 waits until member2 confirms")
+    assert "failover.fencing.timeoutSeconds" in held.remedy

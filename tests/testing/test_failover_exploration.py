@@ -9,8 +9,10 @@ from karmada.machinery.options import Options
 from karmada.machinery.transport import Verb
 from karmada.testing.scenarios.failover import (
     AGREED,
+    BUDGET,
     CAUSE,
     EVICTION,
+    FENCE,
     GATES,
     LAST_COPY,
     NO_LOOP,
@@ -76,6 +78,33 @@ class NeverEnds(Writes):
         return {key: value for key, value in spec.items() if key != "gracefulEvictionTasks" or value}
 
 
+class SeesNoWorks(Wrapped):
+    """Believes that a binding has no Works but those in its cache, which it does not look at either."""
+
+    async def send(self, request):
+        answer = await self._inner.send(request)
+        if request.verb is Verb.LIST and request.resource.resource == "works" and "labelSelector" in request.params:
+            return orjson.dumps({**orjson.loads(answer), "items": []})
+        return answer
+
+
+class SaysNothing(Wrapped):
+    """Takes workloads back and does not say so."""
+
+    async def send(self, request):
+        body = request.body
+        if request.verb is Verb.PATCH and request.subresource == "status" and b"FailingBack" in _encoded(body):
+            tree = orjson.loads(_encoded(body))
+            said = tree["status"]["conditions"]
+            tree["status"]["conditions"] = [one for one in said if one["type"] != "FailingBack"]
+            request = request._replace(body=orjson.dumps(tree))
+        return await self._inner.send(request)
+
+
+def _encoded(body):
+    return body if isinstance(body, bytes) else orjson.dumps(body)
+
+
 def given(**instead):
     """A controller-manager with other gates or options than the story gives it."""
 
@@ -95,6 +124,10 @@ BUGS = [
     ("no threshold", scenario(given(options=Options(*EVICTION))), STORM, 2),
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
+    ("no budget", scenario(given(gates=without("ControlledMoves"))), BUDGET, 0),
+    ("no failback", scenario(given(gates=without("ControlledMoves"))), AGREED, 0),
+    ("no fence", scenario(partial(run_manager, wrap=SeesNoWorks)), FENCE, 0),
+    ("no word of a failback", scenario(partial(run_manager, wrap=SaysNothing)), CAUSE, 0),
     ("no end", scenario(partial(run_manager, wrap=NeverEnds)), AGREED, 0),
 ]
 """Name, story, the rule that it breaks, and the seed to begin with: those before take their time and find nothing."""

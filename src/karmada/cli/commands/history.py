@@ -16,7 +16,7 @@ BINDINGS = {
     "ResourceBinding": GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings"),
     "ClusterResourceBinding": GroupVersionResource("work.karmada.io", "v1alpha2", "clusterresourcebindings"),
 }
-MOVES = ("ScheduleBinding", "DescheduleBinding", "EvictWorkloadFromCluster", "EvictionUndone")
+MOVES = ("ScheduleBinding", "DescheduleBinding", "EvictWorkloadFromCluster", "EvictionUndone", "MoveWaits", "Failback")
 """How the reasons of events about moves begin."""
 Move = tuple[str, str, str, str]
 

@@ -13,6 +13,7 @@ from karmada.explain.nearest import did_you_mean
 from karmada.explain.why.facts import Binding, Facts, JSONObject, MemberFacts
 from karmada.explain.why.links import Link, broken
 from karmada.explain.why.matching import policy_link
+from karmada.explain.why.moves import waiting
 from karmada.explain.why.scheduling import scheduling_link
 from karmada.explain.why.sickness import remedy_for, sickness
 from karmada.overrides.apply import apply_overrides, overridden_replicas
@@ -126,6 +127,9 @@ def _overriders(overriders: Any) -> str:
 
 def _work(facts: Facts, cluster: str, work: Work | None) -> Link:
     space = names.execution_space(cluster)
+    if work is None and facts.binding is not None and (fence := waiting(facts.binding, conditions.REASON_FENCED)):
+        remedy = "Bring the cluster that is left back, or set failover.fencing.timeoutSeconds of the policy."
+        return broken(f"work {cluster}", fence, remedy)
     if work is None:
         message = _warning(facts.events, cluster)
         said = message or f"there is no Work for it in {space}"

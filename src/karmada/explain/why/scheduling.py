@@ -10,6 +10,7 @@ from karmada.explain.nearest import did_you_mean
 from karmada.explain.why.affinity import misses, unknown_names
 from karmada.explain.why.facts import Binding, Facts
 from karmada.explain.why.links import Link, broken
+from karmada.explain.why.moves import move_lines
 from karmada.explain.why.verdicts import affinity_of, reason, rows, short
 from karmada.scheduler.core.decide import NoPlacement, decide
 from karmada.scheduler.core.snapshot import Snapshot
@@ -34,6 +35,7 @@ def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
     decision = recorded or decided(facts, binding)
     link = _judged(facts, binding, decision, focus)
     link.data = _data(decision, shares, recomputed=recorded is None)
+    link.details += move_lines(binding)
     link.warnings = unknown_names(binding.spec.placement, facts.clusters) if facts.clusters else []
     if decision is not None and facts.clusters:
         link.table = rows(decision.decisive, binding, shares, facts.clusters, focus)

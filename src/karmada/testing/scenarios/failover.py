@@ -1,15 +1,17 @@
 """Failover with all that goes wrong: clusters die, flap, lose answers, come back with old state, half of them at once.
 
 - *Members* run what they are given: each has a kubelet that brings Deployments up, or reports them sick.
-- The *user* scales templates and taints clusters for maintenance. Three applications fail over in three ways: `web` is
-  divided and evicted at once, `shop` runs in one cluster, tolerates taints for a while and is also moved when it is
-  sick, `blunt` is purged directly.
+- The *user* scales templates and taints clusters for maintenance. Applications fail over in several ways: `web` is
+  divided, evicted at once and has a disruption budget, `shop` runs in one cluster, tolerates taints for a while and is
+  also moved when it is sick, `blunt` is purged directly, `ledger` is fenced, `home` goes back to its first affinity
+  term.
 - The gates KeepLastCopy and AvoidEvictionLoops are on; in even seeds evictions stop while most clusters are not ready.
 
 Rules, after every committed change: a copy goes only while another is healthy, or when someone asked for the purge; a
 binding leaves a cluster only for a cause that is written down, and not while evictions have to stop; it does not come
-to a cluster whose taint evicts it. In the end every application has its replicas, all of them run, nothing is left over
-and no reconcile function failed.
+to a cluster whose taint evicts it. Moves take no more ready replicas of `web` away than its budget allows, and `ledger`
+is never in two clusters. In the end every application has its replicas, all of them run where they should, nothing is
+left over or waits, and no reconcile function failed.
 """
 
 import contextlib
@@ -36,6 +38,7 @@ from karmada.testing.scenarios.federation import (
     MANAGER,
     POLICIES,
     SCHEDULER,
+    WORKS,
     deployment,
     furnish,
     hub,
@@ -49,8 +52,11 @@ MEMBERS = ("member1", "member2", "member3", "member4")
 SERVERS: Mapping[str, Blueprint] = {HUB: Blueprint(partial(hub, allow_no_execute=True), furnish)} | dict.fromkeys(
     MEMBERS, PLAIN
 )
-WEB, SHOP, BLUNT = "web", "shop", "blunt"
-APPS = (WEB, SHOP, BLUNT)
+WEB, SHOP, BLUNT, LEDGER, HOME = "web", "shop", "blunt", "ledger", "home"
+APPS = (WEB, SHOP, BLUNT, LEDGER, HOME)
+HOME_MEMBERS = MEMBERS[:2]
+UNAVAILABLE = 1
+"""Replicas of `web` that moves may make unavailable."""
 TAINT, MAINTENANCE = "example.io/down", "example.io/maintenance"
 WEATHER = Faults(delay=0.2, drop=0.01, duplicate=0.01, stale_list=0.05, watch_cut=0.02, burst=0.005, crash=0.002)
 GATES = DEFAULTS.with_overrides({"Failover": True, "KeepLastCopy": True, "AvoidEvictionLoops": True})
@@ -63,11 +69,13 @@ a decision takes time to reach a member."""
 SHORT_LAG = 60.0
 """The same for what the scheduler sees of taints."""
 TICK = 3.0
-SETTLING = 400.0
+SETTLING = 500.0
 LAST_COPY = "a copy goes only while another is healthy"
 CAUSE = "a binding leaves a cluster only for a cause that is written down"
 STORM = "nothing is evicted while most clusters are not ready"
 NO_LOOP = "nothing new goes where a taint evicts it"
+BUDGET = "moves keep to the disruption budget"
+FENCE = "a fenced application runs in one cluster"
 AGREED, NO_DEFECT = "in the end every application runs as wanted", "no reconcile function fails"
 Manager = Callable[..., Awaitable[None]]
 
@@ -96,6 +104,8 @@ class Story:
         self._storm_since: float | None = None
         """Since when most members are not ready."""
         self._by_hand = False
+        self._reports: dict[str, list[tuple[float, int]]] = {}
+        """When members reported how many ready replicas of `web`, by execution space."""
 
     # What members do.
 
@@ -106,6 +116,8 @@ class Story:
             await self.world.clock.sleep(TICK * self.world.random.uniform(0.8, 1.2))
             for copy in self.world.objects(DEPLOYMENTS, "default", member):
                 name, status = copy["metadata"]["name"], self._status(member, copy)
+                if copy["metadata"].get("deletionTimestamp"):
+                    continue
                 if (copy.get("status") or {}) != status:
                     with contextlib.suppress(ApiError):
                         await copies.patch(name, {"status": status}, "default", subresource="status")
@@ -223,7 +235,7 @@ class Story:
         if step.server == HUB or step.kind != ("apps", "deployments") or step.type is not EventType.DELETED:
             return None
         name, now = step.object["metadata"]["name"], self.world.clock.monotonic()
-        if self._by_hand or name == BLUNT or now - self._scaled.get(name, -LAG) < LAG:
+        if self._by_hand or name in (BLUNT, LEDGER) or now - self._scaled.get(name, -LAG) < LAG:
             return None
         others = [seen for (member, app), seen in self._healthy.items() if app == name and member != step.server]
         if any(now - seen < LAG for seen in others):
@@ -242,7 +254,7 @@ class Story:
             if task is not None and cluster not in known:
                 if (problem := self._untrue(task, name)) is not None:
                     return problem
-            elif task is None and sum(_targets(before).values()) == before["replicas"] == after["replicas"]:
+            elif task is None and _is_complete(before, after) and not _holds(step.object, "FailingBack"):
                 return f"{name} left {cluster} without an eviction task"
         return None
 
@@ -286,6 +298,43 @@ class Story:
         elif self._storm_since is None:
             self._storm_since = self.world.clock.monotonic()
 
+    def budget_is_kept(self, step: Step) -> str | None:
+        """A Work of `web` gives ready replicas up only while enough are, or just were, ready elsewhere."""
+        if step.server != HUB or step.kind != ("work.karmada.io", "works") or _carried(step.object) != WEB:
+            return None
+        now, space = self.world.clock.monotonic(), step.object["metadata"]["namespace"]
+        self._reports.setdefault(space, []).append((now, _reported(step.object)))
+        if step.previous is None or now - self._scaled.get(WEB, -LAG) < LAG or self._by_hand:
+            return None
+        before, after = _asked(step.previous), 0 if step.type is EventType.DELETED else _asked(step.object)
+        lost = min(before, _reported(step.previous)) - after
+        if lost <= 0 or not self._ready.get(space.removeprefix("karmada-es-"), True):
+            return None
+        left = after + sum(
+            min(_asked(work), max(count for then, count in self._reports[other] if now - then < LAG or then == last))
+            for work in self.world.objects(WORKS)
+            if _carried(work) == WEB and (other := work["metadata"]["namespace"]) != space
+            for last in [self._reports[other][-1][0]]
+        )
+        wanted = next(
+            one["spec"]["replicas"]
+            for one in self.world.objects(BINDINGS, "default")
+            if one["spec"]["resource"]["name"] == WEB
+        )
+        if left >= wanted - UNAVAILABLE:
+            return None
+        return f"{space} gave up {lost} ready replicas, {left} of {wanted} are left"
+
+    def fence_holds(self, step: Step) -> str | None:
+        """No member gets `ledger` while another has it."""
+        if step.server == HUB or step.kind != ("apps", "deployments") or step.object["metadata"]["name"] != LEDGER:
+            return None
+        if step.type is EventType.DELETED:
+            return None
+        others = [one for one in MEMBERS if one != step.server]
+        running = [one for one in others if self.world.object(DEPLOYMENTS, LEDGER, "default", one) is not None]
+        return f"it is in {step.server} and in {', '.join(running)}" if running else None
+
     def storms_evict_nothing(self, step: Step) -> str | None:
         """No binding gets an eviction task while most members have been not ready for a while."""
         if step.server != HUB or step.kind != ("work.karmada.io", "resourcebindings") or step.previous is None:
@@ -298,7 +347,14 @@ class Story:
 
     def disagreement(self) -> str | None:
         """What is not as it should be when everything is well."""
-        bindings = {tree["spec"]["resource"]["name"]: tree["spec"] for tree in self.world.objects(BINDINGS, "default")}
+        trees = self.world.objects(BINDINGS, "default")
+        bindings = {tree["spec"]["resource"]["name"]: tree["spec"] for tree in trees}
+        for tree in trees:
+            for condition in ("MovesWaiting", "FailingBack"):
+                if _holds(tree, condition):
+                    return f"{tree['spec']['resource']['name']} is {condition} still: {tree['status']['conditions']}"
+        if away := _targets(bindings[HOME]).keys() - set(HOME_MEMBERS):
+            return f"{HOME} has not come back from {sorted(away)}"
         for template in self.world.objects(DEPLOYMENTS, "default"):
             name, wanted = template["metadata"]["name"], template["spec"]["replicas"]
             spec = bindings[name]
@@ -333,6 +389,8 @@ def scenario(manager: Manager = run_manager, scheduling: FeatureGates = GATES) -
         world.check(LAST_COPY, told.last_copy_stays)
         world.check(CAUSE, told.moves_have_causes)
         world.check(NO_LOOP, told.no_loops)
+        world.check(BUDGET, told.budget_is_kept)
+        world.check(FENCE, told.fence_holds)
         if protected:
             world.check(STORM, told.storms_evict_nothing)
         world.start(Component("controller-manager", run, MANAGER))
@@ -361,10 +419,15 @@ async def _install(world: World) -> None:
     spec: JSONObject = {"taints": [{"key": TAINT, "effect": "NoExecute"}]}
     spec |= {"addOnConditions": [down], "removeOnConditions": [up]}
     await client.resource(TAINT_POLICIES).create({"metadata": {"name": "down"}, "spec": spec})
+    divided = {"replicaScheduling": {"replicaSchedulingType": "Divided"}}
+    one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+    back = {"windowSeconds": 60, "hysteresisSeconds": 30, "maxMoves": 1}
     for name, wanted in (
-        (WEB, _policy(placement={"replicaScheduling": {"replicaSchedulingType": "Divided"}})),
-        (BLUNT, _policy(cluster="Directly", placement={"replicaScheduling": {"replicaSchedulingType": "Divided"}})),
+        (WEB, _policy(divided, disruptionBudget={"maxUnavailable": UNAVAILABLE})),
+        (BLUNT, _policy(divided, cluster="Directly")),
         (SHOP, _shop()),
+        (LEDGER, _policy(one, fencing={})),
+        (HOME, _home(back)),
     ):
         selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}]
         metadata = {"name": name, "namespace": "default"}
@@ -374,9 +437,17 @@ async def _install(world: World) -> None:
         await client.resource(DEPLOYMENTS).create(deployment(name, world.random.randint(1, 8)))
 
 
-def _policy(placement: JSONObject, cluster: str = "Gracefully") -> JSONObject:
+def _policy(placement: JSONObject, cluster: str = "Gracefully", **failover: Any) -> JSONObject:
     everywhere = {"clusterAffinity": {"clusterNames": list(MEMBERS)}}
-    return {"placement": everywhere | placement, "failover": {"cluster": {"purgeMode": cluster}}}
+    return {"placement": everywhere | placement, "failover": {"cluster": {"purgeMode": cluster}, **failover}}
+
+
+def _home(failback: JSONObject) -> JSONObject:
+    terms = [("home", HOME_MEMBERS), ("away", MEMBERS[len(HOME_MEMBERS) :])]
+    spec = _policy({"replicaScheduling": {"replicaSchedulingType": "Divided"}}, failback=failback)
+    spec["placement"].pop("clusterAffinity")
+    spec["placement"]["clusterAffinities"] = [{"affinityName": name, "clusterNames": list(of)} for name, of in terms]
+    return spec
 
 
 def _shop() -> JSONObject:
@@ -394,3 +465,34 @@ def _evicted(spec: JSONObject) -> set[str]:
 
 def _targets(spec: JSONObject) -> dict[str, int]:
     return {target["name"]: target.get("replicas", 0) for target in spec.get("clusters") or ()}
+
+
+def _is_complete(before: JSONObject, after: JSONObject) -> bool:
+    """Whether all replicas that were wanted had a cluster, and no others are wanted now."""
+    return sum(_targets(before).values()) == before["replicas"] == after["replicas"]
+
+
+def _holds(binding: JSONObject, type_: str) -> bool:
+    found = (binding.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == type_ and one["status"] == "True" for one in found)
+
+
+def _carried(work: JSONObject) -> str:
+    """The Deployment that a Work carries; empty when it carries something else."""
+    (manifest, *_) = work["spec"]["workload"].get("manifests") or [{}]
+    return str(manifest["metadata"]["name"]) if manifest.get("kind") == "Deployment" else ""
+
+
+def _asked(work: JSONObject) -> int:
+    """Replicas that a Work asks for; none when it goes."""
+    if work["metadata"].get("deletionTimestamp"):
+        return 0
+    replicas: int = work["spec"]["workload"]["manifests"][0]["spec"]["replicas"]
+    return replicas
+
+
+def _reported(work: JSONObject) -> int:
+    """Ready replicas that the member reported last."""
+    for one in (work.get("status") or {}).get("manifestStatuses") or ():
+        return int((one.get("status") or {}).get("readyReplicas") or 0)
+    return 0
