@@ -11,13 +11,14 @@ import orjson
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
-from karmada.apiserver.failures import Failure, not_found
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context
 from karmada.explain.simulate.failure import failure
 from karmada.explain.simulate.outcome import Outcome, summary
 from karmada.explain.simulate.terms import running
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
+from karmada.machinery.httpserver.failure import Failure
 
 KIND = "ClusterFailureReview"
 MOST = 1000

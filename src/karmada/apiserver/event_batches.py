@@ -15,7 +15,7 @@ import orjson
 from karmada.apiserver.admission.lifecycle import NamespaceLifecycle
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import Failure, already_exists, bad_request, not_found
+from karmada.apiserver.failures import already_exists, not_found
 from karmada.apiserver.refusals import typed
 from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.paths import ResourcePath
@@ -25,6 +25,7 @@ from karmada.apiserver.storage.base import Mismatch, StorageFailed
 from karmada.apiserver.times import rfc3339
 from karmada.machinery.errors import BadRequest
 from karmada.machinery.event_sink import EventSink, EventWrite, Outcome
+from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _BATCH = 256
 _VERBS = {False: "create", True: "patch"}

@@ -1,10 +1,10 @@
 """Refusals of the pipeline as every transport raises them."""
 
-from karmada.apiserver.failures import Failure
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.routing import PageNotFound
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.machinery import errors
+from karmada.machinery.httpserver.failure import Failure
 
 REFUSALS = (Failure, PageNotFound, DeadlinePassed, StorageFailed)
 

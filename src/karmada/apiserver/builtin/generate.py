@@ -13,7 +13,8 @@ import zlib
 from importlib.resources import files
 from typing import Any
 
-from karmada.apiserver.builtin import catalog, definitions
+from karmada.apiserver.builtin import catalog
+from karmada.apiserver.schema import definitions
 
 JSONObject = dict[str, Any]
 RELEASE = "v1.36.0-local"

@@ -469,7 +469,7 @@ def _targets(spec: JSONObject) -> dict[str, int]:
 
 def _is_complete(before: JSONObject, after: JSONObject) -> bool:
     """Whether all replicas that were wanted had a cluster, and no others are wanted now."""
-    return sum(_targets(before).values()) == before["replicas"] == after["replicas"]
+    return bool(sum(_targets(before).values()) == before["replicas"] == after["replicas"])
 
 
 def _holds(binding: JSONObject, type_: str) -> bool:
