@@ -92,6 +92,7 @@ from karmada.apiserver.services import address_of
 from karmada.apiserver.storage.base import Storage, StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.watchcache import Bounds, Index, Kind, WatchCache
+from karmada.machinery.httpserver.mounts import Mounted, Mounts
 from karmada.machinery.httpserver.server import HttpServer
 
 if TYPE_CHECKING:
@@ -238,6 +239,8 @@ class ApiServer:
             FlowSchemaStatus(self.context),
             *([RootCertificates(self.context, self._authority)] if options.root_certificates else []),
         ]
+        self.mounts: dict[str, Mounted] = {}
+        """Handlers beside the API, by the first part of the paths they answer for."""
         self._http: HttpServer | None = None
 
     async def __aenter__(self) -> "ApiServer":
@@ -292,7 +295,8 @@ class ApiServer:
                 self.identity.acting_as,
             )
             renew = (lambda: self._tls(hosts)) if tls else None
-            self._http = HttpServer(dispatcher, admit=dispatcher.admit, tls=context, renew=renew)
+            handler = Mounts(dispatcher, self.mounts)
+            self._http = HttpServer(handler, admit=handler.admit, tls=context, renew=renew)
         port = await self._http.listen(host, port)
         if not self.options.read_only:
             await self.announce(host, port)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from karmada.apiserver.aggregation.proxy import is_identity
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.http_dispatcher import HttpDispatcher
+from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed, Upgraded
 from karmada.apiserver.server import ApiServer
 from karmada.machinery.httpserver.model import ByteStream, Headers, HttpRequest, HttpResponse, StreamResponse
@@ -19,8 +20,9 @@ class _Request(HttpRequest, eq=False):
 class AsUser:
     """Passes requests on: authorised as the user, never as whoever passes them on."""
 
-    def __init__(self, server: ApiServer) -> None:
-        self._dispatch = HttpDispatcher(server.dispatcher, _user_of, server.api_services)
+    def __init__(self, server: ApiServer, traffic: Traffic | None = None) -> None:
+        """`traffic` counts and audits what is passed on, for requests that did not pass the server's own before."""
+        self._dispatch = HttpDispatcher(server.dispatcher, _user_of, server.api_services, traffic)
 
     async def __call__(self, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         """The server's answer to a request for another path."""

@@ -31,6 +31,7 @@ from karmada.controllers.idle_kinds import idle_kinds
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.selection import Selection
 from karmada.controllers.taint_manager import TaintManagerOptions
+from karmada.dashboard.server import Dashboard
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
 from karmada.machinery.client import Client
@@ -59,6 +60,7 @@ from karmada.standalone import configuration
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.as_user import AsUser
 from karmada.standalone.conversion import CONVERTED, BindingConverter
+from karmada.standalone.dashboard import EmbeddedUpstream
 from karmada.standalone.decision_store import DecisionStore
 from karmada.standalone.decisions import ROOT, DecisionsPage
 from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
@@ -70,6 +72,8 @@ NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
 AGGREGATED, WEBHOOK, SEARCH = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-search"
 METRICS_ADAPTER = "metrics-adapter"
+DASHBOARD = "dashboard"
+"""The first part of the paths it serves."""
 ADDONS = (METRICS_ADAPTER,)
 SYSTEM_NAMESPACES = ("karmada-system", "karmada-cluster")
 
@@ -95,6 +99,8 @@ class ControlPlaneOptions:
     """Why nothing can be written, if so: what is stored is served, and no component runs."""
     search: bool = True
     """Whether `search.karmada.io` is served: the objects of all members as one API."""
+    dashboard: bool = False
+    """Whether the dashboard is served at `/dashboard`."""
     decisions: Path | None = None
     """Where the scheduler's last decisions are kept over a restart; None forgets them."""
     gateway: bool = False
@@ -142,6 +148,11 @@ class ControlPlane:
                 now=options.clock.now,
             )
         )
+        self.dashboard: Dashboard | None = None
+        if options.dashboard:
+            upstream = EmbeddedUpstream(self.server)
+            self.dashboard = Dashboard(upstream, options.clock, read_only=options.read_only, search=options.search)
+            self.server.mounts[DASHBOARD] = self.dashboard
         self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
         """The administrator's: for whoever owns this control plane, not for its components."""
         manager = self.component(MANAGER)
@@ -161,6 +172,8 @@ class ControlPlane:
 
     async def __aenter__(self) -> "ControlPlane":
         await self._stack.enter_async_context(self.server)
+        if self.dashboard is not None:
+            self._stack.push_async_callback(self.dashboard.close)
         if self.options.read_only:
             self._serve_configuration()
             return self
@@ -242,6 +255,8 @@ class ControlPlane:
         self, host: str = "127.0.0.1", port: int = 0, hosts: Sequence[str] = (), endpoint: str = ""
     ) -> str:
         """Serve HTTPS and say so in `cluster-info`, so that clusters can register; returns the address."""
+        if self.dashboard is not None:
+            self.dashboard.hosts.update(name.lower() for name in (host, *hosts))
         bound = await self.server.listen(host, port, hosts)
         address = endpoint or f"https://{host}:{bound}"
         if not self.options.read_only:

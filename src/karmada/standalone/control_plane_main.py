@@ -55,6 +55,7 @@ def parser() -> FlagParser:
     add("--gateway", action="store_true", help=SUPPRESS)
     add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
     add_truth(made, "--enable-search", True, "Serve the objects of all members as one API (context karmada-search).")
+    add_truth(made, "--enable-dashboard", True, "Serve the dashboard at /dashboard.")
     add("--addons", type=checked(_addons), default=frozenset(), help=f"Of {', '.join(ADDONS)}, comma-separated.")
     add_controller_flags(made)
     add("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
@@ -90,6 +91,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
         search=flags.enable_search,
+        dashboard=flags.enable_dashboard,
         gateway=flags.gateway,
         addons=flags.addons,
     )

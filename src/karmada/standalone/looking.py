@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from karmada.machinery.errors import ApiError
+from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.http.kubeconfig import load
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
 from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_and_size
@@ -79,6 +80,38 @@ def gateway(flags: argparse.Namespace) -> int:
         print(f"error: no gateway runs in {flags.data}: {wanted}", file=sys.stderr)
         return 1
     return 0
+
+
+def dashboard_token(flags: argparse.Namespace) -> int:
+    """Print a one-time code for the dashboard, or the link that holds it."""
+    layout = Layout(flags.data)
+    if layout.supervisor() is None:
+        print(f"error: nothing runs in {layout.root}: start it with `karmada up`", file=sys.stderr)
+        return 1
+    try:
+        code, link = asyncio.run(dashboard_link(Federation(FederationOptions(layout), lambda step: None)))
+    except NotFound:
+        print(
+            "error: the control plane serves no dashboard: start it without --enable-dashboard=false", file=sys.stderr
+        )
+        return 1
+    except (ApiError, OSError, ValueError) as error:
+        print(f"error: the control plane does not answer: {error}", file=sys.stderr)
+        return 1
+    print(link if flags.link else code)
+    return 0
+
+
+async def dashboard_link(federation: Federation) -> tuple[str, str]:
+    """A one-time code for the administrator, and the link that holds it; raises `NotFound` without a dashboard."""
+    server = load([federation.options.layout.kubeconfig]).target(CONTEXT).server
+    hub = federation.client(CONTEXT)
+    try:
+        made = json.loads(await hub.transport.raw("POST", "/dashboard/api/link", b"{}"))
+    finally:
+        with contextlib.suppress(Exception):
+            await hub.close()
+    return made["code"], f"{server}{made['path']}"
 
 
 def version(flags: argparse.Namespace) -> int:

@@ -50,6 +50,11 @@ def parser() -> argparse.ArgumentParser:
         ("gateway", "print the address at which MultiClusterIngresses are served"),
     ):
         _data(_command(commands, name, text))
+    token = _command(
+        commands, "dashboard-token", "print a code that signs in to the dashboard, once, within five minutes"
+    )
+    token.add_argument("--link", action="store_true", help="print the address that signs in instead")
+    _data(token)
     status = _command(commands, "status", "say what runs, and how the members are")
     _data(status)
     _output(status)
@@ -105,8 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from karmada.standalone import looking, up
 
-    module = looking if hasattr(looking, flags.command) else up
-    return int(getattr(module, flags.command)(flags))
+    name = flags.command.replace("-", "_")
+    module = looking if hasattr(looking, name) else up
+    return int(getattr(module, name)(flags))
 
 
 def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:

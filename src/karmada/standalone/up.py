@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from karmada.machinery.errors import ApiError
@@ -16,7 +17,7 @@ from karmada.standalone.children import ChildFailed
 from karmada.standalone.federation import Federation, FederationOptions
 from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_of
-from karmada.standalone.looking import READ_ONLY
+from karmada.standalone.looking import READ_ONLY, dashboard_link
 from karmada.standalone.progress import Reporter
 
 if TYPE_CHECKING:
@@ -135,8 +136,21 @@ async def _stay(federation: Federation) -> None:
     )
     if federation.gateway:
         print(f"  MultiClusterIngresses are served at {federation.gateway}\n")
+    await _print_dashboard(federation)
     sys.stdout.flush()
     await asyncio.Event().wait()
+
+
+async def _print_dashboard(federation: Federation) -> None:
+    """Print where the dashboard is: to a person with a link that signs in, never into a log."""
+    if not sys.stdout.isatty():
+        print("  The dashboard: karmada dashboard-token --link\n")
+        return
+    with suppress(ApiError, OSError, ValueError, KeyError):
+        _, link = await dashboard_link(federation)
+        print(
+            f"  The dashboard (signs in once, within five minutes; another: karmada dashboard-token --link):\n  {link}\n"
+        )
 
 
 def _detached(flags: argparse.Namespace) -> int:

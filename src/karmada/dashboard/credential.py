@@ -1,0 +1,25 @@
+"""Who is signed in, and by what."""
+
+import hashlib
+from math import inf
+from typing import NamedTuple
+
+from karmada.apiserver.auth.model import UserInfo
+
+
+class Credential(NamedTuple):
+    """A user as the API server knows them; without a token, by a client certificate that this process has verified."""
+
+    user: UserInfo
+    token: str = ""
+    ends: float = inf
+    """Seconds since the epoch from which on it counts no more."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What two requests have in common that may share caches: the very same token, or the very same user."""
+        if self.token:
+            return ("token", hashlib.sha256(self.token.encode()).hexdigest())
+        user = self.user
+        extra = (f"{name}={'|'.join(values)}" for name, values in sorted(user.extra.items()))
+        return ("user", user.name, user.uid, "\0".join(user.groups), "\0".join(extra))

@@ -1,0 +1,22 @@
+"""Fixtures of the dashboard's tests."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+from tests.dashboard.world import Dashboards
+from tests.membership.world import QUICK, World
+
+from karmada.machinery.options import Options
+from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
+
+
+@pytest.fixture
+async def dashboards() -> AsyncIterator[Dashboards]:
+    """A listening control plane without members."""
+    async with AsyncExitStack() as stack:
+        options = ControlPlaneOptions(options=Options(QUICK), dashboard=True)
+        plane = await stack.enter_async_context(ControlPlane(options))
+        world = World(plane, stack)
+        world.endpoint = await plane.listen()
+        yield Dashboards(world)
