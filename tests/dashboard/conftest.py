@@ -19,4 +19,12 @@ async def dashboards() -> AsyncIterator[Dashboards]:
         plane = await stack.enter_async_context(ControlPlane(options))
         world = World(plane, stack)
         world.endpoint = await plane.listen()
-        yield Dashboards(world)
+        yield Dashboards(world, stack)
+
+
+@pytest.fixture
+async def federation(dashboards: Dashboards) -> Dashboards:
+    """The same with two simulated members."""
+    for name in ("member1", "member2"):
+        await dashboards.member(name)
+    return dashboards

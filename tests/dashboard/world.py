@@ -2,12 +2,17 @@
 
 import asyncio
 import ssl
+from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 
 import orjson
-from tests.membership.world import World
+from tests.membership.world import World, eventually, user_transport
 
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.join import join
+from karmada.membership.registration import Description
+from karmada.simulator.member import Member
+from karmada.simulator.spec import MemberSpec
 
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 ACCOUNTS = GroupVersionResource("", "v1", "serviceaccounts")
@@ -44,7 +49,7 @@ class Connection:
     async def head(self) -> tuple[int, dict[str, str]]:
         text = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = text.split("\r\n")
-        headers = dict(line.lower().split(": ", 1) if False else _field(line) for line in lines if line)
+        headers = dict(_field(line) for line in lines if line)
         return int(first.split(" ")[1]), headers
 
     async def chunk(self) -> bytes:
@@ -178,8 +183,10 @@ class Browser:
 class Dashboards:
     """The world and its browsers."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, stack: AsyncExitStack) -> None:
         self.world = world
+        self.stack = stack
+        self.members: dict[str, Member] = {}
         self.hub = world.hub
         assert world.plane.dashboard is not None
         self.dashboard = world.plane.dashboard
@@ -212,8 +219,73 @@ class Dashboards:
         found: str = made["status"]["token"]
         return found
 
+    async def member(self, name: str) -> Member:
+        """A simulated member that has joined and is ready."""
+        made = await self.stack.enter_async_context(Member(MemberSpec(name)))
+        port = await made.listen()
+        await join(made.inside, self.hub, Description(name, f"https://127.0.0.1:{port}"))
+        await self.world.ready(name)
+        roles = made.inside.resource(ROLES)
+        await eventually(lambda: roles.get("karmada-impersonator"))
+        self.members[name] = made
+        return made
+
+    async def link(self, user: str = "system:admin", *groups: str) -> JSONObject:
+        """A one-time code, as a program with a certificate gets it."""
+        asking = groups or ("system:masters",)
+        transport = user_transport(self.world.plane.server, self.world.endpoint, user, *asking)
+        try:
+            made: JSONObject = orjson.loads(await transport.raw("POST", f"{API}/link", b"{}"))
+        finally:
+            await transport.close()
+        return made
+
+    async def admin(self) -> Browser:
+        """The administrator's, by a one-time code."""
+        browser = self.browser()
+        reply = await browser.login((await self.link())["code"])
+        assert reply.status == 200, reply.body
+        return browser
+
+    async def apply(self, *trees: JSONObject) -> None:
+        """Create objects on the hub."""
+        for tree in trees:
+            served = await self.hub.mapper.of_kind(tree["apiVersion"], tree["kind"])
+            await self.hub.resource(served.type).create(tree)
+
     async def signed_in(self, name: str = "admin", role: str = "cluster-admin") -> Browser:
         browser = self.browser()
         reply = await browser.login(await self.token(name, role=role))
         assert reply.status == 200, reply.body
         return browser
+
+
+def deployment(name: str = "nginx", replicas: int = 2, **labels: str) -> JSONObject:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "nginx:1.25"}]},
+            },
+        },
+    }
+
+
+def policy(name: str, *clusters: str, kind: str = "Deployment", api_version: str = "apps/v1") -> JSONObject:
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": api_version, "kind": kind, "name": name}],
+            "placement": {"clusterAffinity": {"clusterNames": list(clusters)}},
+        },
+    }
+
+
+WORKLOAD = "apiVersion=apps/v1&kind=Deployment&namespace=default&name=nginx"

@@ -148,6 +148,12 @@ class Board:
         """One workload."""
         return self._bindings.get(key) or self._templates.get(key)
 
+    def labels(self, key: str) -> dict[str, str]:
+        """The labels of a template, as far as its kind is followed."""
+        row = self._templates.get(key)
+        found: dict[str, str] = row["labels"] if row is not None else {}
+        return found
+
     def overview(self) -> JSONObject:
         """Everything at a glance."""
         clusters = self.cluster_rows()

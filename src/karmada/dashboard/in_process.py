@@ -3,6 +3,7 @@ come off the wire, so that everything that guards its API guards them too."""
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from urllib.parse import unquote
 
@@ -18,14 +19,18 @@ from karmada.machinery.transport import Request, WatchEvent, WatchStream
 
 Ask = Callable[[HttpRequest], Awaitable[AnyAnswer]]
 RAW_TIMEOUT = 30.0
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 HERE = ("127.0.0.1", 0)
 
 
 class InProcessTransport:
     """Implements `machinery.transport.Transport`; `prefix` goes before every path."""
 
-    def __init__(self, ask: Ask, prefix: str = "", agent: str = "karmada-dashboard") -> None:
+    def __init__(
+        self, ask: Ask, prefix: str = "", agent: str = "karmada-dashboard", warn: Callable[[str], None] | None = None
+    ) -> None:
         self._ask = ask
+        self._warn = warn
         self._prefix = prefix
         self._agent = agent
 
@@ -61,6 +66,9 @@ class InProcessTransport:
                 body = await _gathered(answer)
         except TimeoutError:
             raise Timeout(f"no answer to {wire.method} {wire.path.partition('?')[0]} within {timeout:g} s") from None
+        if isinstance(answer, Answer) and self._warn is not None:
+            for text in _WARNING.findall(answer.headers.get("Warning", "")):
+                self._warn(text.replace('\\"', '"'))
         if isinstance(answer, (Answer, Streamed)) and answer.code < 300:
             return body
         raise _refusal(answer, body)

@@ -95,6 +95,7 @@ def template_row(tree: JSONObject) -> JSONObject:
         "ready": None,
         "status": "NoPolicy",
         "sentence": "no policy propagates it",
+        "labels": (tree.get("metadata") or {}).get("labels") or {},
     }
 
 

@@ -5,7 +5,19 @@ from karmada.dashboard.routes import API, ROOT, Demand, Route
 
 def table() -> list[Route]:
     """The routes in the order in which they are tried."""
-    from karmada.dashboard import pages, signing, views
+    from karmada.dashboard import (
+        applying,
+        finding,
+        happenings,
+        objects,
+        pages,
+        pods,
+        policies,
+        signing,
+        simulation,
+        views,
+        workload,
+    )
 
     get, post = "GET", "POST"
     return [
@@ -19,6 +31,19 @@ def table() -> list[Route]:
         Route(get, f"{API}/clusters", Demand.IDENTITY, views.clusters),
         Route(get, f"{API}/clusters/{{name}}", Demand.IDENTITY, views.cluster),
         Route(get, f"{API}/workloads", Demand.IDENTITY, views.workloads),
+        Route(get, f"{API}/workload", Demand.IDENTITY, workload.workload),
+        Route(get, f"{API}/policies", Demand.IDENTITY, policies.policies),
+        Route(get, f"{API}/policy", Demand.IDENTITY, policies.policy),
+        Route(post, f"{API}/simulate", Demand.ASK, simulation.simulate),
+        Route(post, f"{API}/dry-run", Demand.ASK, applying.dry_run),
+        Route(post, f"{API}/apply", Demand.WRITE, applying.apply),
+        Route(get, f"{API}/object", Demand.IDENTITY, objects.object_),
+        Route(get, f"{API}/schema", Demand.IDENTITY, objects.schema),
+        Route(get, f"{API}/events", Demand.IDENTITY, happenings.events),
+        Route(get, f"{API}/drift", Demand.IDENTITY, happenings.drift),
+        Route(get, f"{API}/search", Demand.IDENTITY, finding.search),
+        Route(get, f"{API}/pods/{{cluster}}/{{namespace}}/{{pod}}/log", Demand.IDENTITY, pods.log),
+        Route(get, f"{API}/pods/{{cluster}}/{{namespace}}/{{pod}}/exec", Demand.SOCKET, pods.exec_),
         Route(get, f"{API}/stream", Demand.IDENTITY, views.stream),
         Route(get, ROOT, Demand.PAGE, pages.index),
         Route(get, f"{ROOT}/{{rest}}", Demand.PAGE, pages.index),

@@ -1,11 +1,13 @@
 """The API server behind the dashboard, as the one who is signed in and nobody else."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from karmada.dashboard.credential import Credential
 from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest
 from karmada.machinery.transport import Transport
 
+Warn = Callable[[str], None]
 PROXY = "/apis/cluster.karmada.io/v1alpha1/clusters"
 """Members are reached below `<name>/proxy`."""
 
@@ -29,8 +31,8 @@ class Upstream(Protocol):
         """The same credential as the server judges it now; raises `Unauthorized` when it counts no more."""
         ...
 
-    def transport(self, credential: Credential, cluster: str = "") -> Transport:
-        """To the control plane or to a member."""
+    def transport(self, credential: Credential, cluster: str = "", warn: Warn | None = None) -> Transport:
+        """To the control plane or to a member; `warn` is called with the warnings of answers."""
         ...
 
     async def forward(self, credential: Credential, request: HttpRequest) -> HttpAnswer:

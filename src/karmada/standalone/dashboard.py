@@ -13,7 +13,7 @@ from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed
 from karmada.apiserver.server import ApiServer
 from karmada.dashboard.credential import Credential
 from karmada.dashboard.in_process import HERE, InProcessTransport
-from karmada.dashboard.upstream import PROXY
+from karmada.dashboard.upstream import PROXY, Warn
 from karmada.machinery.errors import Unauthorized
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
@@ -59,13 +59,13 @@ class EmbeddedUpstream:
         """A token may have been revoked since; a certificate counts until it ends."""
         return await self.verify(credential.token) if credential.token else credential
 
-    def transport(self, credential: Credential, cluster: str = "") -> Transport:
+    def transport(self, credential: Credential, cluster: str = "", warn: Warn | None = None) -> Transport:
         """To the control plane or to a member."""
 
         async def ask(request: HttpRequest) -> AnyAnswer:
             return await self._as_user(request, request.path, (await self.current(credential)).user)
 
-        return InProcessTransport(ask, f"{PROXY}/{cluster}/proxy" if cluster else "")
+        return InProcessTransport(ask, f"{PROXY}/{cluster}/proxy" if cluster else "", warn=warn)
 
     async def forward(self, credential: Credential, request: HttpRequest) -> HttpAnswer:
         """Pass a request on as it is."""

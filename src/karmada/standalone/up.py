@@ -143,14 +143,15 @@ async def _stay(federation: Federation) -> None:
 
 async def _print_dashboard(federation: Federation) -> None:
     """Print where the dashboard is: to a person with a link that signs in, never into a log."""
+    if "--enable-dashboard=false" in federation.options.control_flags:
+        return
+    another = "karmada dashboard-token --link"
     if not sys.stdout.isatty():
-        print("  The dashboard: karmada dashboard-token --link\n")
+        print(f"  The dashboard: {another}\n")
         return
     with suppress(ApiError, OSError, ValueError, KeyError):
         _, link = await dashboard_link(federation)
-        print(
-            f"  The dashboard (signs in once, within five minutes; another: karmada dashboard-token --link):\n  {link}\n"
-        )
+        print(f"  The dashboard (good once, for five minutes; another: {another}):\n  {link}\n")
 
 
 def _detached(flags: argparse.Namespace) -> int:

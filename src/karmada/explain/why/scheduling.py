@@ -31,10 +31,9 @@ _REMEDIES = {
 def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
     """Where it goes, and why; with a focus, whether that cluster is among them."""
     shares = {target.name: target.replicas for target in binding.spec.clusters}
-    recorded = _recorded(facts, binding, shares)
-    decision = recorded or decided(facts, binding)
+    decision, recorded = decision_about(facts, binding)
     link = _judged(facts, binding, decision, focus)
-    link.data = _data(decision, shares, recomputed=recorded is None)
+    link.data = _data(decision, shares, recomputed=not recorded)
     link.details += move_lines(binding)
     link.warnings = unknown_names(binding.spec.placement, facts.clusters) if facts.clusters else []
     if decision is not None and facts.clusters:
@@ -42,6 +41,13 @@ def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
         said = f"(recorded by the scheduler at {facts.recorded_at})" if recorded else RECOMPUTED
         link.details.append(said)
     return link
+
+
+def decision_about(facts: Facts, binding: Binding) -> tuple[Decision | None, bool]:
+    """The decision about a binding, and whether the scheduler recorded it; else it is computed now."""
+    shares = {target.name: target.replicas for target in binding.spec.clusters}
+    recorded = _recorded(facts, binding, shares)
+    return (recorded, True) if recorded is not None else (decided(facts, binding), False)
 
 
 def _judged(facts: Facts, binding: Binding, decision: Decision | None, focus: str) -> Link:
@@ -109,7 +115,7 @@ def _left_out(facts: Facts, binding: Binding, decision: Decision | None, focus: 
     rejections = decision.decisive.rejections.get(focus, ()) if decision else ()
     if decision is not None and rejections:
         told = "; ".join(reason(one, decision.decisive, binding, cluster) for one in rejections)
-        remedy = _one_remedy(decision.decisive, binding, rejections, cluster)
+        remedy = one_remedy(decision.decisive, binding, rejections, cluster)
         return broken("scheduling", f"{focus} was not chosen: {told}", remedy)
     said = f"{focus} fits, but others were preferred"
     return broken("scheduling", said, "Change the weights or spread constraints of the placement, or add replicas.")
@@ -136,7 +142,7 @@ def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
     if not rejected:
         return "Relax the placement, its spread constraints above all."
     closest = min(rejected, key=lambda name: (len(rejected[name]), _rank(rejected[name]), name))
-    return _one_remedy(attempt, binding, rejected[closest], by_name[closest])
+    return one_remedy(attempt, binding, rejected[closest], by_name[closest])
 
 
 def _rank(rejections: Iterable[Rejection]) -> int:
@@ -144,7 +150,8 @@ def _rank(rejections: Iterable[Rejection]) -> int:
     return max((1 if rejection.plugin == "ClusterAffinity" else 0 for rejection in rejections), default=0)
 
 
-def _one_remedy(attempt: Attempt, binding: Binding, rejections: Iterable[Rejection], cluster: Cluster) -> str:
+def one_remedy(attempt: Attempt, binding: Binding, rejections: Iterable[Rejection], cluster: Cluster) -> str:
+    """What would let a cluster in that filters keep out."""
     name = cluster.metadata.name
     affinity = affinity_of(attempt, binding)
     known: list[str] = []

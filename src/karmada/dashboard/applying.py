@@ -1,0 +1,122 @@
+"""Dry runs and writes of manifests: server-side apply as whoever asks, object by object."""
+
+import re
+from typing import Any
+
+from karmada.dashboard import manifests
+from karmada.dashboard.answers import bad_request
+from karmada.dashboard.desks import MANAGER
+from karmada.dashboard.manifests import Manifest
+from karmada.dashboard.routes import Visit
+from karmada.dashboard.rows import JSONObject, ref
+from karmada.machinery.client import Client
+from karmada.machinery.codec import TREE
+from karmada.machinery.discovery import UnknownKind
+from karmada.machinery.errors import ApiError, Conflict, NotFound
+from karmada.machinery.resource import Resource
+
+_UNKNOWN = re.compile(r'unknown field "([^"]+)"')
+_FIELD = re.compile(r"\.?([a-zA-Z][\w.\[\]-]*): (?:field not declared|duplicate|Invalid|Required|Unsupported)")
+
+
+async def dry_run(visit: Visit) -> list[JSONObject]:
+    """What the server would say."""
+    return await _all(visit, dry=True)
+
+
+async def apply(visit: Visit) -> list[JSONObject]:
+    """Write."""
+    return await _all(visit, dry=False)
+
+
+async def _all(visit: Visit, *, dry: bool) -> list[JSONObject]:
+    body = visit.body()
+    force = body.get("force", False)
+    if not isinstance(force, bool):
+        raise bad_request("force: must be true or false")
+    found = manifests.read(body)
+    if not found:
+        raise bad_request("manifests: there is no object in it")
+    warnings: list[str] = []
+    client = Client(visit.dashboard.upstream.transport(visit.credential, "", warnings.append), field_manager=MANAGER)
+    try:
+        done: list[JSONObject] = []
+        for one in found:
+            warnings.clear()
+            done.append({**await _one(client, one, dry=dry, force=force), "warnings": list(dict.fromkeys(warnings))})
+        return done
+    finally:
+        await client.close()
+
+
+async def _one(client: Client, given: Manifest, *, dry: bool, force: bool) -> JSONObject:
+    item = given.item
+    about = item["metadata"]
+    said = ref(item["apiVersion"], item["kind"], about.get("namespace") or "", about["name"])
+    try:
+        kind = await client.mapper.of_kind(item["apiVersion"], item["kind"])
+    except UnknownKind:
+        text = f"the control plane does not serve {item['kind']} in {item['apiVersion']}: install its CRD first"
+        return _failed(said, [_error(given, "kind", text)])
+    if kind.namespaced and not said["namespace"]:
+        said["namespace"] = "default"
+    wanted = {key: value for key, value in item.items() if key != "status"}
+    wanted["metadata"] = {key: value for key, value in about.items() if key != "managedFields"}
+    if kind.namespaced:
+        wanted["metadata"]["namespace"] = said["namespace"]
+    resource: Resource[Any] = Resource(
+        client.transport, kind.type, TREE, MANAGER, client.timeout, field_validation="Strict"
+    )
+    before = await _present(resource, said)
+    try:
+        after = await resource.apply(wanted, field_manager=MANAGER, force=force, dry_run=dry)
+    except Conflict as error:
+        remedy = "; somebody else owns these fields: take them over with force"
+        return _failed(said, _errors(given, error) or [_error(given, "", f"{error}{remedy}")])
+    except ApiError as error:
+        return _failed(said, _errors(given, error))
+    return {"ref": said, "action": _action(before, after, dry=dry), "errors": []}
+
+
+async def _present(resource: Resource[Any], said: JSONObject) -> JSONObject | None:
+    try:
+        found: JSONObject = await resource.get(said["name"], said["namespace"])
+    except NotFound:
+        return None
+    except ApiError:
+        return {}
+    return found
+
+
+def _action(before: JSONObject | None, after: JSONObject, *, dry: bool) -> str:
+    if before is None:
+        return "created"
+    if dry:
+        return "unchanged" if _content(before) == _content(after) else "configured"
+    same = (before.get("metadata") or {}).get("resourceVersion") == after["metadata"].get("resourceVersion")
+    return "unchanged" if same else "configured"
+
+
+def _content(tree: JSONObject) -> JSONObject:
+    about = tree.get("metadata") or {}
+    kept = {key: value for key, value in about.items() if key not in ("managedFields", "resourceVersion", "generation")}
+    return {**tree, "metadata": kept}
+
+
+def _failed(said: JSONObject, errors: list[JSONObject]) -> JSONObject:
+    return {"ref": said, "action": "failed", "errors": errors}
+
+
+def _errors(given: Manifest, error: ApiError) -> list[JSONObject]:
+    causes = [(str(cause.get("field", "")), str(cause.get("message", ""))) for cause in error.causes]
+    if causes:
+        return [_error(given, field, message) for field, message in causes]
+    text = str(error)
+    named = _UNKNOWN.findall(text) or _FIELD.findall(text)
+    if named:
+        return [_error(given, field, text) for field in named]
+    return [_error(given, "", text)]
+
+
+def _error(given: Manifest, field: str, message: str) -> JSONObject:
+    return {"line": given.line(field), "field": field, "message": message}

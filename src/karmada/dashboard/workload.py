@@ -1,0 +1,162 @@
+"""One workload: its way through the federation, with the reason of every step."""
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from karmada.api import yaml
+from karmada.dashboard.graph import graph, verdicts
+from karmada.dashboard.names import checked_kind
+from karmada.dashboard.redaction import redacted
+from karmada.dashboard.routes import Visit
+from karmada.dashboard.rows import POLICY_VERSION, JSONObject, ref
+from karmada.dashboard.views import event_row
+from karmada.explain.events import events_of
+from karmada.explain.why.chain import chain
+from karmada.explain.why.facts import Facts, read
+from karmada.explain.why.links import Link
+from karmada.explain.why.scheduling import decision_about
+from karmada.machinery.client import Client
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.errors import NotFound
+from karmada.overrides.apply import apply_overrides
+from karmada.overrides.errors import OverrideError
+from karmada.policies.matching import Match, closest, subject_of
+
+TIMELINE = 200
+
+
+async def workload(visit: Visit) -> JSONObject:
+    """Everything about a workload."""
+    api_version, kind, namespace, name = visit.subject()
+    desk = visit.desk
+    served = await kind_of(desk.hub, api_version, kind)
+    facts = await read(desk.hub, desk.members, served, namespace if served.namespaced else "", name)
+    if facts.template is None:
+        raise NotFound(f"there is no {kind} {name} in the control plane")
+    links = chain(facts)
+    binding = facts.binding
+    decision, recorded = decision_about(facts, binding) if binding is not None else (None, False)
+    judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
+    changed = _overrides(facts)
+    return {
+        "ref": ref(api_version, kind, facts.namespace, name),
+        "template": redacted(_without_managers(facts.template)),
+        "graph": graph(facts, links, judged, changed),
+        "verdicts": judged,
+        "recorded": facts.recorded_at if recorded else "",
+        "overrides": changed,
+        "timeline": await _timeline(desk.hub, facts, links),
+        "why": _why(links),
+    }
+
+
+async def kind_of(hub: Client, api_version: str, kind: str) -> ApiResource:
+    """The collection of a kind."""
+    checked_kind(api_version, kind)
+    return await hub.mapper.of_kind(api_version, kind)
+
+
+def _why(links: list[Link]) -> JSONObject:
+    broken = [link for link in links if link.broken]
+    if not broken:
+        said = links[-1].said if links else "everything arrived"
+        return {"status": "ok", "because": [said], "remedy": []}
+    return {
+        "status": "broken",
+        "because": [f"{link.name}: {link.said}" for link in broken],
+        "remedy": list(dict.fromkeys(link.remedy for link in broken if link.remedy)),
+    }
+
+
+def _overrides(facts: Facts) -> list[JSONObject]:
+    """What override policies change, policy by policy, as a diff of what is shown of the copies."""
+    template, binding = facts.template, facts.binding
+    found: list[JSONObject] = []
+    if template is None or binding is None:
+        return found
+    chosen = {target.name for target in binding.spec.clusters}
+    for cluster in facts.clusters:
+        name = cluster.metadata.name
+        if name not in chosen:
+            continue
+        before = _shown(template)
+        policies: list[tuple[Any, list[Any], list[Any]]] = [
+            (one, [one], []) for one in _ranked(facts.cluster_overrides, template)
+        ]
+        policies += [(one, [], [one]) for one in _ranked(facts.overrides, template)]
+        copy = orjson.loads(orjson.dumps(template))
+        for policy, wide, own in policies:
+            try:
+                done = apply_overrides(copy, cluster, wide, own)
+            except OverrideError:
+                continue
+            copy = done.resource
+            if not done.by_cluster_policies and not done.by_policies:
+                continue
+            after = _shown(copy)
+            about = policy.metadata
+            found.append(
+                {
+                    "cluster": name,
+                    "policy": ref(POLICY_VERSION, policy.kind, about.namespace, about.name),
+                    "diff": _diff(before, after, f"{facts.kind.kind} {facts.name}", name),
+                }
+            )
+            before = after
+    return found
+
+
+def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
+    """Override policies in the order in which they apply: those that name the object last."""
+    subject = subject_of(template)
+    return sorted(
+        policies, key=lambda one: (max(closest(one.spec.resource_selectors, subject), Match.ALL), one.metadata.name)
+    )
+
+
+def _shown(tree: JSONObject) -> list[str]:
+    shown = {key: value for key, value in _without_managers(tree).items() if key != "status"}
+    return yaml.dump(redacted(shown)).splitlines(keepends=True)
+
+
+def _diff(before: list[str], after: list[str], template: str, cluster: str) -> str:
+    return "".join(difflib.unified_diff(before, after, template, f"in {cluster}"))
+
+
+def _without_managers(tree: JSONObject) -> JSONObject:
+    about = {key: value for key, value in tree["metadata"].items() if key != "managedFields"}
+    return {**tree, "metadata": about}
+
+
+async def _timeline(hub: Client, facts: Facts, links: list[Link]) -> list[JSONObject]:
+    """What happened, the newest first: decisions, evictions and events, the members' too."""
+    binding = facts.binding
+    found = [_moment(event) for event in facts.events]
+    if binding is not None:
+        about = binding.metadata
+        tree = {"kind": binding.kind, "metadata": {"name": about.name, "namespace": about.namespace, "uid": about.uid}}
+        found += [_moment(event) for event in await events_of(hub, tree)]
+        for task in binding.spec.graceful_eviction_tasks:
+            moment = str(task.creation_timestamp or "")
+            said = f"it is being withdrawn from {task.from_cluster}: {task.reason} {task.message}".strip()
+            found.append({"time": moment, "sentence": said, "cluster": task.from_cluster, "kind": "move"})
+    if facts.recorded_at:
+        said = next((link.said for link in links if link.name == "scheduling"), "decided")
+        found.append({"time": facts.recorded_at, "sentence": f"scheduler: {said}", "kind": "decision"})
+    for name, member in facts.members.items():
+        found += [_moment(event, name) for event in member.events]
+    return sorted(found, key=lambda one: str(one["time"]), reverse=True)[:TIMELINE]
+
+
+_MOVES = ("EvictWorkload", "TaintManager", "Deschedul")
+
+
+def _moment(event: JSONObject, cluster: str = "") -> JSONObject:
+    row = event_row(event, cluster)
+    reason = row["reason"]
+    kind = "move" if reason.startswith(_MOVES) else "decision" if reason.startswith("Schedule") else "event"
+    said = {"time": row["time"], "sentence": f"{reason}: {row['message']}", "kind": kind}
+    return {**said, "cluster": cluster} if cluster else said
