@@ -20,6 +20,10 @@ def redacted(value: Any, depth: int = 0) -> Any:
         return REDACTED
     if isinstance(value, dict):
         secret = _is_secret(value)
+        if value.get("kind") == "SecretList" and isinstance(value.get("items"), list):
+            # Items of a list may leave out what they are.
+            items = [{"kind": "Secret", **item} if isinstance(item, dict) else item for item in value["items"]]
+            value = {**value, "items": items}
         return {
             key: _hidden(part) if secret and key in _FIELDS else redacted(part, depth + 1)
             for key, part in value.items()
@@ -40,7 +44,7 @@ def _hidden(part: Any) -> Any:
 
 def _text(text: str, depth: int) -> str:
     """A text in which somebody may keep an object."""
-    if "Secret" not in text or "{" not in text:
+    if "Secret" not in text:
         return text
     try:
         held = orjson.loads(text)

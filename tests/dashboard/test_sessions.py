@@ -1,0 +1,128 @@
+"""Sessions, one-time codes and guesses over time, without a server."""
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.dashboard.credential import Credential
+from karmada.dashboard.sessions import CODES_OF_ONE, GUESSES, MOST, MOST_OF_ONE, Guesses, Sessions
+
+ANN, BOB = Credential(UserInfo("ann"), "t1"), Credential(UserInfo("bob"), "t2")
+
+
+class Hands:
+    """A clock whose hands the test moves."""
+
+    def __init__(self) -> None:
+        self.at = 1_000_000.0
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        raise NotImplementedError
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        raise NotImplementedError
+
+    def random(self) -> Random:
+        return Random(0)
+
+
+def test_a_session_ends_an_hour_after_its_last_use() -> None:
+    clock = Hands()
+    sessions = Sessions(clock)
+    cookie = sessions.open(ANN)
+    clock.at += 3500
+    assert sessions.find(cookie) is not None
+    clock.at += 3500
+    assert sessions.find(cookie, touch=False) is not None
+    clock.at += 101
+    assert sessions.find(cookie) is None
+
+
+def test_a_session_in_use_ends_after_twelve_hours() -> None:
+    clock = Hands()
+    sessions = Sessions(clock)
+    cookie = sessions.open(ANN)
+    for _ in range(23):
+        clock.at += 1800
+        assert sessions.find(cookie) is not None
+    clock.at += 1800
+    assert sessions.find(cookie) is None
+
+
+def test_a_session_ends_with_the_certificate_that_began_it() -> None:
+    clock = Hands()
+    sessions = Sessions(clock)
+    cookie = sessions.open(ANN._replace(token="", ends=clock.at + 60))
+    code = sessions.offer(ANN._replace(token="", ends=clock.at + 60))
+    clock.at += 61
+    assert sessions.find(cookie) is None
+    assert sessions.redeem(code) is None
+
+
+def test_a_code_counts_once() -> None:
+    sessions = Sessions(Hands())
+    code = sessions.offer(ANN)
+    assert sessions.redeem(code) == ANN
+    assert sessions.redeem(code) is None
+
+
+def test_a_code_counts_for_five_minutes() -> None:
+    clock = Hands()
+    sessions = Sessions(clock)
+    code = sessions.offer(ANN)
+    clock.at += 301
+    assert sessions.redeem(code) is None
+
+
+def test_sessions_and_codes_of_one_user_are_bounded_and_push_out_nobody_else() -> None:
+    sessions = Sessions(Hands())
+    bob, code = sessions.open(BOB), sessions.offer(BOB)
+    first = next(sessions.open(ANN) for _ in range(MOST_OF_ONE + 5))
+    offered = [sessions.offer(ANN) for _ in range(CODES_OF_ONE + 5)]
+    assert len(sessions) == MOST_OF_ONE + 1
+    assert sessions.find(first) is None
+    assert sessions.find(bob) is not None
+    assert sessions.redeem(offered[0]) is None
+    assert sessions.redeem(offered[-1]) == ANN
+    assert sessions.redeem(code) == BOB
+
+
+def test_sessions_of_all_users_are_bounded() -> None:
+    sessions = Sessions(Hands())
+    for number in range(MOST + 10):
+        sessions.open(Credential(UserInfo(f"user{number}"), f"t{number}"))
+    assert len(sessions) == MOST
+
+
+def test_an_address_that_guesses_wrong_has_to_wait() -> None:
+    clock = Hands()
+    guesses = Guesses(clock)
+    for _ in range(GUESSES):
+        assert guesses.wait("10.0.0.1") == 0
+        guesses.failed("10.0.0.1")
+    assert guesses.wait("10.0.0.1") == 60
+    assert guesses.wait("10.0.0.2") == 0
+    clock.at += 60
+    assert guesses.wait("10.0.0.1") == 0
+
+
+def test_identifiers_are_long_and_their_own() -> None:
+    sessions = Sessions(Hands())
+    made = {sessions.open(ANN), sessions.open(ANN), sessions.offer(ANN).removeprefix("once-")}
+    assert len(made) == 3
+    assert all(len(one) >= 43 for one in made)
+
+
+def test_only_the_same_credential_shares_what_is_kept() -> None:
+    other = ANN._replace(token="t3")
+    certificate = Credential(UserInfo("ann"))
+    grouped = Credential(UserInfo("ann", ("system:masters",)))
+    assert len({ANN.key, other.key, certificate.key, grouped.key}) == 4
+    assert ANN.token not in "".join(ANN.key)
