@@ -84,10 +84,10 @@ def test_a_code_counts_for_five_minutes() -> None:
 def test_sessions_and_codes_of_one_user_are_bounded_and_push_out_nobody_else() -> None:
     sessions = Sessions(Hands())
     bob, code = sessions.open(BOB), sessions.offer(BOB)
-    first = next(sessions.open(ANN) for _ in range(MOST_OF_ONE + 5))
+    opened = [sessions.open(ANN) for _ in range(MOST_OF_ONE + 5)]
     offered = [sessions.offer(ANN) for _ in range(CODES_OF_ONE + 5)]
     assert len(sessions) == MOST_OF_ONE + 1
-    assert sessions.find(first) is None
+    assert sessions.find(opened[0]) is None
     assert sessions.find(bob) is not None
     assert sessions.redeem(offered[0]) is None
     assert sessions.redeem(offered[-1]) == ANN

@@ -60,6 +60,13 @@ def controller_manager() -> int:
     return main()
 
 
+def dashboard() -> int:
+    """karmada-dashboard."""
+    from karmada.dashboard.main import main
+
+    return main()
+
+
 def descheduler() -> int:
     """karmada-descheduler."""
     require("karmada-descheduler", "grpc")

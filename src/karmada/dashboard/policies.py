@@ -94,7 +94,8 @@ def _conflicts(known: list[Policy], board: Board) -> dict[str, list[JSONObject]]
         said, labels = row["ref"], board.labels(key_of(row["ref"]))
         subject = Subject(said["apiVersion"], said["kind"], said["namespace"], said["name"], labels)
         near = [one for one in own if one.metadata.namespace == subject.namespace]
-        choosing = [one for one in (*near, *wide) if closest(one.spec.resource_selectors, subject) is not Match.NONE]
+        everybody: list[Policy] = [*near, *wide]
+        choosing = [one for one in everybody if closest(one.spec.resource_selectors, subject) is not Match.NONE]
         if len(choosing) < 2:
             continue
         winner: Policy | None = elect(near, subject) or elect(wide, subject)
