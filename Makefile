@@ -14,7 +14,7 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
-	test-engine crds docs lock sbom clean mutants
+	test-engine crds docs lock sbom clean mutants dashboard screenshots
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -97,6 +97,12 @@ sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licenc
 
 docs: $(DEV) ## Write the command reference from the commands themselves
 	$(BIN)/python -m karmada.cli.docs
+
+dashboard: ## Build the dashboard's pages into the package: needs Node
+	cd dashboard && npm ci && npm run build
+
+screenshots: $(DEV) ## Take the pictures of docs/dashboard.md from a running federation: needs Chromium
+	$(BIN)/python -m tests.dashboard.browser.screenshots docs/pictures
 
 crds: $(DEV) ## Write the CRD manifests from the types
 	$(BIN)/python -m karmada.api.crd
