@@ -8,13 +8,13 @@ from tests.dashboard.world import API, ROOT, WORKLOAD, Browser, Dashboards, depl
 from tests.membership.world import eventually
 
 from karmada.apiserver.auth.pki import Authority, server_names
-from karmada.apiserver.http.server import HttpServer
-from karmada.apiserver.http.tls import server_context
 from karmada.dashboard.main import Site
 from karmada.dashboard.remote import RemoteUpstream
 from karmada.dashboard.server import Dashboard
 from karmada.machinery.clock import REAL
 from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.httpserver.tls import server_context
 
 
 class Beside:

@@ -18,11 +18,11 @@ from tests.dashboard.world import (
 )
 from tests.membership.world import eventually, user_transport
 
-from karmada.apiserver.http.model import HttpRequest, StreamResponse
 from karmada.dashboard.routes import Demand, Route
 from karmada.dashboard.static import Static
 from karmada.dashboard.table import table
 from karmada.machinery.errors import ApiError
+from karmada.machinery.httpserver.model import HttpRequest, StreamResponse
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 SECRETS = GroupVersionResource("", "v1", "secrets")

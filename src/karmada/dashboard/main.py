@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from karmada.apiserver.http.model import HttpAnswer, HttpRequest, HttpResponse
-from karmada.apiserver.http.server import HttpServer
 from karmada.dashboard.answers import secured
 from karmada.dashboard.remote import RemoteUpstream
 from karmada.dashboard.routes import ROOT
@@ -19,6 +17,8 @@ from karmada.machinery.clock import REAL
 from karmada.machinery.flags import FlagParser, add_truth, items
 from karmada.machinery.flags import port as port_number
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
+from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.process import CannotRun, run, serving
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _report(descriptor: int, port: int) -> None:
 
 
 def _tls(flags: Namespace) -> "SSL.Context":
-    from karmada.apiserver.http.tls import server_context
+    from karmada.machinery.httpserver.tls import server_context
 
     if bool(flags.tls_cert_file) != bool(flags.tls_private_key_file):
         raise CannotRun("--tls-cert-file and --tls-private-key-file go together: give both or neither")

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from karmada.aggregated.proxy.exchange import ExchangeFailed, Reply, exchange
 from karmada.apiserver.auth.authentication import bearer_token
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
-from karmada.apiserver.http.model import ByteStream, HttpAnswer, HttpRequest, StreamResponse, Upgrade
 from karmada.dashboard.credential import Credential
 from karmada.dashboard.upstream import PROXY, Warn
 from karmada.machinery.client import Client
@@ -21,6 +20,7 @@ from karmada.machinery.http.head import UnsafeHead, request_head, request_target
 from karmada.machinery.http.target import NOTHING, Identity, Material, Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.httpserver.model import ByteStream, HttpAnswer, HttpRequest, StreamResponse, Upgrade
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.channel import splice
 from karmada.membership.dialing import dial

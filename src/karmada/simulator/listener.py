@@ -39,6 +39,11 @@ class Listener:
             raise RuntimeError(NOT_LISTENING)
         return f"https://{self._host}:{self._port}"
 
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Host and port, once it listens."""
+        return (self._host, self._port) if self._port else None
+
     async def listen(self, host: str, port: int, hosts: Sequence[str] = ()) -> int:
         """Serve; the port."""
         self._host, self._hosts = host, hosts

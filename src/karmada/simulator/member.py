@@ -16,6 +16,7 @@ from types import TracebackType
 
 import msgspec
 
+from karmada.apiserver.admission.addresses import DEFAULT_RANGE
 from karmada.apiserver.admission.model import AdmissionPlugin
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
@@ -35,7 +36,9 @@ from karmada.simulator.listener import Listener
 from karmada.simulator.metrics import MetricsApi
 from karmada.simulator.network.listeners import Listeners
 from karmada.simulator.network.plane import Network, Site
-from karmada.simulator.nodes import nodes_of
+from karmada.simulator.nodes import nodes_of, usual_address
+from karmada.simulator.processes.kubelet import ProcessKubelet
+from karmada.simulator.processes.runtime import ProcessRuntime
 from karmada.simulator.runtime.console import Console
 from karmada.simulator.runtime.forwarding import Forwarding
 from karmada.simulator.runtime.logs import Logs
@@ -85,6 +88,9 @@ class Member:
         self.behaviour.pod_address = spec.pod_address
         self.usage = Usage()
         self.custom_metrics = CustomMetrics()
+        self._runtime: ProcessRuntime | None = None
+        if spec.processes.namespaces:
+            self._runtime = ProcessRuntime(spec.processes, self.random, folder / "processes" if folder else None)
         options = ApiServerOptions(
             storage=storage or MemoryStorage(HISTORY.events, HISTORY.bytes),
             folder=folder,
@@ -94,6 +100,7 @@ class Member:
             now=self.clock.now,
             history=HISTORY,
             random=self.random,
+            service_range=self._runtime.loopback.services if self._runtime is not None else DEFAULT_RANGE,
         )
         self.server = ApiServer(options)
         store = self.server.store
@@ -102,12 +109,14 @@ class Member:
         self.ports = Listeners(spec.name, self.network, store, self.clock)
         """Loopback addresses of its pods."""
         options.backends.exec = Console(store, self.clock, spec.name, self.network)
-        options.backends.logs = Logs(store, self.clock, spec.name, self.network)
+        options.backends.logs = self._logs = Logs(store, self.clock, spec.name, self.network)
         options.backends.forward = Forwarding(spec.name, self.network, self.clock)
         proxy = PodProxy(spec.name, self.network, self.clock)
         options.backends.proxies.update(pods=proxy, services=proxy)
         self._listener = Listener(self.server, self.gate)
         self._supervisor: Supervisor | None = None
+        self.processes: ProcessKubelet | None = None
+        """Pods that are processes of this machine, where the specification wants them."""
 
     async def __aenter__(self) -> "Member":
         await self.server.__aenter__()
@@ -121,9 +130,13 @@ class Member:
             clock=self.clock,
             random=Random(self.random.getrandbits(64)),
             workers=1 if isinstance(self.server.options.storage, MemoryStorage) else WORKERS,
+            elsewhere=self._runtime.runs if self._runtime is not None else lambda pod: False,
         )
         if self.spec.workloads:
             start(workloads)
+            if self._runtime is not None:
+                self.processes = ProcessKubelet(workloads, self._runtime, lambda: self._listener.address)
+                self._logs.of_process = self.processes.log
         return self
 
     async def __aexit__(
@@ -133,6 +146,10 @@ class Member:
         await self._listener.stop()
         if self._supervisor is not None:
             await self._supervisor.stop()
+        if self.processes is not None:
+            await self.processes.close()
+        if self._runtime is not None:
+            self._runtime.close()
         await self.server.__aexit__(kind, error, at)
 
     @property
@@ -210,7 +227,8 @@ class Member:
         with contextlib.suppress(AlreadyExists):
             await client.resource(STORAGE_CLASSES).create(STORAGE_CLASS | {"metadata": dict(STORAGE_CLASS["metadata"])})
         nodes = client.resource(NODES)
-        for node in nodes_of(self.spec, self.clock.now()):
+        address = self._runtime.loopback.node if self._runtime is not None else usual_address
+        for node in nodes_of(self.spec, self.clock.now(), address):
             name, taints = node["metadata"]["name"], list(node["spec"].get("taints") or ())
             with contextlib.suppress(AlreadyExists):
                 await nodes.create(node)

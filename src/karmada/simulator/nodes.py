@@ -1,6 +1,6 @@
 """The Node objects of a member, as their kubelets would register them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.transport import JSONObject
@@ -10,13 +10,18 @@ from karmada.simulator.workloads.node import healthy
 VERSION = "v1.36.0"
 
 
-def nodes_of(spec: MemberSpec, now: float) -> Iterator[JSONObject]:
+def usual_address(number: int) -> str:
+    """The address of a node, from 0 on, where nothing listens."""
+    return f"10.0.{(number + 1) >> 8 & 255}.{(number + 1) & 255}"
+
+
+def nodes_of(spec: MemberSpec, now: float, address: Callable[[int], str] = usual_address) -> Iterator[JSONObject]:
     """All nodes of a member."""
     number = 0
     for pool in spec.node_pools:
         names = pool.nodes or [_name(spec, pool, index) for index in range(1, pool.count + 1)]
         for name in names:
-            yield _node(spec, pool, name, number, now)
+            yield _node(spec, pool, name, number, now, address(number))
             number += 1
 
 
@@ -24,7 +29,7 @@ def _name(spec: MemberSpec, pool: NodePool, index: int) -> str:
     return f"{spec.name}-{pool.name}-{index}" if len(spec.node_pools) > 1 else f"{spec.name}-node-{index}"
 
 
-def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float) -> JSONObject:
+def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float, address: str) -> JSONObject:
     labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
     if spec.topology_labels:
         labels["kubernetes.io/arch"] = "amd64"
@@ -41,7 +46,7 @@ def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float) 
             "capacity": capacity,
             "allocatable": capacity,
             "addresses": [
-                {"type": "InternalIP", "address": f"10.0.{(number + 1) >> 8 & 255}.{(number + 1) & 255}"},
+                {"type": "InternalIP", "address": address},
                 {"type": "Hostname", "address": name},
             ],
             "nodeInfo": {

@@ -64,6 +64,15 @@ class NodePool(_Spec, frozen=True):
     """The zones of the member take turns when empty."""
 
 
+class ProcessSpec(_Spec, frozen=True):
+    """Pods that really run, as processes of this machine."""
+
+    namespaces: tuple[str, ...] = ()
+    """Where: whoever may create pods there starts known programs as the user who runs the simulator. Empty: nowhere."""
+    programs: dict[str, str] = {}
+    """Files of etcd, kube-apiserver and kube-controller-manager; without one, containers of its image are simulated."""
+
+
 class MemberSpec(_Spec, frozen=True):
     """One simulated cluster, or `count` of them."""
 
@@ -95,6 +104,7 @@ class MemberSpec(_Spec, frozen=True):
     """Whether workloads run; otherwise the member is an API server with nodes, and objects stay as they are written."""
     port: int = 0
     """Port of the API server; 0 lets the system choose."""
+    processes: ProcessSpec = ProcessSpec()
 
 
 class FleetSpec(_Spec, frozen=True):

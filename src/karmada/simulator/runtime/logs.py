@@ -4,9 +4,10 @@ A log is a function of the container and the time: every `EVERY` seconds since i
 part of it can be told at any time, and following it costs one timer.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from math import inf
+from pathlib import Path
 
 from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.clock import Clock, parse_rfc3339, rfc3339_micro
@@ -15,6 +16,7 @@ from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.simulator import shell
 from karmada.simulator.network.commands import Web
 from karmada.simulator.network.plane import Network
+from karmada.simulator.processes.logs import read
 from karmada.simulator.runtime.pods import container_of, find, status_of
 from karmada.simulator.runtime.web import ContainerWeb
 from karmada.simulator.workloads.containers import surroundings
@@ -33,10 +35,16 @@ class Logs:
         self._clock = clock
         self._cluster = cluster
         self._network = network
+        self.of_process: Callable[[LogRequest], Path | None] = lambda request: None
+        """Where the log of a container is that is a process."""
 
     async def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
         """The log in pieces; without end when following a container that runs."""
         pod = find(self._store, request.namespace, request.pod)
+        if (path := self.of_process(request)) is not None:
+            async for piece in read(path, request, self._clock):
+                yield piece
+            return
         container = container_of(pod, request.container)
         began, ended = self._span(pod, request)
         now = self._clock.now()

@@ -101,6 +101,8 @@ class Life:
     started: float = 0.0
     last: tuple[int, float, float] | None = None
     """Exit code, start and end of the run before."""
+    message: str = ""
+    """Why it waits, where the reason alone does not say."""
 
     def advance(self, course: Course, policy: str, now: float) -> None:
         """Let everything happen that is due."""
@@ -198,7 +200,7 @@ class Life:
         if self.reason == "CrashLoopBackOff":
             text = f"back-off {int(self.pause)}s restarting failed container={container.name}"
             return {"reason": self.reason, "message": text}
-        return {"reason": self.reason}
+        return {"reason": self.reason} | ({"message": self.message} if self.message else {})
 
 
 def recalled(status: ContainerStatus) -> Life:

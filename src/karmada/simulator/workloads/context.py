@@ -42,13 +42,16 @@ class Workloads:
         clock: Clock = REAL,
         random: Random | None = None,
         workers: int = 1,
+        elsewhere: Callable[[Pod], bool] = lambda pod: False,
     ) -> None:
+        """`elsewhere`: which pods somebody else runs."""
         self.client = client
         self.supervisor = supervisor
         self.behaviour = behaviour
         self.usage = usage or Usage()
         self.clock = clock
         self.random = random or Random()
+        self.elsewhere = elsewhere
         self.workers = workers
         """Of each controller. In-process calls do not wait for anything, so one is enough for them."""
         self.informers = InformerFactory(client, supervisor, clock=clock, random=self.random)

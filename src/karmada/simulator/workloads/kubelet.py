@@ -73,7 +73,7 @@ class Kubelet:
     async def reconcile(self, key: Key) -> Result:
         """Let happen to one pod what is due."""
         item = self._context.pods.item(key)
-        if item is None or not item.value.spec.node_name:
+        if item is None or not item.value.spec.node_name or self._context.elsewhere(item.value):
             return DONE
         pod = item.value
         node = self._context.nodes.get(pod.spec.node_name or "")
