@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from karmada.api.go_template import TemplateError, compile
 from karmada.cli.describe.generic import spelled
 from karmada.cli.describe.page import Page
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
-from karmada.cli.output.go_template import TemplateError, compile
 from karmada.cli.output.objects import renderer
 from karmada.cli.output.tabs import aligned
 from karmada.cli.taints import change, parse

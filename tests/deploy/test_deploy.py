@@ -13,14 +13,14 @@ import yaml
 
 from karmada.api.version import IMAGE, VERSION
 from karmada.apiserver.server import ADMIN, ApiServer
-from karmada.cli.deploy.__main__ import main
-from karmada.cli.deploy.certificates import certificates
-from karmada.cli.deploy.chart import CHART, ChartError, default_values, merge, render, template_names
-from karmada.cli.deploy.control_plane import control_plane
-from karmada.cli.deploy.values_schema import values_schema
+from karmada.cli.manifests import main
 from karmada.controllers.flags import parser as controller_manager
 from karmada.descheduler.main import parser as descheduler
 from karmada.gateway.main import parser as gateway
+from karmada.install.certificates import certificates
+from karmada.install.chart import CHART, ChartError, default_values, merge, render, template_names
+from karmada.install.control_plane import control_plane
+from karmada.install.values_schema import values_schema
 from karmada.machinery.client import Client
 from karmada.machinery.transport import Request, Verb
 from karmada.membership.component_roles import rights

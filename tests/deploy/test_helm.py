@@ -10,8 +10,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from karmada.cli.deploy.certificates import certificates
-from karmada.cli.deploy.chart import CHART, default_values, render
+from karmada.install.certificates import certificates
+from karmada.install.chart import CHART, default_values, render
 
 MODULE = "helm.sh/helm/v3/cmd/helm@v3.18.4"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada-tools"

@@ -18,8 +18,8 @@ from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import server_names
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.cli.deploy.control_plane import control_plane
 from karmada.controllers.clusters import is_ready
+from karmada.install.control_plane import control_plane
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound, Unavailable
 from karmada.machinery.http.target import Identity, Material, Target

@@ -41,9 +41,8 @@ CLUSTER_INFO = "cluster-info"
 
 async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> None:
     """Have everything exist; without an endpoint no cluster can register, as it would not know where."""
-    components = [(_type_of(tree), tree) for tree in rights()]
-    for type_, tree in [*components, *_roles()]:
-        await ensure(hub, type_, tree)
+    for tree in roles():
+        await ensure(hub, _type_of(tree), tree)
     if endpoint:
         await publish(hub, endpoint, authority)
 
@@ -65,16 +64,15 @@ async def publish(hub: Client, endpoint: str, authority: bytes) -> None:
     await Committer(hub.resource(objects.CONFIG_MAPS)).ensure(CLUSTER_INFO, "kube-public", decide)
 
 
-def _roles() -> list[tuple[GroupVersionResource, JSONObject]]:
+def roles() -> list[JSONObject]:
+    """The roles of components, of people and of registration, with those who have them."""
     proxy = {"apiGroups": ["cluster.karmada.io"], "resources": ["clusters/proxy"], "verbs": ["*"]}
     made = [
-        (objects.CLUSTER_ROLES, objects.cluster_role("cluster-proxy-admin", [proxy], {})),
-        (
-            objects.CLUSTER_ROLE_BINDINGS,
-            objects.cluster_role_binding("cluster-proxy-admin", objects.user_subject("system:admin"), {}),
-        ),
-        (objects.CLUSTER_ROLES, _people("karmada-view", "view", [(_READ, (*_WRITTEN_BY_PEOPLE, _BINDINGS))])),
-        (objects.CLUSTER_ROLES, _people("karmada-edit", "edit", [(_WRITE, _WRITTEN_BY_PEOPLE), (_READ, (_WORKS,))])),
+        *rights(),
+        objects.cluster_role("cluster-proxy-admin", [proxy], {}),
+        objects.cluster_role_binding("cluster-proxy-admin", objects.user_subject("system:admin"), {}),
+        _people("karmada-view", "view", [(_READ, (*_WRITTEN_BY_PEOPLE, _BINDINGS))]),
+        _people("karmada-edit", "edit", [(_WRITE, _WRITTEN_BY_PEOPLE), (_READ, (_WORKS,))]),
     ]
     for name, permission in (("autoapprover", BOOTSTRAP), ("selfautoapprover", RENEWAL)):
         rule = {
@@ -83,7 +81,7 @@ def _roles() -> list[tuple[GroupVersionResource, JSONObject]]:
             "verbs": ["create"],
         }
         full = f"system:karmada:certificatesigningrequest:{name}"
-        made.append((objects.CLUSTER_ROLES, objects.cluster_role(full, [rule], DEFAULTS)))
+        made.append(objects.cluster_role(full, [rule], DEFAULTS))
     for name, role, group in (
         ("autoapprove-bootstrap", "system:karmada:certificatesigningrequest:autoapprover", names.BOOTSTRAP_GROUP),
         (
@@ -96,7 +94,7 @@ def _roles() -> list[tuple[GroupVersionResource, JSONObject]]:
         subject = {"apiGroup": _RBAC, "kind": "Group", "name": group}
         binding = objects.cluster_role_binding(f"system:karmada:agent-{name}", subject, DEFAULTS)
         binding["roleRef"]["name"] = role
-        made.append((objects.CLUSTER_ROLE_BINDINGS, binding))
+        made.append(binding)
     made += _cluster_info_readers()
     return made
 
@@ -105,14 +103,14 @@ def _type_of(tree: JSONObject) -> GroupVersionResource:
     return GroupVersionResource(_RBAC, "v1", f"{tree['kind'].lower()}s")
 
 
-def _cluster_info_readers() -> list[tuple[GroupVersionResource, JSONObject]]:
+def _cluster_info_readers() -> list[JSONObject]:
     name, space = "system:karmada:bootstrap-signer-clusterinfo", "kube-public"
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [CLUSTER_INFO], "verbs": ["get"]}
     role = objects.role(name, space, [rule])
     binding = objects.role_binding(name, space, objects.user_subject("system:anonymous"))
     for tree in (role, binding):
         tree["metadata"]["labels"] = dict(DEFAULTS)
-    return [(objects.ROLES, role), (objects.ROLE_BINDINGS, binding)]
+    return [role, binding]
 
 
 def _people(name: str, into: str, allowed: Sequence[tuple[Sequence[str], Sequence[Kinds]]]) -> JSONObject:

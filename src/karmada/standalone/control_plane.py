@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 
@@ -19,7 +18,6 @@ from karmada.agent.agent import Agent
 from karmada.agent.options import AgentOptions
 from karmada.aggregated.api import ClusterApi
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, agent_user
 from karmada.apiserver.auth.model import UserInfo
@@ -34,15 +32,15 @@ from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.dashboard.server import Dashboard
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
+from karmada.install.control_plane import install
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
-from karmada.machinery.committer import Committer
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.metrics import MachineryCollector
 from karmada.machinery.options import Options
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
+from karmada.machinery.transport import Transport
 from karmada.membership import installation
 from karmada.membership.access import SecretAccess
 from karmada.membership.agent_grant import EVERYTHING
@@ -67,15 +65,12 @@ from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
 from karmada.standalone.idle_kinds import IdleKinds
 from karmada.webhook.lookup import ClientLookup
 
-CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
 AGGREGATED, WEBHOOK, SEARCH = "karmada-aggregated-apiserver", "karmada-webhook", "karmada-search"
 METRICS_ADAPTER = "metrics-adapter"
 DASHBOARD = "dashboard"
 """The first part of the paths it serves."""
 ADDONS = (METRICS_ADAPTER,)
-SYSTEM_NAMESPACES = ("karmada-system", "karmada-cluster")
 
 
 @dataclass(slots=True)
@@ -177,7 +172,7 @@ class ControlPlane:
         if self.options.read_only:
             self._serve_configuration()
             return self
-        await self._install()
+        await install(self.client)
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
         self._stack.push_async_callback(self._searched.close)
@@ -285,36 +280,7 @@ class ControlPlane:
     ) -> None:
         await self._stack.aclose()
 
-    async def _install(self) -> None:
-        """Have Karmada's kinds and namespaces exist, in the shape of this version."""
-        crds = Committer(self.client.resource(CRDS))
-        known = {crd["metadata"]["name"]: crd for crd in (await self.client.resource(CRDS).list()).items}
-        for wanted in _definitions():
-            name = wanted["metadata"]["name"]
-            await crds.ensure(name, "", partial(_installed, wanted), known.get(name))
-        namespaces = Committer(self.client.resource(NAMESPACES))
-        for name in SYSTEM_NAMESPACES:
-            namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            await namespaces.ensure(name, "", partial(_present, namespace))
-        await installation.install(self.client)
-
 
 def component_user(name: str) -> UserInfo:
     """A component as its certificate shows it."""
     return UserInfo(user_of(name), ("system:authenticated",))
-
-
-@cache
-def _definitions() -> list[JSONObject]:
-    """Karmada's kinds, made once in a process; read only."""
-    return definitions()
-
-
-def _present(wanted: JSONObject, current: JSONObject | None) -> JSONObject:
-    return current or wanted
-
-
-def _installed(wanted: JSONObject, current: JSONObject | None) -> JSONObject:
-    if current is None:
-        return wanted
-    return {**current, "spec": {**current["spec"], "versions": wanted["spec"]["versions"]}}

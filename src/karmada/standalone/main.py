@@ -139,7 +139,7 @@ def _delegate(command: str, argv: list[str]) -> int:
 
         return sim(argv)
     if command == "manifests":
-        from karmada.cli.deploy.__main__ import main as manifests
+        from karmada.cli.manifests import main as manifests
 
         return manifests(argv)
     from karmada.simulator.workloads.command import simulate_workloads

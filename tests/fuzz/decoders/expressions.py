@@ -9,11 +9,10 @@ import orjson
 from tests.fuzz.shapes import NUMBERS, mutated_text, text, tree, word
 from tests.fuzz.target import Target
 
-from karmada.api import cron, field_selector, jsonpath, label_selector
+from karmada.api import cron, field_selector, go_template, jsonpath, label_selector
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.apiserver.cel.program import CompileError, EvaluationError, compile
 from karmada.apiserver.requests import continuation
-from karmada.cli.output import go_template
 from karmada.interpreter.lua.syntax import syntax_error
 from karmada.machinery.httpserver.failure import Failure
 

@@ -15,6 +15,7 @@ ADDONS = ("karmada-descheduler", "karmada-metrics-adapter", "karmada-scheduler-e
 NOT_BUILT = ("karmada-metrics-adapter", "karmada-search")
 """Karmada has them, this version does not: they can be removed, not installed."""
 ESTIMATOR = "karmada-scheduler-estimator"
+_PROBES = {"karmada-descheduler": ("/healthz", 10358, "HTTP"), ESTIMATOR: ("/healthz", 10351, "HTTP")}
 _PORTS = {"karmada-metrics-adapter": 443, "karmada-search": 443, ESTIMATOR: 10352}
 
 
@@ -34,7 +35,7 @@ async def show(session: Session, flags: Values) -> None:
 
 async def enable(session: Session, flags: Values) -> None:
     """Install addons, or show what would be installed where nothing could run."""
-    from karmada.cli.install import carrying_out
+    from karmada.cli import installing
 
     host = session.outside("host", flags.kubeconfig, flags.context)
     chosen = _chosen(flags)
@@ -42,16 +43,16 @@ async def enable(session: Session, flags: Values) -> None:
         raise CommandError(f"{' and '.join(missing)} cannot be enabled: not built yet in this version")
     built = [name for name in chosen if name not in NOT_BUILT]
     items = [item for name in built for item in _manifests(session, flags, name)]
-    if not await carrying_out.can_run(host):
-        carrying_out.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
+    if not await installing.can_run(host):
+        installing.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
         return
-    await carrying_out.apply(session, host, items)
-    await carrying_out.until_running(session, host, items, flags.pod_timeout)
+    await installing.apply(session, host, items)
+    await installing.until_running(session, host, items, flags.pod_timeout)
 
 
 async def disable(session: Session, flags: Values) -> int:
     """Remove addons."""
-    from karmada.cli.install.carrying_out import remove
+    from karmada.cli.installing import remove
 
     host = session.outside("host", flags.kubeconfig, flags.context)
     if not flags.force:
@@ -84,7 +85,7 @@ def _deployed(name: str, cluster: str) -> str:
 
 def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
     from karmada.api.version import IMAGE, IMAGE_VARIABLE
-    from karmada.cli.install.manifests import Component, Installation, deployment, secret, service
+    from karmada.install.manifests import Component, Installation, deployment, secret, service
 
     usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
     image = f"{flags.private_image_registry}/{usual}" if flags.private_image_registry else usual
@@ -103,11 +104,13 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
         config = (key, key)  # It works in the member: what opens the control plane is none of its business.
         arguments = [f"--cluster-name={flags.cluster}", f"--master={target.server}", "--bind-address=0.0.0.0"]
         found.append(_only_for_askers(flags.namespace, deployed))
-    component = Component(deployed, replicas, priority, arguments, _PORTS.get(name, 0), config=config)
+    component = Component(
+        deployed, replicas, priority, arguments, _PORTS.get(name, 0), config=config, probe=_PROBES[name]
+    )
     made = deployment(installation, component)
     made["spec"]["template"]["spec"]["containers"][0]["command"][0] = name
     if component.port:
-        found.append(service(flags.namespace, deployed, component.port))
+        found.append(service(flags.namespace, deployed, component.port, component.port))
     return [*found, made]
 
 

@@ -13,7 +13,7 @@ _KINDS = (("apps", "v1", "deployments"), ("apps", "v1", "statefulsets"), ("", "v
 
 async def run(session: Session, flags: Values) -> int:
     """Remove what `init` and `addons` made."""
-    from karmada.cli.install.carrying_out import remove
+    from karmada.cli.installing import remove
 
     host = session.outside("host", flags.kubeconfig, flags.context)
     items = []

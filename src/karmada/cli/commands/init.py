@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from karmada.cli import common_flags as common
+from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values, one_of
@@ -19,28 +20,32 @@ HOST_FLAGS = (
     Flag("namespace", "karmada-system", "Namespace of the control plane in the host cluster.", "n"),
 )
 _CRITICAL = "system-node-critical"
-_PARTS = (
-    ("karmada-aggregated-apiserver", 443),
-    ("karmada-controller-manager", 0),
-    ("karmada-scheduler", 0),
-    ("karmada-webhook", 8443),
-)
+_PARTS = {
+    "karmada-aggregated-apiserver": (4443, ("/readyz", 4443, "HTTPS")),
+    "karmada-controller-manager": (0, ("/healthz", 10357, "HTTP")),
+    "karmada-scheduler": (0, ("/healthz", 10351, "HTTP")),
+    "karmada-webhook": (8443, ("/readyz", 8000, "HTTP")),
+}
+"""Components, the ports that the API server calls, and what tells that they are ready."""
 _SERVING = {
-    "karmada-webhook": ("--cert-dir=/etc/karmada/pki/server",),
+    "karmada-webhook": ("--cert-dir=/etc/karmada/pki/server", "--secure-port=8443"),
     "karmada-aggregated-apiserver": (
         "--tls-cert-file=/etc/karmada/pki/server/tls.crt",
         "--tls-private-key-file=/etc/karmada/pki/server/tls.key",
+        "--secure-port=4443",
     ),
 }
 """With what components that are called serve."""
+_KEEPS_CLUSTERS = "karmada-aggregated-apiserver"
+_CLUSTERS = "/var/lib/karmada/clusters.db"
 UNUSED = "Kept for scripts: the API server brings what this was for."
 
 
 async def run(session: Session, flags: Values) -> None:
     """Install, or show what would be installed where nothing could run."""
-    from karmada.cli.deploy.certificates import ADMIN
-    from karmada.cli.install import carrying_out
-    from karmada.cli.install.manifests import manifests
+    from karmada.cli import installing
+    from karmada.install.certificates import ADMIN
+    from karmada.install.manifests import components, foundation
 
     if flags.config:
         _take_config(flags)
@@ -48,24 +53,32 @@ async def run(session: Session, flags: Values) -> None:
     address = await _address(host, flags)
     pki = _pki(flags, address)
     wanted = installation(flags, pki)
-    items = manifests(wanted)
-    if not await carrying_out.can_run(host):
-        carrying_out.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
+    server, called, others = foundation(wanted), components(wanted, called=True), components(wanted, called=False)
+    items = [*server, *called, *others]
+    if not await installing.can_run(host):
+        installing.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
         return
-    await carrying_out.apply(session, host, items)
-    await carrying_out.until_running(session, host, items, flags.wait_component_ready_timeout)
+    seconds = flags.wait_component_ready_timeout
+    await installing.apply(session, host, server)
+    await installing.until_running(session, host, items, seconds, server)
     config = _write(flags, pki, address)
-    await _register(session, flags, config, pki.authority.certificate_pem)
+    hub = session.outside("karmada", str(config), "")
+    # Before the components start: without kinds and roles they could only fail and be restarted.
+    await _fill(session, flags, hub, pki.authority.certificate_pem)
+    await installing.apply(session, host, called)
+    await installing.until_running(session, host, items, seconds, called)
+    await _connect(session, flags, hub, pki.authority.certificate_pem)
+    await installing.apply(session, host, others)
+    await installing.until_running(session, host, items, seconds, others)
     session.print(f"\nKarmada is installed. Its kubeconfig: {config} (also in Secret {ADMIN}-config)")
     session.print(f"  karmadactl --kubeconfig {config} token create --print-register-command")
 
 
-async def _register(session: Session, flags: Values, config: Path, authority: bytes) -> None:
+async def _fill(session: Session, flags: Values, hub: Access, authority: bytes) -> None:
     """Fill the new control plane, as soon as it can be reached from here."""
-    from karmada.cli.install.registration import register
+    from karmada.install.control_plane import install
     from karmada.machinery.errors import ApiError, Unavailable
 
-    hub = session.outside("karmada", str(config), "")
     endpoint = hub.target.server
     waiting = f"waiting until {endpoint} answers"
     try:
@@ -78,10 +91,26 @@ async def _register(session: Session, flags: Values, config: Path, authority: by
             "--karmada-apiserver-advertise-address, then run init again"
         ) from None
     try:
-        await register(hub.client, flags.namespace, flags.host_cluster_domain, endpoint, authority)
+        await install(hub.client, endpoint, authority)
     except Unavailable as error:
         raise ApiError(f"{endpoint} went away while it was being filled: run init again ({error})") from error
-    session.print("Karmada's kinds, roles and webhooks are registered")
+    session.print("Karmada's kinds and roles are registered")
+
+
+async def _connect(session: Session, flags: Values, hub: Access, authority: bytes) -> None:
+    """Have the control plane call its components, and wait until it reaches the one that serves clusters."""
+    from karmada.install.control_plane import CLUSTERS, connect, serves_clusters
+
+    await connect(hub.client, flags.namespace, authority)
+    try:
+        async with asyncio.timeout(flags.wait_component_ready_timeout or None):
+            with Waiting(session, f"waiting for apiservice/{CLUSTERS}"):
+                await until(partial(serves_clusters, hub.client))
+    except TimeoutError:
+        raise CommandError(
+            f"apiservice/{CLUSTERS} is not available: see kubectl describe apiservice {CLUSTERS} of the control plane"
+        ) from None
+    session.print("Karmada's webhooks and the group of clusters are registered")
 
 
 async def _answers(hub: Any) -> bool:
@@ -97,29 +126,35 @@ async def _answers(hub: Any) -> bool:
 def installation(flags: Values, pki: Any) -> Any:
     """What the flags describe."""
     from karmada.api.version import IMAGE, IMAGE_VARIABLE
-    from karmada.cli.install.manifests import Component, Installation
+    from karmada.install.manifests import Component, Installation
 
     usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
     image = usual if not flags.private_image_registry else f"{flags.private_image_registry}/{usual}"
-    components = [
-        Component(
+    etcd = _etcd(flags)
+    prefix = flags.external_etcd_key_prefix
+    clusters = [*etcd, f"--etcd-prefix={prefix.rstrip('/')}/karmada"] if etcd else [f"--storage=sqlite://{_CLUSTERS}"]
+
+    def component(name: str, port: int, probe: tuple[str, int, str]) -> Component:
+        given = {
+            field: getattr(flags, f"{name.replace('-', '_')}_{field}")
+            for field in ("replicas", "priority_class", "extra_args")
+        }
+        keeps = name == _KEEPS_CLUSTERS
+        arguments = [*_SERVING.get(name, ()), *(clusters if keeps else ()), *given["extra_args"]]
+        return Component(
             name,
-            getattr(flags, f"{name.replace('-', '_')}_replicas"),
-            getattr(flags, f"{name.replace('-', '_')}_priority_class"),
-            [*_SERVING.get(name, ()), *getattr(flags, f"{name.replace('-', '_')}_extra_args")],
+            given["replicas"],
+            given["priority_class"],
+            arguments,
             port,
             name in _SERVING,
+            probe,
+            keeps and not etcd,
+            keeps and bool(pki.etcd),
         )
-        for name, port in _PARTS
-    ]
-    arguments = list(flags.karmada_apiserver_extra_args)
-    if flags.external_etcd_servers:
-        arguments.append(f"--etcd-servers={flags.external_etcd_servers}")
-        if flags.external_etcd_key_prefix:
-            arguments.append(f"--etcd-prefix={flags.external_etcd_key_prefix}")
-        if flags.external_etcd_ca_cert_path:
-            files = {"ca": "ca.crt", "cert": "tls.crt", "key": "tls.key"}
-            arguments += [f"--etcd-{name}file=/etc/karmada/pki/etcd-client/{file}" for name, file in files.items()]
+
+    components = [component(name, port, probe) for name, (port, probe) in _PARTS.items()]
+    arguments = [*flags.karmada_apiserver_extra_args, *etcd, *([f"--etcd-prefix={prefix}"] if etcd and prefix else ())]
     return Installation(
         flags.namespace,
         flags.karmada_apiserver_image or image,
@@ -139,6 +174,17 @@ def installation(flags: Values, pki: Any) -> Any:
     )
 
 
+def _etcd(flags: Values) -> list[str]:
+    """How to reach an etcd elsewhere, if there is one."""
+    if not flags.external_etcd_servers:
+        return []
+    found = [f"--etcd-servers={flags.external_etcd_servers}"]
+    if flags.external_etcd_ca_cert_path:
+        files = {"ca": "ca.crt", "cert": "tls.crt", "key": "tls.key"}
+        found += [f"--etcd-{name}file=/etc/karmada/pki/etcd-client/{file}" for name, file in files.items()]
+    return found
+
+
 def _labels(text: str) -> dict[str, str]:
     pairs = [word.partition("=") for word in text.split(",") if word]
     if any(not equals for _, equals, _ in pairs):
@@ -149,7 +195,7 @@ def _labels(text: str) -> dict[str, str]:
 def _pki(flags: Values, address: str) -> Any:
     """The authority that the flags name, or a new one, and all that it certifies."""
     from karmada.apiserver.auth.pki import Authority
-    from karmada.cli.install.pki import Pki
+    from karmada.install.pki import Pki
 
     if bool(flags.ca_cert_file) != bool(flags.ca_key_file):
         raise CommandError("--ca-cert-file and --ca-key-file go together")
@@ -160,7 +206,7 @@ def _pki(flags: Values, address: str) -> Any:
     external = [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
     paths = [getattr(flags, f"external_etcd_{name}_path") for name in ("ca_cert", "client_cert", "client_key")]
     etcd = [Path(path).read_bytes() if path else b"" for path in paths] if any(paths) else []
-    serving = [name for name, port in _PARTS if port]
+    serving = list(_SERVING)
     seconds = int(flags.cert_validity_period)
     return Pki(authority, flags.host_cluster_domain, [address, *external], serving, seconds, etcd)
 
@@ -224,7 +270,7 @@ def _take_config(flags: Values) -> None:
 
 
 def _component_flags() -> tuple[Flag, ...]:
-    names = [name for name, _ in _PARTS] + ["karmada-apiserver", "karmada-kube-controller-manager"]
+    names = [*_PARTS, "karmada-apiserver", "karmada-kube-controller-manager"]
     found: list[Flag] = []
     for name in names:
         found += [

@@ -155,7 +155,7 @@ def _columns(text: str, headers: bool) -> Render:
 
 
 def _go_template(text: str, allow_missing: bool) -> Render:
-    from karmada.cli.output.go_template import TemplateError, compile
+    from karmada.api.go_template import TemplateError, compile
 
     try:
         template = compile(text)

@@ -19,8 +19,8 @@ from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.pki import server_names, write_file
-from karmada.cli.deploy.control_plane import control_plane
 from karmada.controllers.clusters import is_ready
+from karmada.install.control_plane import control_plane
 from karmada.machinery.client import Client
 from karmada.machinery.errors import AlreadyExists, ApiError
 from karmada.machinery.http.kubeconfig import load as load_kubeconfig

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import yaml
 
-from karmada.cli.deploy.certificates import certificates
-from karmada.cli.deploy.chart import NAMESPACE, ChartError, default_values, merge, render
-from karmada.cli.deploy.control_plane import control_plane
-from karmada.cli.deploy.values_schema import values_schema
+from karmada.install.certificates import certificates
+from karmada.install.chart import NAMESPACE, ChartError, default_values, merge, render
+from karmada.install.control_plane import control_plane
+from karmada.install.values_schema import values_schema
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.apiserver.auth.pki import Authority
-from karmada.cli.deploy.certificates import Issuer
-from karmada.cli.install.manifests import ETCD_CLIENT, LABELS, PORT, secret, serving_secret
+from karmada.install.certificates import Issuer
+from karmada.install.manifests import ETCD_CLIENT, LABELS, PORT, secret, serving_secret
 
 JSONObject = dict[str, Any]
 SERVER = "karmada-apiserver"

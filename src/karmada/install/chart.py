@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from karmada.cli.output.go_template import TemplateError, compile
+from karmada.api.go_template import TemplateError, compile
 
-CHART = files("karmada.cli.deploy") / "chart"
+CHART = files("karmada.install") / "chart"
 NAMESPACE = "karmada-system"
 
 

@@ -42,12 +42,20 @@ async def apply(session: Session, host: Access, items: Sequence[JSONObject]) -> 
             session.print(f"{reference(item)} configured")
 
 
-async def until_running(session: Session, host: Access, items: Sequence[JSONObject], seconds: float) -> None:
-    """Wait until everything that runs is ready; says which part is not when time is up."""
+async def until_running(
+    session: Session,
+    host: Access,
+    items: Sequence[JSONObject],
+    seconds: float,
+    only: Sequence[JSONObject] | None = None,
+) -> None:
+    """Wait until everything that runs is ready, or `only` some of it; says which part is not when time is up."""
     waiting_for = [item for item in items if item["kind"] in RUNNING]
     try:
         async with asyncio.timeout(seconds or None):
             for index, item in enumerate(waiting_for, 1):
+                if only is not None and item not in only:
+                    continue
                 with Waiting(session, f"[{index}/{len(waiting_for)}] waiting for {reference(item)}"):
                     while not await _is_ready(host, item):
                         await _pause()

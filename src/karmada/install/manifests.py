@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.api.version import IMAGE
+from karmada.install.control_plane import SERVICE_PORT
 
 JSONObject = dict[str, Any]
 PORT = 5443
@@ -23,9 +24,15 @@ class Component:
     priority_class: str = "system-node-critical"
     arguments: Sequence[str] = ()
     port: int = 0
-    """A port that others call; 0: nobody does."""
+    """The container's port that others call, by its Service; 0: nobody does."""
     serves: bool = False
     """Whether it has a serving certificate."""
+    probe: tuple[str, int, str] = ("", 0, "")
+    """Path, port and scheme that tell whether it is ready; without a port nothing does."""
+    stateful: bool = False
+    """Whether it keeps objects of its own, in a volume like the API server's."""
+    uses_etcd: bool = False
+    """Whether it has the API server's certificate for an etcd elsewhere."""
     config: tuple[str, str] = ("", "")
     """Secret and key of its kubeconfig, if not its own one for the control plane."""
 
@@ -53,17 +60,24 @@ class Installation:
     """Whether the API server has a certificate for an etcd elsewhere."""
 
 
-def manifests(wanted: Installation) -> list[JSONObject]:
-    """All objects of an installation."""
-    found = [
+def foundation(wanted: Installation) -> list[JSONObject]:
+    """The API server and what it needs; `control_plane.install` fills it before the components start."""
+    return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": wanted.namespace}},
         *wanted.secrets,
-        service(wanted.namespace, "karmada-apiserver", PORT, wanted.node_port),
+        service(wanted.namespace, "karmada-apiserver", PORT, PORT, wanted.node_port),
         server(wanted),
     ]
+
+
+def components(wanted: Installation, *, called: bool) -> list[JSONObject]:
+    """What runs beside the API server: those whom it calls, to be ready before it does, or all others."""
+    found: list[JSONObject] = []
     for component in wanted.components:
-        if component.port:
-            found.append(service(wanted.namespace, component.name, component.port))
+        if bool(component.port) != called:
+            continue
+        if called:
+            found.append(service(wanted.namespace, component.name, SERVICE_PORT, component.port))
         found.append(deployment(wanted, component))
     return found
 
@@ -74,9 +88,9 @@ def secret(namespace: str, name: str, data: Mapping[str, bytes]) -> JSONObject:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": _metadata(namespace, name), "data": encoded}
 
 
-def service(namespace: str, name: str, port: int, node_port: int = 0) -> JSONObject:
+def service(namespace: str, name: str, port: int, target: int, node_port: int = 0) -> JSONObject:
     """A Service; with a node port it can be reached from outside."""
-    entry: JSONObject = {"name": "https", "port": port, "targetPort": port}
+    entry: JSONObject = {"name": "https", "port": port, "targetPort": target}
     if node_port:
         entry["nodePort"] = node_port
     spec = {"type": "NodePort" if node_port else "ClusterIP", "selector": {"app": name}, "ports": [entry]}
@@ -93,9 +107,14 @@ def server(wanted: Installation) -> JSONObject:
         mounts[f"{PKI}/etcd-client"] = ETCD_CLIENT
     pod = _pod(wanted, "karmada-apiserver", arguments, wanted.server_priority_class, mounts)
     pod["containers"][0]["ports"] = [{"containerPort": PORT}]
+    pod["containers"][0]["readinessProbe"] = _readiness("/readyz", PORT, "HTTPS")
+    return _keeping(wanted, "karmada-apiserver", pod, wanted.storage_path)
+
+
+def _keeping(wanted: Installation, name: str, pod: JSONObject, host_path: str) -> JSONObject:
+    """One pod that keeps what it writes to its data folder."""
     pod["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": DATA})
-    pod["containers"][0]["readinessProbe"] = {"httpGet": {"path": "/readyz", "port": PORT, "scheme": "HTTPS"}}
-    spec: JSONObject = {"replicas": 1, "serviceName": "karmada-apiserver", **_template("karmada-apiserver", pod)}
+    spec: JSONObject = {"replicas": 1, "serviceName": name, **_template(name, pod)}
     match wanted.storage:
         case "PVC":
             claim: JSONObject = {
@@ -108,24 +127,31 @@ def server(wanted: Installation) -> JSONObject:
         case "emptyDir":
             pod["volumes"].append({"name": "data", "emptyDir": {}})
         case _:
-            path = {"path": wanted.storage_path, "type": "DirectoryOrCreate"}
+            path = {"path": host_path, "type": "DirectoryOrCreate"}
             pod["volumes"].append({"name": "data", "hostPath": path})
     if wanted.node_selector:
         pod["nodeSelector"] = dict(wanted.node_selector)
-    about = _metadata(wanted.namespace, "karmada-apiserver")
+    about = _metadata(wanted.namespace, name)
     return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": about, "spec": spec}
 
 
 def deployment(wanted: Installation, component: Component) -> JSONObject:
-    """A component: with a kubeconfig of its own, and a serving certificate of its own if it is called."""
+    """What runs a component: with a kubeconfig of its own, and a serving certificate of its own if it is called."""
     config, key = component.config if component.config[0] else (f"{component.name}-config", CONFIG_KEY)
     arguments = [f"--kubeconfig={CONFIG}/{key}", *component.arguments]
     mounts = {CONFIG: config}
     if component.serves:
         mounts[f"{PKI}/server"] = serving_secret(component.name)
+    if component.uses_etcd:
+        mounts[f"{PKI}/etcd-client"] = ETCD_CLIENT
     pod = _pod(wanted, component.name, arguments, component.priority_class, mounts)
     if component.port:
         pod["containers"][0]["ports"] = [{"containerPort": component.port}]
+    if component.probe[1]:
+        pod["containers"][0]["readinessProbe"] = _readiness(*component.probe)
+    if component.stateful:
+        return _keeping(wanted, component.name, pod, f"{wanted.storage_path}-{component.name}")
+    _restrict(pod)
     spec = {"replicas": component.replicas, **_template(component.name, pod)}
     about = _metadata(wanted.namespace, component.name)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about, "spec": spec}
@@ -134,6 +160,20 @@ def deployment(wanted: Installation, component: Component) -> JSONObject:
 def serving_secret(name: str) -> str:
     """The Secret with the certificate and key that a component serves with."""
     return f"{name}-cert"
+
+
+def _readiness(path: str, port: int, scheme: str) -> JSONObject:
+    return {"httpGet": {"path": path, "port": port, "scheme": scheme}, "periodSeconds": 5, "timeoutSeconds": 5}
+
+
+def _restrict(pod: JSONObject) -> None:
+    """What a program needs that writes nowhere and listens above port 1024: as little as the chart gives it."""
+    user = {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532, "fsGroup": 65532}
+    pod["securityContext"] = user | {"seccompProfile": {"type": "RuntimeDefault"}}
+    container = pod["containers"][0]
+    container["securityContext"] |= {"readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    container["volumeMounts"].append({"name": "temporary", "mountPath": "/tmp"})
+    pod["volumes"].append({"name": "temporary", "emptyDir": {}})
 
 
 def _pod(
