@@ -3,6 +3,8 @@
 import logging
 
 from karmada.agent.options import LeaseOptions
+from karmada.api.annotations import COMPONENT_VERSION
+from karmada.api.version import VERSION
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock, rfc3339_micro
 from karmada.machinery.committer import Committer
@@ -49,6 +51,7 @@ class LeaseKeeper:
         owner = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "name": name, "uid": uid}
         lease: JSONObject = current or {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {}}
         metadata = {**lease["metadata"], "name": name, "namespace": self._space, "ownerReferences": [owner]}
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), COMPONENT_VERSION: VERSION}
         spec = {
             **(lease.get("spec") or {}),
             "holderIdentity": name,

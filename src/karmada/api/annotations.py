@@ -11,6 +11,9 @@ PROPAGATION_POLICY_NAME = "propagationpolicy.karmada.io/name"
 CLUSTER_PROPAGATION_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 """Name of the claiming ClusterPropagationPolicy."""
 
+COMPONENT_VERSION = "karmada.io/component-version"
+"""On a Lease: the version of the component that renews it."""
+
 # What was last applied.
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
 """On a binding: JSON of the placement the scheduler used last."""

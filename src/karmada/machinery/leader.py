@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from karmada.api.annotations import COMPONENT_VERSION
+from karmada.api.version import VERSION
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339_micro
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound, Timeout
@@ -166,7 +168,9 @@ class LeaderElector:
         spec["holderIdentity"] = self.identity
         spec["leaseDurationSeconds"] = int(self._timing.lease)
         spec["renewTime"] = now
-        return lease | {"spec": spec}
+        metadata = lease["metadata"]
+        said = {**(metadata.get("annotations") or {}), COMPONENT_VERSION: VERSION}
+        return lease | {"metadata": {**metadata, "annotations": said}, "spec": spec}
 
     def _observe(self, lease: JSONObject) -> None:
         if self._seen is None or self._seen.get("spec") != lease.get("spec"):

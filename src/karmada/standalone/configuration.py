@@ -1,5 +1,5 @@
-"""`/configuration` on the embedded API server: the feature gates and flags that decide where workloads go, and why
-nothing can be written, if so.
+"""`/configuration` on the embedded API server: its version, the feature gates and flags that decide where workloads go,
+and why nothing can be written, if so.
 
 Nothing of it is secret; who may list clusters may read it.
 """
@@ -7,6 +7,7 @@ Nothing of it is secret; who may list clusters may read it.
 import orjson
 
 from karmada.api.feature_gates import FeatureGates
+from karmada.api.version import VERSION
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.requests.model import Answer
 
@@ -18,7 +19,7 @@ class ConfigurationPage:
 
     def __init__(self, gates: FeatureGates, flags: dict[str, bool], read_only: str = "") -> None:
         told = {"readOnly": read_only} if read_only else {}
-        self._said = orjson.dumps({"featureGates": dict(gates.items()), "flags": flags, **told})
+        self._said = orjson.dumps({"version": VERSION, "featureGates": dict(gates.items()), "flags": flags, **told})
 
     def about(self, path: str) -> Attributes | None:
         """The clusters."""

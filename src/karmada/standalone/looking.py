@@ -115,7 +115,11 @@ async def dashboard_link(federation: Federation) -> tuple[str, str]:
 
 
 def version(flags: argparse.Namespace) -> int:
-    """Print the version of this program."""
+    """Print the version of this program, or check those of all components."""
+    if flags.check:
+        from karmada.standalone.skews import check
+
+        return check(flags)
     from karmada import __version__
 
     print(json.dumps({"version": __version__}) if flags.output == "json" else f"karmada {__version__}")

@@ -21,6 +21,7 @@ examples:
 DELEGATED = {
     "sim": "break and mend simulated members",
     "manifests": "print manifests that install a control plane into a host cluster",
+    "service": "run the federation as a service of systemd: install, uninstall, status",
     "simulate-workloads": "bring an API server to life that has no controllers of its own",
 }
 """Commands with a grammar of their own."""
@@ -58,7 +59,11 @@ def parser() -> argparse.ArgumentParser:
     status = _command(commands, "status", "say what runs, and how the members are")
     _data(status)
     _output(status)
-    _output(_command(commands, "version", "print the version"))
+    version = _command(commands, "version", "print the version")
+    version.add_argument("--check", action="store_true", help="ask whether all components' versions fit together")
+    version.add_argument("--kubeconfig", type=Path, metavar="FILE", help="of another control plane to check")
+    _data(version)
+    _output(version)
     completion = _command(commands, "completion", "print the completion script of a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     logs = _command(commands, "logs", "print what the processes say")
@@ -142,6 +147,10 @@ def _delegate(command: str, argv: list[str]) -> int:
         from karmada.cli.manifests import main as manifests
 
         return manifests(argv)
+    if command == "service":
+        from karmada.standalone.service import service
+
+        return service(argv)
     from karmada.simulator.workloads.command import simulate_workloads
 
     return simulate_workloads(argv)

@@ -19,6 +19,7 @@ from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_of
 from karmada.standalone.looking import READ_ONLY, dashboard_link
 from karmada.standalone.progress import Reporter
+from karmada.standalone.service import notify_systemd
 
 if TYPE_CHECKING:
     from karmada.standalone.backups import Schedule
@@ -78,6 +79,7 @@ async def _supervise(flags: argparse.Namespace, layout: Layout, tour: Tour) -> i
         try:
             await task
         except asyncio.CancelledError:
+            notify_systemd("STOPPING=1")
             reporter.step("stopping")
         except (ChildFailed, ApiError, Refused) as error:
             reporter.close()
@@ -138,6 +140,7 @@ async def _stay(federation: Federation) -> None:
         print(f"  MultiClusterIngresses are served at {federation.gateway}\n")
     await _print_dashboard(federation)
     sys.stdout.flush()
+    notify_systemd("READY=1")
     await asyncio.Event().wait()
 
 

@@ -1,0 +1,172 @@
+"""`karmada service`: the federation as a unit of systemd, of one user or of the whole machine.
+
+    karmada service install -- --members 5          a user unit, started now and at every login
+    karmada service install --system --run-as karmada --data /var/lib/karmada
+    karmada service install --print                 only show the unit
+    karmada service status | uninstall
+
+What follows `--` are flags of `karmada up`. A system unit runs as an ordinary user and can write nothing but its data.
+Only units that this command wrote are replaced or removed. Uninstalling leaves the data.
+"""
+
+import argparse
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from karmada.apiserver.auth.pki import write_file
+from karmada.standalone.layout import default_directory
+
+HEADER = "# Written by `karmada service install`; changed by running it again."
+START_SECONDS, STOP_SECONDS = 300, 60
+SYSTEM_UNITS = Path("/etc/systemd/system")
+Run = Callable[[Sequence[str]], int]
+_HARDENING = """\
+NoNewPrivileges=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectSystem=strict
+ProtectControlGroups=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictSUIDSGID=yes
+CapabilityBoundingSet=
+"""
+
+
+class ServiceError(Exception):
+    """Nothing was changed; the message says why and what to do."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of `karmada service`."""
+    made = argparse.ArgumentParser(
+        prog="karmada service", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("action", choices=("install", "uninstall", "status"))
+    made.add_argument("--name", default="karmada", help="of the unit (default: %(default)s)")
+    made.add_argument("--data", type=Path, default=default_directory(), metavar="DIR", help="(default: %(default)s)")
+    made.add_argument("--system", action="store_true", help="a unit of the machine, not of this user")
+    made.add_argument("--run-as", default="", metavar="USER", help="of a system unit: who runs it")
+    made.add_argument("--print", action="store_true", help="show the unit and change nothing")
+    return made
+
+
+def service(argv: Sequence[str], run: Run | None = None, environment: Mapping[str, str] = os.environ) -> int:
+    """Run the command; the exit status."""
+    given, further = list(argv), []
+    if "--" in given:
+        at = given.index("--")
+        given, further = given[:at], given[at + 1 :]
+    flags = parser().parse_args(given)
+    try:
+        return _act(flags, further, run or _systemctl, environment)
+    except (ServiceError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: Mapping[str, str]) -> int:
+    unit, scope = f"{flags.name}.service", [] if flags.system else ["--user"]
+    path = (SYSTEM_UNITS if flags.system else user_units(environment)) / unit
+    if flags.action == "status":
+        return run([*scope, "--no-pager", "status", unit])
+    if flags.action == "uninstall":
+        _refuse_stranger(path)
+        if not path.exists():
+            raise ServiceError(f"{unit} is not installed: there is no {path}")
+        run([*scope, "disable", "--now", unit])
+        path.unlink()
+        return run([*scope, "daemon-reload"])
+    text = unit_file(flags.data.absolute(), further, flags.run_as if flags.system else "")
+    if flags.system and not flags.run_as:
+        raise ServiceError("--system needs --run-as USER: the control plane needs no root")
+    if flags.print:
+        print(text, end="")
+        return 0
+    _check_user(flags.run_as if flags.system else "")
+    _refuse_stranger(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, text.encode())
+    print(path)
+    return run([*scope, "daemon-reload"]) or run([*scope, "enable", "--now", unit])
+
+
+def unit_file(data: Path, further: Sequence[str], user: str) -> str:
+    """The unit that runs the federation of a directory, as a user if it is one of the machine."""
+    command = [sys.executable, "-m", "karmada.standalone.main", "up", "--data", str(data), *further]
+    sections = [
+        HEADER,
+        "[Unit]",
+        "Description=Karmada federation",
+        "Wants=network-online.target",
+        "After=network-online.target",
+        "",
+        "[Service]",
+        "Type=notify",
+        f"ExecStart={' '.join(map(quoted, command))}",
+        "Restart=on-failure",
+        "RestartSec=5",
+        f"TimeoutStartSec={START_SECONDS}",
+        f"TimeoutStopSec={STOP_SECONDS}",
+        "KillMode=mixed",
+        "UMask=0077",
+    ]
+    if user:
+        sections += [f"User={user}", f"ReadWritePaths={quoted(str(data))}", *_HARDENING.splitlines()]
+    sections += ["", "[Install]", f"WantedBy={'multi-user' if user else 'default'}.target", ""]
+    return "\n".join(sections)
+
+
+def quoted(word: str) -> str:
+    """A word of a command line as systemd reads it: no variable, no specifier, no escape is expanded."""
+    if not word.isprintable():
+        raise ServiceError(f"{word!r} cannot stand in a unit: it has characters that do not print")
+    plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return plain if plain and not set(plain) & set(" '\"\\;") else f'"{plain}"'
+
+
+def user_units(environment: Mapping[str, str]) -> Path:
+    """Where the units of a user are."""
+    base = environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config"
+    return Path(base) / "systemd" / "user"
+
+
+def notify_systemd(state: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Tell systemd how the service is, if it asked for it."""
+    address = environment.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        try:
+            told.sendto(state.encode(), f"\0{address[1:]}" if address.startswith("@") else address)
+        except OSError as error:
+            print(f"systemd was not told {state}: {error}", file=sys.stderr)
+
+
+def _check_user(user: str) -> None:
+    if not user:
+        return
+    try:
+        pwd.getpwnam(user)
+    except KeyError:
+        hint = f"useradd --system --home-dir /var/lib/{user} {user}"
+        raise ServiceError(f"there is no user {user}: create it, for example with `{hint}`") from None
+
+
+def _refuse_stranger(path: Path) -> None:
+    if path.exists() and not path.read_text().startswith(HEADER):
+        raise ServiceError(f"{path} was not written by this command: choose another --name, or remove it yourself")
+
+
+def _systemctl(arguments: Sequence[str]) -> int:
+    program = shutil.which("systemctl")
+    if program is None:
+        raise ServiceError("systemctl is not here: --print shows the unit")
+    return subprocess.run([program, *arguments], check=False).returncode
