@@ -27,6 +27,7 @@ MODULES = [
     "simulator",
     "standalone",
     "propagation",
+    "churn",
     "autoscaling",
     "restart",
     "cli",

@@ -1,13 +1,15 @@
 import asyncio
 from random import Random
+from weakref import ref
 
 import orjson
 import pytest
 
+from karmada.api.work.v1alpha1 import Work
 from karmada.machinery.client import Client
-from karmada.machinery.codec import TREE
+from karmada.machinery.codec import TREE, structs
 from karmada.machinery.errors import BadAnswer, BadRequest, Gone, ServerError, Timeout, Unavailable
-from karmada.machinery.informers.cache import STEP, Key, Room
+from karmada.machinery.informers.cache import STEP, Cache, Key, Room
 from karmada.machinery.informers.cache import number as as_number
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer, NotSynced
@@ -499,3 +501,16 @@ def test_a_large_load_leaves_turns_for_others(server):
         task.cancel()
 
     run_virtual(main)
+
+
+def test_what_was_replaced_or_deleted_is_let_go_with_its_value():
+    cache = Cache(structs(Work))
+    body = b'{"metadata":{"name":"w","namespace":"es","uid":"u","resourceVersion":"%d"},"spec":{}}'
+    gone = []
+    for kind, revision in ((EventType.ADDED, 1), (EventType.MODIFIED, 2), (EventType.DELETED, 3)):
+        cache.apply([WatchEvent(kind, body % revision)])
+        for item in cache.items.values():
+            assert item.value.metadata.name == "w"
+            gone.append(ref(item))
+    del item
+    assert [one() for one in gone] == [None, None]

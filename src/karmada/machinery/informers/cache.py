@@ -13,6 +13,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import ReferenceType, ref
 
 from karmada.machinery import limits
 from karmada.machinery.codec import Codec, Identity, identity, unreadable
@@ -28,7 +29,8 @@ KEPT = 4096
 """Items of a process that keep their decoded value, those decoded last: bytes take a fraction of the memory."""
 STEP = 2_000
 """Objects of a load that are taken over at once."""
-_kept: "deque[Item[Any]]" = deque()
+_kept: "deque[ReferenceType[Item[Any]]]" = deque()
+"""Weak: an item that was replaced or deleted goes at once, with its bytes and its value."""
 
 
 class Key(NamedTuple):
@@ -44,7 +46,7 @@ class Key(NamedTuple):
 class Item(Generic[T]):
     """One state of one object."""
 
-    __slots__ = ("_codec", "_value", "body", "key", "resource_version", "uid")
+    __slots__ = ("__weakref__", "_codec", "_value", "body", "key", "resource_version", "uid")
 
     def __init__(self, key: Key, uid: str, resource_version: str, body: bytes, codec: Codec[T]) -> None:
         self.key = key
@@ -63,9 +65,9 @@ class Item(Generic[T]):
         value = self._codec.decode(self.body)
         if self._codec.shareable:
             self._value = value
-            _kept.append(self)
-            if len(_kept) > KEPT:
-                _kept.popleft()._value = _UNDECODED
+            _kept.append(ref(self))
+            if len(_kept) > KEPT and (oldest := _kept.popleft()()) is not None:
+                oldest._value = _UNDECODED
         return value
 
     def __repr__(self) -> str:
