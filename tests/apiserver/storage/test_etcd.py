@@ -96,6 +96,43 @@ async def test_a_watch_that_ended_meanwhile_is_a_failure_that_can_be_got_over() 
             await use()
 
 
+class Slow:
+    """A call that is cancelled as a whole when somebody who writes to it is, as gRPC does it."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self.written = asyncio.Event()
+
+    async def write(self, message: object) -> None:
+        try:
+            await self.written.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+    async def read(self) -> None:
+        raise asyncio.CancelledError
+
+
+async def test_whoever_gives_up_asking_how_far_a_watch_is_does_not_end_it() -> None:
+    call = Slow()
+    stream = WatchStream(call, lambda error: StorageFailed(str(error)))
+    asking = asyncio.create_task(stream.ask_progress())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert not call.cancelled
+    call.written.set()
+
+
+async def test_a_watch_that_is_cancelled_by_others_is_a_failure_that_can_be_got_over() -> None:
+    stream = WatchStream(Slow(), lambda error: StorageFailed(str(error)))
+    with pytest.raises(StorageFailed, match="was cancelled"):
+        await stream.read()
+
+
 async def test_servers_see_each_others_writes(pair: tuple[WatchCache, WatchCache], obj: Obj) -> None:
     here, there = pair
     with there.watch(PODS) as watcher:

@@ -132,19 +132,29 @@ async def _drain(
     for observer in observers:
         observer.draining = True
     await _ended([task for client, task in zip(clients, tasks, strict=False) if not isinstance(client, Observer)])
-    async with asyncio.timeout(PATIENCE):
-        for store in stores:
-            await _synced(store)
-        revision = max(store.revision for store in stores)
-        while witness.revision < revision or any(store.revision < revision for store in stores):
-            for store in stores:
-                await _synced(store)
-            await asyncio.sleep(0.05)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            revision = await _quiet(witness, stores)
+    except TimeoutError:
+        history.problems.append(f"a server does not follow a healthy etcd after {PATIENCE:.0f} s")
+        return
     await asyncio.sleep(0.5)
     history.note(f"quiet at {revision}")
     for observer in observers:
         if observer.stream is not None:
             observer.stream.complete_until = revision
+
+
+async def _quiet(witness: _Witness, stores: list[WatchCache]) -> int:
+    """Wait until everybody has heard of everything; the last revision."""
+    for store in stores:
+        await _synced(store)
+    revision = max(store.revision for store in stores)
+    while witness.revision < revision or any(store.revision < revision for store in stores):
+        for store in stores:
+            await _synced(store)
+        await asyncio.sleep(0.05)
+    return revision
 
 
 async def _synced(store: WatchCache) -> None:

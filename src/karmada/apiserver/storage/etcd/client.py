@@ -224,7 +224,8 @@ class WatchStream:
         """Have the server tell how far the watch has come."""
         request = MESSAGES["WatchRequest"]()
         request.progress_request.SetInParent()
-        await self._guard(self._call.write(request))
+        # Whoever asks may be cancelled; gRPC would cancel the whole call with it.
+        await asyncio.shield(self._guard(self._call.write(request)))
 
     async def read(self) -> Batch:
         """The next batch; raises `Compacted` or `StorageFailed` when the watch has ended."""
@@ -257,5 +258,10 @@ class WatchStream:
             return await operation
         except grpc.aio.AioRpcError as error:
             raise self._failed(error) from error
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise StorageFailed("the watch on etcd was cancelled") from None
         except asyncio.InvalidStateError as error:  # it ended before it was used again
             raise StorageFailed(f"the watch on etcd has ended: {error}") from error
