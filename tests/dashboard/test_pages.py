@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from tests.dashboard.world import API, WORKLOAD, Browser, Dashboards, deployment, policy
 from tests.membership.world import eventually
+from wsproto.connection import Connection as Frames
+from wsproto.connection import ConnectionType
+from wsproto.events import BytesMessage
 
 from karmada.machinery.transport import JSONObject
 
@@ -217,3 +220,63 @@ async def test_logs_come_from_the_member_as_plain_text(federation: Dashboards) -
 async def test_search_answers_with_rows(federation: Dashboards, path: str) -> None:
     browser = await federation.admin()
     assert await browser.api(path) == []
+
+
+class Terminal:
+    """A WebSocket that speaks the channels of exec."""
+
+    def __init__(self, browser: Browser, path: str) -> None:
+        self._browser = browser
+        self._path = path
+        self._frames = Frames(ConnectionType.CLIENT)
+
+    async def open(self, origin: str = "") -> int:
+        headers = {
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Protocol": "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.eA",
+            **({"Origin": origin} if origin else {}),
+        }
+        self._connection = await self._browser.open("GET", self._path, headers=headers)
+        status, _ = await self._connection.head()
+        return status
+
+    async def send(self, data: bytes) -> None:
+        self._connection.writer.write(self._frames.send(BytesMessage(b"\0" + data)))
+
+    async def until(self, wanted: bytes) -> bytes:
+        """What the terminal shows until a text appears."""
+        shown = b""
+        async with asyncio.timeout(15):
+            while wanted not in shown:
+                self._frames.receive_data(await self._connection.reader.read(65536))
+                for event in self._frames.events():
+                    if isinstance(event, BytesMessage):
+                        shown += bytes(event.data)[1:]
+        return shown
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+async def test_a_terminal_opens_for_pages_of_this_server_only(federation: Dashboards) -> None:
+    browser = await federation.admin()
+    await federation.apply(policy("nginx", "member1"), deployment())
+    await healthy(browser)
+    found = await browser.api(f"workload?{WORKLOAD}")
+    pod = next(node for node in found["graph"]["nodes"] if node["type"] == "pod")["label"]
+    path = f"{API}/pods/member1/default/{pod}/exec?command=sh"
+    for origin in ("", "https://evil.example.com", "null"):
+        terminal = Terminal(browser, path)
+        assert await terminal.open(origin) == 403
+        await terminal.close()
+    terminal = Terminal(browser, path)
+    assert await terminal.open(f"https://{browser.host}") == 101
+    await terminal.send(b"echo hello\r")
+    await terminal.until(b"\r\nhello\r\n")
+    await terminal.close()
+    stranger = Terminal(federation.browser(), path)
+    assert await stranger.open(f"https://{browser.host}") == 401
+    await stranger.close()
