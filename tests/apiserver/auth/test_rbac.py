@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,6 +108,33 @@ def test_decisions_follow_every_change():
     assert rbac._everywhere == {}
 
 
+def test_what_is_remembered_of_one_name_is_not_said_of_another():
+    rules = [rule(["get"], [""], ["pods"], ["n"]), rule(["get"], [""], ["pods/log"]), rule(["patch"], [""], ["pods"])]
+
+    def asked(name, verb="get", subresource=""):
+        return Attributes(verb, resource="pods", subresource=subresource, namespace="ns", name=name)
+
+    rbac = RbacAuthorizer()
+    rbac.put("roles", role("r", rules, "ns"))
+    rbac.put("rolebindings", binding("b", "r", [user("u")], "ns"))
+    for names in (("n", "m", ""), ("m", "", "n")):
+        rbac._changed()
+        for _ in range(2):
+            assert [rbac.authorize(UserInfo("u"), asked(name)).allowed for name in names] == [n == "n" for n in names]
+            assert all(rbac.authorize(UserInfo("u"), asked(name, "get", "log")).allowed for name in names)
+            assert all(rbac.authorize(UserInfo("u"), asked(name, "patch")).allowed for name in names)
+            assert not any(rbac.authorize(UserInfo("u"), asked(name, "delete")).allowed for name in names)
+
+
+def test_a_decision_that_holds_for_every_name_is_remembered_once():
+    rbac = RbacAuthorizer()
+    rbac.put("clusterroles", role("r", [rule(["patch"], [""], ["pods"]), rule(["get"], [""], ["leases"], ["own"])]))
+    rbac.put("clusterrolebindings", binding("b", "r", [user("u")]))
+    for number in range(1000):
+        assert rbac.authorize(UserInfo("u"), Attributes("patch", resource="pods", name=f"p{number}")).allowed
+    assert rbac.remembered == 1
+
+
 def test_masters_need_no_role():
     assert RbacAuthorizer().authorize(MASTER, Attributes("get", resource="x")).allowed
 
@@ -175,7 +203,9 @@ def test_the_index_agrees_with_a_naive_evaluator(roles, bindings, asked, person)
         rbac.put("rolebindings" if namespace else "clusterrolebindings", obj)
         known_bindings[(namespace, name)] = (role_name, kind, subjects)
         rbac.authorize(person, asked)
-    assert rbac.authorize(person, asked).allowed is naive(known_roles, known_bindings, person, asked)
+    for name in (asked.name, "n", "m", ""):  # what is remembered of one must not be said of another
+        named = msgspec.structs.replace(asked, name=name)
+        assert rbac.authorize(person, named).allowed is naive(known_roles, known_bindings, person, named)
 
 
 # Escalation.

@@ -23,6 +23,8 @@ CACHED_CHARACTERS = 2048
 """Questions longer than this are not remembered: their names are up to whoever asks."""
 
 _ALLOWED: Final = Decision(True)
+_Question = tuple[str, tuple[str, ...], Attributes]
+"""Who asks, with which groups, for what."""
 Subject = tuple[str, str]
 """("User", name) or ("Group", name); service accounts are users."""
 RoleKey = tuple[str, str]
@@ -53,7 +55,10 @@ class RbacAuthorizer:
         """Grants of cluster role bindings by subject and binding."""
         self._within: dict[tuple[str, Subject], dict[tuple[str, str], Grant]] = {}
         """Grants of role bindings by namespace and subject, and binding."""
-        self._decisions: dict[tuple[str, tuple[str, ...], Attributes], Decision] = {}
+        self._decisions: dict[_Question, Decision] = {}
+        """Where some rule that applies names objects."""
+        self._of_any_name: dict[_Question, Decision] = {}
+        """What holds whatever the object is called: nearly all, remembered once and not for each object."""
         self.generation = 0
 
     # Following the objects.
@@ -85,14 +90,21 @@ class RbacAuthorizer:
         if MASTERS in groups:
             return _ALLOWED
         key = (user.name, groups, attributes)
-        decision = self._decisions.get(key)
+        of_any = (user.name, groups, _of_any_name(attributes)) if attributes.name else key
+        decision = self._of_any_name.get(of_any) or self._decisions.get(key)
         if decision is None:
-            decision = self._decide(user, attributes)
+            decision, by_name = self._decide(user, attributes)
             if _size(user, attributes) <= CACHED_CHARACTERS:
-                if len(self._decisions) >= CACHE_SIZE:
-                    self._decisions.clear()
-                self._decisions[key] = decision
+                remembered = self._decisions if by_name else self._of_any_name
+                if len(remembered) >= CACHE_SIZE:
+                    remembered.clear()
+                remembered[key if by_name else of_any] = decision
         return decision
+
+    @property
+    def remembered(self) -> int:
+        """How many decisions are remembered."""
+        return len(self._decisions) + len(self._of_any_name)
 
     def rules_for(self, user: UserInfo, namespace: str) -> list[Rule]:
         """Every rule that applies to a user in a namespace (or in none)."""
@@ -102,20 +114,24 @@ class RbacAuthorizer:
         """Rules of a role; None when it does not exist."""
         return self._roles.get(role)
 
-    def _decide(self, user: UserInfo, asked: Attributes) -> Decision:
+    def _decide(self, user: UserInfo, asked: Attributes) -> tuple[Decision, bool]:
+        """The decision, and whether another name could have another one."""
         missing: list[str] = []
+        by_name = False
         for grant in self._grants(user, asked.namespace):
             rules = self._roles.get(grant.role)
             if rules is None:
                 missing.append(_not_found(grant.role))
                 continue
             for rule in rules:
+                by_name = by_name or bool(rule.names and rule._replace(names=()).allows(asked))
                 if rule.allows(asked):
-                    return Decision(True, f"RBAC: allowed by {grant.reason}")
+                    return Decision(True, f"RBAC: allowed by {grant.reason}"), by_name
         if not missing:
-            return Decision(False)
+            return Decision(False), by_name
         unique = list(dict.fromkeys(missing))
-        return Decision(False, "RBAC: " + (unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"))
+        why = "RBAC: " + (unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]")
+        return Decision(False, why), by_name
 
     def _grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:
         subjects: list[Subject] = [("User", user.name), *[("Group", group) for group in user.groups]]
@@ -160,6 +176,14 @@ class RbacAuthorizer:
     def _changed(self) -> None:
         self.generation += 1
         self._decisions.clear()
+        self._of_any_name.clear()
+
+
+def _of_any_name(asked: Attributes) -> Attributes:
+    """The same question about no object in particular."""
+    return Attributes(
+        asked.verb, asked.group, asked.version, asked.resource, asked.subresource, asked.namespace, "", asked.path
+    )
 
 
 def _size(user: UserInfo, asked: Attributes) -> int:
