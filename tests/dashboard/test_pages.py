@@ -11,6 +11,7 @@ from wsproto.connection import ConnectionType
 from wsproto.events import BytesMessage
 
 from karmada.machinery.transport import JSONObject
+from karmada.simulator.faults import Faults
 
 
 async def healthy(browser: Browser, name: str = "nginx") -> JSONObject:
@@ -100,6 +101,32 @@ async def test_the_stream_tells_of_changes_as_they_happen(federation: Dashboards
     assert overview["moves"][0]["after"] == {"member1": 2}
     assert overview["workloads"]["healthy"] == 1
     await events.close()
+
+
+async def test_a_member_that_falls_turns_red_with_the_reason(federation: Dashboards) -> None:
+    browser = await federation.admin()
+    await federation.apply(policy("nginx", "member1"), deployment())
+    await healthy(browser)
+    events = await browser.stream("clusters")
+    assert all(row["ready"] for row in (await events.next())["rows"])
+    federation.members["member1"].gate.faults = Faults(down=True)
+    async with asyncio.timeout(30):
+        while True:
+            rows = {row["name"]: row for row in (await events.until("clusters", 30))["rows"]}
+            if "member1" in rows and rows["member1"]["ready"] is False:
+                break
+    await events.close()
+    problem = (await browser.api("overview"))["problems"][0]
+    assert problem["object"]["name"] == "member1"
+    assert problem["severity"] == "error"
+    assert "member1" in problem["remedy"]
+    found = await browser.api(f"workload?{WORKLOAD}")
+    nodes = {node["id"]: node for node in found["graph"]["nodes"]}
+    assert nodes["cluster/member1"]["state"] == "bad"
+    assert nodes["object/member1"]["state"] == "bad"
+    assert found["why"]["status"] == "broken"
+    reply = await browser.get(f"{API}/object?apiVersion=v1&kind=Pod&namespace=default&name=x&cluster=member1")
+    assert reply.status == 503
 
 
 async def test_policies_tell_what_they_hold_and_who_wants_the_same(federation: Dashboards) -> None:

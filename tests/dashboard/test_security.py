@@ -134,6 +134,22 @@ async def test_a_one_time_link_counts_once_and_leads_nowhere_else(dashboards: Da
     assert "set-cookie" not in second.headers
 
 
+async def test_looking_at_a_link_does_not_use_it_up(dashboards: Dashboards) -> None:
+    """Previews of links ask for the head only."""
+    made = await dashboards.link()
+    assert (await dashboards.browser().ask("HEAD", made["path"])).status in (401, 405)
+    assert (await dashboards.browser().get(made["path"])).status == 303
+
+
+async def test_signing_in_again_ends_the_session_before(dashboards: Dashboards) -> None:
+    """Session fixation: a session that somebody planted does not become that of the next user."""
+    browser = await dashboards.admin()
+    planted = browser.cookie
+    await browser.login((await dashboards.link("visitor", "visitors"))["code"])
+    assert browser.cookie != planted
+    assert len(dashboards.dashboard.sessions) == 1
+
+
 async def test_a_session_cannot_make_links(dashboards: Dashboards) -> None:
     """A stolen session must not outlive itself."""
     browser = await dashboards.admin()

@@ -33,6 +33,7 @@ EXECUTED = {
 EXAMPLES = {
     "autoscaling-and-quota.md": 1,
     "benchmarks.md": 1,
+    "dashboard.md": 1,
     "failover.md": 1,
     "gateway.md": 2,
     "interpreters.md": 1,

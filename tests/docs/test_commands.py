@@ -21,6 +21,7 @@ LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
         "quick-start.md",
         "how-a-deployment-travels.md",
         "autoscaling-and-quota.md",
+        "dashboard.md",
         "failover.md",
         "gateway.md",
         "operations.md",

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from karmada.explain.errors import ExplainError
+from karmada.explain.errors import ExplainError, NoAnswer
 from karmada.machinery.errors import ApiError
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpAnswer, HttpResponse, StreamResponse
@@ -67,6 +67,8 @@ def refused(error: Exception) -> HttpResponse | None:
             return HttpResponse(_code(error), orjson.dumps(error.status), headers=dict(PRIVATE))
         case ApiError():
             return _status(_code(error), error.reason or "InternalError", str(error))
+        case NoAnswer():
+            return _status(504, "Timeout", f"the cluster does not answer: {error}")
         case ExplainError():
             return _status(422, "Invalid", str(error))
         case TimeoutError():

@@ -9,6 +9,7 @@ from karmada.dashboard.redaction import redacted
 from karmada.dashboard.routes import Visit
 from karmada.dashboard.rows import JSONObject
 from karmada.dashboard.workload import kind_of
+from karmada.machinery.client import Client
 from karmada.machinery.discovery import split_api_version
 from karmada.machinery.errors import NotFound
 
@@ -22,14 +23,19 @@ async def object_(visit: Visit) -> JSONObject:
     cluster = visit.params.get("cluster", "")
     desk = visit.desk
     client = desk.member(checked_name(cluster, "a cluster")) if cluster else desk.hub
-    served = await kind_of(client, api_version, kind)
-    found = await client.resource(served.type).get(name, namespace if served.namespaced else "")
+    asked = _read(client, api_version, kind, namespace, name)
+    found = await (desk.members.in_time(asked) if cluster else asked)
     found = {"apiVersion": api_version, "kind": kind, **found}
     found["metadata"].pop("managedFields", None)
     if visit.params.get("reveal") == "true":
         return found
     shown: JSONObject = redacted(found)
     return shown
+
+
+async def _read(client: Client, api_version: str, kind: str, namespace: str, name: str) -> JSONObject:
+    served = await kind_of(client, api_version, kind)
+    return await client.resource(served.type).get(name, namespace if served.namespaced else "")
 
 
 async def schema(visit: Visit) -> JSONObject:

@@ -83,8 +83,7 @@ class Dashboard:
             name = request.headers.get("host", "")
             raise Refusal(421, "BadRequest", f"this server is not known as {name!r}: use its address or name")
         path = request.path.rstrip("/") or ROOT
-        method = "GET" if request.method == "HEAD" else request.method
-        chosen = self.routes.find(method, path)
+        chosen = self.routes.find(request.method, path)
         if chosen is None or chosen.route.demand is not Demand.NOTHING:
             try:
                 credential, session = await self._known(request)

@@ -5,7 +5,7 @@ from typing import Any
 from karmada import __version__
 from karmada.dashboard import guard
 from karmada.dashboard.answers import PRIVATE, Refusal, bad_request, forbidden, found, unauthorized
-from karmada.dashboard.cookies import session_cookie
+from karmada.dashboard.cookies import session_cookie, session_of
 from karmada.dashboard.credential import Credential
 from karmada.dashboard.routes import ROOT, Visit
 from karmada.dashboard.sessions import CODE, CODE_SECONDS, SECONDS
@@ -23,8 +23,7 @@ async def page(visit: Visit) -> HttpResponse:
         return visit.dashboard.static.index()
     if guard.from_elsewhere(visit.request.headers):
         raise forbidden("one-time links are opened from a terminal or an address bar, not from a page of another site")
-    credential = _redeemed(visit, code)
-    cookie = session_cookie(visit.dashboard.sessions.open(credential), int(SECONDS))
+    cookie = _opened(visit, _redeemed(visit, code))
     return HttpResponse(303, b"", "text/plain", {"Location": f"{ROOT}/", "Set-Cookie": cookie, **PRIVATE})
 
 
@@ -39,8 +38,7 @@ async def login(visit: Visit) -> HttpResponse:
     if len(token) > TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise bad_request("token: this is no token")
     credential = _redeemed(visit, token) if token.startswith(CODE) else await _verified(visit, token)
-    cookie = session_cookie(visit.dashboard.sessions.open(credential), int(SECONDS))
-    return found({"user": credential.user.name}, {"Set-Cookie": cookie})
+    return found({"user": credential.user.name}, {"Set-Cookie": _opened(visit, credential)})
 
 
 async def logout(visit: Visit) -> HttpResponse:
@@ -67,6 +65,13 @@ async def link(visit: Visit) -> dict[str, Any]:
     """A one-time code for whoever asks."""
     code = visit.dashboard.sessions.offer(visit.credential)
     return {"code": code, "path": f"{ROOT}/login?once={code}", "seconds": int(CODE_SECONDS)}
+
+
+def _opened(visit: Visit, credential: Credential) -> str:
+    """A session in place of the one that the browser had; the header that hands it over."""
+    sessions = visit.dashboard.sessions
+    sessions.close(session_of(visit.request))
+    return session_cookie(sessions.open(credential), int(SECONDS))
 
 
 def _redeemed(visit: Visit, code: str) -> Credential:
