@@ -95,6 +95,11 @@ upgrade-test: $(DEV) ## Data and components of earlier versions with this one, b
 sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licences
 	$(BIN)/python tools/sbom.py > sbom.json
 
+.PHONY: licences
+
+licences: $(DEV) ## List the licences of what runs in production; fails on one that is not permissive
+	@$(BIN)/python tools/licences.py
+
 docs: $(DEV) ## Write the command reference from the commands themselves
 	$(BIN)/python -m karmada.cli.docs
 

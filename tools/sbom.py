@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+LONGEST_NAME = 60
+"""Characters of a licence's name: some packages put the whole text there."""
 PIN = re.compile(
     r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^ ;\\\n]+)(?P<rest>.*?)(?=^[A-Za-z0-9]|\Z)", re.MULTILINE | re.DOTALL
 )
@@ -57,7 +59,9 @@ def _licences(name: str) -> list[str]:
     if expression := said.get("License-Expression"):
         return [expression]
     classifiers = [one for one in said.get_all("Classifier") or () if one.startswith("License :: ")]
-    return [one.rpartition(" :: ")[2] for one in classifiers]
+    named = [one.rpartition(" :: ")[2] for one in classifiers if one.count(" :: ") > 1]
+    line = (said.get("License") or "").strip().partition("\n")[0]
+    return named or ([line] if line and len(line) <= LONGEST_NAME else [])
 
 
 if __name__ == "__main__":
