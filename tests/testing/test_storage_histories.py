@@ -200,6 +200,15 @@ def test_answers_to_writes_are_explained_by_the_commits(history: History, proble
     assert any(problem in found for found in problems) if problem else problems == []
 
 
+def test_a_write_that_failed_may_take_effect_when_the_process_dies_and_not_before() -> None:
+    crashed = told(("w3", 0, Outcome.FAILED, 0), commits=())
+    crashed.recovered([Commit(3, KEY, body("w3", 3))])
+    lived = told(("w3", 0, Outcome.FAILED, 0), commits=(3,))
+
+    assert check(crashed) == []
+    assert "told otherwise" in check(lived)[0]
+
+
 @pytest.mark.parametrize(
     ("revision", "found", "problem"),
     [

@@ -10,8 +10,9 @@ Contract, checked by one suite for memory, SQLite and etcd:
   loop, in revision order, without gap or repeat; a write is answered after the listener has heard of it, so whoever
   is answered can read what was written.
 - `history` repeats committed writes for as long as they are not compacted.
-- A failed commit raises `StorageFailed`; nothing of it becomes visible (unless the connection to a remote store broke:
-  then the outcome is unknown).
+- A failed commit raises `StorageFailed`; nothing of it becomes visible while this process lives (unless the connection
+  to a remote store broke: then the outcome is unknown). If the disk failed to sync it and the process dies before
+  anything else is committed, it may turn out to have taken effect.
 """
 
 from collections.abc import Sequence

@@ -115,6 +115,16 @@ class History:
         """Add a line to the story."""
         self.steps.append(f"{self._clock:5} {step}")
 
+    def recovered(self, commits: list[Commit]) -> None:
+        """Commits that were found after a crash: writes that failed in the last moment may be among them."""
+        self.commits += commits
+        texts = {text_of(commit.body) for commit in commits if commit.body is not None}
+        deleted = {commit.key for commit in commits if commit.body is None}
+        for write in self.writes:
+            found = write.key in deleted if write.deletes else write.text in texts
+            if found and write.outcome is Outcome.FAILED:
+                write.outcome, write.end = Outcome.UNKNOWN, 0
+
     @property
     def revision(self) -> int:
         """Of the last commit that is known."""

@@ -132,7 +132,7 @@ class Life:
             return False
         known = max(history.revision, FIRST_REVISION)
         while changes := await self._storage.history("", known, self._store.revision):
-            history.commits += [Commit(change.revision, change.key, change.value) for change in changes]
+            history.recovered([Commit(change.revision, change.key, change.value) for change in changes])
             known = changes[-1].revision
         page = self._store.list(KIND)
         found = {key_of(KIND, item.namespace, item.name): item.body for item in page.items}
