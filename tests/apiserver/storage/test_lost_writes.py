@@ -172,16 +172,20 @@ async def test_an_orderly_end_marks_the_last_revision(tmp_path: Path, heard, obj
         await SqliteStorage(path).open(heard)
 
 
-def test_a_mark_is_written_when_nothing_waits_and_once_a_second_under_load(tmp_path: Path) -> None:
-    path, now = tmp_path / "store.db", 0.0
-    mark = HighWaterMark(path, lambda: now)
-    mark.note(5, idle=True)
+async def test_the_mark_has_every_acknowledged_write_however_the_process_died(crashed: Path, heard) -> None:
+    mark = read_mark(crashed)
+    storage = SqliteStorage(crashed)
+    assert (await storage.open(heard)).revision == mark
+    await storage.close()
+
+
+def test_a_mark_never_goes_back(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    mark = HighWaterMark(path, lambda: 0.0)
+    mark.write(5)
+    mark.write(4)
+    mark.sync_when_due()
     assert read_mark(path) == 5
-    mark.note(6, idle=False)
-    assert read_mark(path) == 5
-    now = 1.0
-    mark.note(7, idle=False)
-    assert read_mark(path) == 7
     mark.close(9)
     assert read_mark(path) == 9
 

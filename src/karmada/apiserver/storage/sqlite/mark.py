@@ -1,8 +1,8 @@
 """The high-water mark: a small file beside the database that says how far acknowledged writes go.
 
 A database that ends below its mark has lost what was acknowledged: its file or its log was truncated, removed or put
-back from a copy. The mark is written after commits, whenever nothing waits to be committed and at least once a second;
-it is made durable as often, and when the database is closed in order. It is never above what is committed.
+back from a copy. The mark is written after each commit, before anybody hears of it, and made durable once a second and
+when the database is closed in order. It is never above what is committed.
 """
 
 import contextlib
@@ -24,25 +24,28 @@ class HighWaterMark:
         self._synced = clock()
         self._written = 0
 
-    def note(self, revision: int, idle: bool) -> None:
-        """Everything up to a revision is committed; `idle` says that no write waits meanwhile."""
-        due = self._clock() - self._synced >= _PERIOD
-        if idle or due:
-            self._write(revision, due)
-
-    def close(self, revision: int) -> None:
-        """The last revision of an orderly end."""
-        self._write(revision, True)
-        os.close(self._file)
-
-    def _write(self, revision: int, durably: bool) -> None:
+    def write(self, revision: int) -> None:
+        """Everything up to a revision is committed: whoever kills the process now finds it written down."""
         with contextlib.suppress(OSError):  # a mark that is too low only notices less
             if revision > self._written:
                 os.pwrite(self._file, _encoded(revision), 0)
                 self._written = revision
-            if durably:
-                os.fdatasync(self._file)
-                self._synced = self._clock()
+
+    def sync_when_due(self) -> None:
+        """Make the mark durable, at most once a second: it costs as much as a commit."""
+        if self._clock() - self._synced >= _PERIOD:
+            self._sync()
+
+    def close(self, revision: int) -> None:
+        """The last revision of an orderly end."""
+        self.write(revision)
+        self._sync()
+        os.close(self._file)
+
+    def _sync(self) -> None:
+        with contextlib.suppress(OSError):
+            os.fdatasync(self._file)
+            self._synced = self._clock()
 
 
 def mark_of(database: Path) -> Path:

@@ -105,7 +105,7 @@ class Writer:
                     job.done(self._guarded(probe))
             if rows:
                 self._write(rows)
-                self._mark.note(self._revision, self._queue.empty())
+                self._mark.sync_when_due()
             if self._sweeping:
                 self._sweep()
         self._finish(StorageFailed(f"{self._path}: was closed; compaction goes on at the next start"))
@@ -123,6 +123,7 @@ class Writer:
     def _finished(self, rows: list[Row], failed: StorageFailed | None) -> None:
         if failed is None:
             self._revision = rows[-1].revision
+            self._mark.write(self._revision)
         self._settle(rows, failed)
 
     def _guarded(self, write: Callable[..., None], *arguments: object) -> StorageFailed | None:
