@@ -16,6 +16,8 @@ import orjson
 from karmada.apiserver.times import rfc3339
 from karmada.dashboard import rows
 from karmada.dashboard.answers import Refusal
+from karmada.dashboard.feed import Feed, message
+from karmada.dashboard.moves import move_sentence
 from karmada.dashboard.problems import problems
 from karmada.dashboard.rows import JSONObject, Ref, key_of, ref
 from karmada.machinery.client import Client
@@ -41,34 +43,12 @@ TEMPLATES = {
 }
 """Kinds of which those that no policy propagates are shown too."""
 REVIEWS = GroupVersionResource("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
-PAUSE = 0.25
-"""Seconds between two messages of a stream."""
 RECHECK = 10.0
 """Seconds for which rights are believed."""
 LOADING = 10.0
-QUEUE = 32
-"""Messages that may wait for a reader."""
 MOVES = 50
 SHOWN_AT_ONCE = 1000
 """Rows of workloads in a snapshot; who has more asks for pages."""
-
-
-class Subscription:
-    """One reader of changes."""
-
-    def __init__(self, topics: frozenset[str]) -> None:
-        self.topics = topics
-        self.messages: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUE)
-        self.behind = False
-        """Whether messages were lost: a snapshot makes up for them."""
-
-    def put(self, message: bytes | None) -> None:
-        """Hand over a message, or the end (None)."""
-        if self.messages.full():
-            while not self.messages.empty():
-                self.messages.get_nowait()
-            self.behind = True
-        self.messages.put_nowait(message)
 
 
 class Board:
@@ -90,11 +70,7 @@ class Board:
         self._held: dict[str, int] = {}
         """Workloads by cluster."""
         self.moves: deque[JSONObject] = deque(maxlen=MOVES)
-        self._subscribers: set[Subscription] = set()
-        self._dirty_clusters: set[str] = set()
-        self._dirty: dict[str, Ref] = {}
-        self._flush_at: asyncio.TimerHandle | None = None
-        self._flushed = -PAUSE
+        self.feed = Feed(clock, self._change)
         self.closed = False
 
     async def start(self) -> None:
@@ -109,10 +85,7 @@ class Board:
     async def stop(self) -> None:
         """End, and all streams with it."""
         self.closed = True
-        if self._flush_at is not None:
-            self._flush_at.cancel()
-        for one in self._subscribers:
-            one.put(None)
+        self.feed.end()
         await self._supervisor.stop()
 
     async def ready(self, *kinds: GroupVersionResource) -> None:
@@ -126,11 +99,6 @@ class Board:
                 continue
             failure = informer.reflector.failure
             raise failure if isinstance(failure, ApiError) else Timeout(f"{kind.resource} could not be read in time")
-
-    @property
-    def watched(self) -> int:
-        """How many streams there are."""
-        return len(self._subscribers)
 
     def cluster_rows(self) -> list[JSONObject]:
         """All clusters by name."""
@@ -163,16 +131,6 @@ class Board:
             "problems": problems(clusters, self._all()),
             "moves": list(reversed(self.moves)),
         }
-
-    def subscribe(self, topics: frozenset[str]) -> Subscription:
-        """Begin to hear of changes."""
-        made = Subscription(topics)
-        self._subscribers.add(made)
-        return made
-
-    def unsubscribe(self, subscription: Subscription) -> None:
-        """Hear no more."""
-        self._subscribers.discard(subscription)
 
     def snapshot(self, topic: str) -> bytes:
         """A topic as it is."""
@@ -232,8 +190,7 @@ class Board:
             if not all(allowed):
                 break
         self.closed = True
-        for one in self._subscribers:
-            one.put(None)
+        self.feed.end()
 
     def _follow(self, kind: GroupVersionResource) -> None:
         scope = Scope("" if kind in (CLUSTERS, WIDE_BINDINGS) else self._namespace)
@@ -250,10 +207,11 @@ class Board:
                 self.clusters.pop(name, None)
             else:
                 self.clusters[name] = orjson.loads(change.new.body)
-            self._dirty_clusters.add(name)
-        self._soon()
+        self.feed.touch({change.key.name for change in changes}, {})
 
     def _workload_changed(self, kind: GroupVersionResource, changes: list[Change[bytes]]) -> None:
+        clusters: set[str] = set()
+        touched: dict[str, Ref] = {}
         for change in changes:
             before = orjson.loads(change.old.body) if change.old is not None else None
             after = orjson.loads(change.new.body) if change.new is not None else None
@@ -266,19 +224,20 @@ class Board:
             else:
                 table[key] = after
             if kind not in TEMPLATES:
-                self._count(before, -1)
-                self._count(after, 1)
+                clusters |= self._count(before, -1) | self._count(after, 1)
                 if not change.initial:
                     self._moved(before, after)
             elif key in self._bindings:
                 continue
-            self._dirty[key] = row["ref"]
-        self._soon()
+            touched[key] = row["ref"]
+        self.feed.touch(clusters, touched)
 
-    def _count(self, row: JSONObject | None, step: int) -> None:
-        for one in row["clusters"] if row is not None else ():
-            self._held[one["name"]] = self._held.get(one["name"], 0) + step
-            self._dirty_clusters.add(one["name"])
+    def _count(self, row: JSONObject | None, step: int) -> set[str]:
+        """Count a workload in (or out of) its clusters; which they are."""
+        names = {one["name"] for one in row["clusters"]} if row is not None else set()
+        for name in names:
+            self._held[name] = self._held.get(name, 0) + step
+        return names
 
     def _moved(self, before: JSONObject | None, after: JSONObject | None) -> None:
         old, new = _shares(before), _shares(after)
@@ -298,28 +257,6 @@ class Board:
 
     def _cluster(self, name: str) -> JSONObject:
         return {**self.clusters[name], "workloads": self._held.get(name, 0)}
-
-    def _soon(self) -> None:
-        """Tell what changed, not sooner than `PAUSE` after the last time."""
-        if self._flush_at is None and self._subscribers:
-            wait = max(0.0, self._flushed + PAUSE - self._clock.monotonic())
-            self._flush_at = self._clock.call_later(wait, self._flush)
-        elif not self._subscribers:
-            self._dirty_clusters.clear()
-            self._dirty.clear()
-
-    def _flush(self) -> None:
-        self._flush_at = None
-        self._flushed = self._clock.monotonic()
-        clusters, workloads = self._dirty_clusters, self._dirty
-        self._dirty_clusters, self._dirty = set(), {}
-        made: dict[str, bytes] = {}
-        for one in tuple(self._subscribers):
-            for topic in one.topics:
-                if topic not in made:
-                    made[topic] = self._change(topic, clusters, workloads)
-                if made[topic]:
-                    one.put(made[topic])
 
     def _change(self, topic: str, clusters: set[str], workloads: dict[str, Ref]) -> bytes:
         """What changed of a topic, encoded; empty if nothing did."""
@@ -345,32 +282,6 @@ class Board:
         return message(
             {"topic": topic, "rows": [row] if row is not None else [], "gone": [] if row else [workloads[key]]}
         )
-
-
-def message(data: JSONObject) -> bytes:
-    """A change as a server-sent event."""
-    return b"event: changed\ndata: " + orjson.dumps(data) + b"\n\n"
-
-
-def move_sentence(before: dict[str, int], after: dict[str, int]) -> str:
-    """What a move is, in words."""
-    came = [_amount(name, after[name]) for name in sorted(after) if name not in before]
-    left = [name for name in sorted(before) if name not in after]
-    changed = [
-        f"{name} from {before[name]} to {after[name]}"
-        for name in sorted(after)
-        if name in before and before[name] != after[name]
-    ]
-    parts = [
-        f"goes to {', '.join(came)}" if came else "",
-        f"leaves {', '.join(left)}" if left else "",
-        f"changes {', '.join(changed)}" if changed else "",
-    ]
-    return "; ".join(part for part in parts if part) or "stays where it is"
-
-
-def _amount(name: str, replicas: int) -> str:
-    return f"{name} ({replicas})" if replicas else name
 
 
 def _shares(row: JSONObject | None) -> dict[str, int]:

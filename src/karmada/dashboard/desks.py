@@ -75,7 +75,7 @@ class Desk:
     @property
     def streams(self) -> int:
         """How many streams are open."""
-        return sum(board.watched for board in self._boards.values())
+        return sum(len(board.feed) for board in self._boards.values())
 
     async def close(self) -> None:
         """End all boards and connections."""
@@ -87,7 +87,7 @@ class Desk:
     async def _make_room(self) -> None:
         if len(self._boards) < BOARDS:
             return
-        idle = next((name for name, board in self._boards.items() if not board.watched), None)
+        idle = next((name for name, board in self._boards.items() if not board.feed), None)
         if idle is None:
             raise Refusal(429, "TooManyRequests", f"more than {BOARDS} namespaces are open: close some tabs")
         await self._boards.pop(idle).stop()

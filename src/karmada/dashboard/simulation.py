@@ -6,7 +6,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.dashboard import manifests
 from karmada.dashboard.answers import bad_request
-from karmada.dashboard.board import move_sentence
+from karmada.dashboard.moves import move_sentence
 from karmada.dashboard.routes import Visit
 from karmada.dashboard.rows import JSONObject, Ref, ref
 from karmada.explain.simulate import world

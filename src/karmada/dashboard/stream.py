@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from karmada.dashboard.answers import PRIVATE
-from karmada.dashboard.board import Board, Subscription
+from karmada.dashboard.board import Board
+from karmada.dashboard.feed import Subscription
 from karmada.dashboard.routes import Visit
 from karmada.machinery.httpserver.model import StreamResponse
 
@@ -14,13 +15,13 @@ HEARTBEAT = 15.0
 
 def events(visit: Visit, board: Board, topics: frozenset[str]) -> StreamResponse:
     """The stream of some topics."""
-    subscription = board.subscribe(topics)
+    subscription = board.feed.subscribe(topics)
     return StreamResponse(
         200,
         _messages(visit, board, subscription),
         "text/event-stream",
         {**PRIVATE, "X-Accel-Buffering": "no"},
-        ended=lambda: board.unsubscribe(subscription),
+        ended=lambda: board.feed.unsubscribe(subscription),
     )
 
 
@@ -47,7 +48,7 @@ async def _messages(visit: Visit, board: Board, subscription: Subscription) -> A
             if visit.session and sessions.find(visit.session, touch=False) is None:
                 return
     finally:
-        board.unsubscribe(subscription)
+        board.feed.unsubscribe(subscription)
 
 
 def _snapshots(board: Board, subscription: Subscription) -> bytes:

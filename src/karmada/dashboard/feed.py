@@ -1,0 +1,94 @@
+"""Who is to hear of changes: messages gathered for a quarter of a second and encoded once, however many readers."""
+
+import asyncio
+from collections.abc import Callable
+
+import orjson
+
+from karmada.dashboard.rows import JSONObject, Ref
+from karmada.machinery.clock import Clock
+
+PAUSE = 0.25
+"""Seconds between two messages of a stream."""
+QUEUE = 32
+"""Messages that may wait for a reader."""
+
+
+class Subscription:
+    """One reader of changes."""
+
+    def __init__(self, topics: frozenset[str]) -> None:
+        self.topics = topics
+        self.messages: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUE)
+        self.behind = False
+        """Whether messages were lost: a snapshot makes up for them."""
+
+    def put(self, message: bytes | None) -> None:
+        """Hand over a message, or the end (None)."""
+        if self.messages.full():
+            while not self.messages.empty():
+                self.messages.get_nowait()
+            self.behind = True
+        self.messages.put_nowait(message)
+
+
+class Feed:
+    """The readers of one board. `change` makes the message of a topic from what changed, empty if nothing did."""
+
+    def __init__(self, clock: Clock, change: Callable[[str, set[str], dict[str, Ref]], bytes]) -> None:
+        self._clock = clock
+        self._change = change
+        self._readers: set[Subscription] = set()
+        self._clusters: set[str] = set()
+        self._workloads: dict[str, Ref] = {}
+        self._due: asyncio.TimerHandle | None = None
+        self._told = -PAUSE
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    def subscribe(self, topics: frozenset[str]) -> Subscription:
+        """Begin to hear of changes."""
+        made = Subscription(topics)
+        self._readers.add(made)
+        return made
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Hear no more."""
+        self._readers.discard(subscription)
+
+    def end(self) -> None:
+        """End all streams."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        for one in self._readers:
+            one.put(None)
+
+    def touch(self, clusters: set[str], workloads: dict[str, Ref]) -> None:
+        """Something changed: tell it soon, not sooner than `PAUSE` after the last time."""
+        if not self._readers:
+            return
+        self._clusters |= clusters
+        self._workloads |= workloads
+        if self._due is None:
+            wait = max(0.0, self._told + PAUSE - self._clock.monotonic())
+            self._due = self._clock.call_later(wait, self._tell)
+
+    def _tell(self) -> None:
+        self._due = None
+        self._told = self._clock.monotonic()
+        clusters, workloads = self._clusters, self._workloads
+        self._clusters, self._workloads = set(), {}
+        made: dict[str, bytes] = {}
+        for one in tuple(self._readers):
+            for topic in one.topics:
+                if topic not in made:
+                    made[topic] = self._change(topic, clusters, workloads)
+                if made[topic]:
+                    one.put(made[topic])
+
+
+def message(data: JSONObject) -> bytes:
+    """A change as a server-sent event."""
+    return b"event: changed\ndata: " + orjson.dumps(data) + b"\n\n"
