@@ -135,11 +135,11 @@ function Connection() {
   if (link.value === "idle") return null;
   const words = { live: "Live", connecting: "Connecting…", lost: "Reconnecting…" } as const;
   return (
-    <span class={`link l-${link.value}`} role="status">
+    <span class={`wire l-${link.value}`} role="status">
       <span class="dot" aria-hidden="true">
         {link.value === "live" ? "●" : link.value === "lost" ? "▲" : "○"}
       </span>
-      <span class="link-word">{t(words[link.value])}</span>
+      <span class="wire-word">{t(words[link.value])}</span>
     </span>
   );
 }

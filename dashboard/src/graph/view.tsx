@@ -17,6 +17,8 @@ export const TYPES = {
   pod: "Pod",
 } as const satisfies Record<NodeType, string>;
 
+const POD_NAME = 17;
+
 export type Picked = { node: Shown } | { edge: GraphEdge; from: GraphNode; to: GraphNode };
 
 interface Props {
@@ -55,6 +57,9 @@ interface Inner {
 
 function NodeBody({ node }: { node: Shown }) {
   const kind = node.type === "template" && node.ref && node.label.startsWith(`${node.ref.kind} `) ? node.ref.kind : "";
+  const label = kind ? node.label.slice(kind.length + 1) : node.label;
+  // Pods of one owner differ in how their names end.
+  const shown = node.type === "pod" && label.length > POD_NAME ? `…${label.slice(1 - POD_NAME)}` : label;
   return (
     <>
       <span class="node-top">
@@ -65,7 +70,7 @@ function NodeBody({ node }: { node: Shown }) {
         </span>
         {node.folds > 0 && <span class="node-fold">+</span>}
       </span>
-      <span class="node-label">{kind ? node.label.slice(kind.length + 1) : node.label}</span>
+      <span class="node-label">{shown}</span>
       <span class="node-sentence">{node.sentence}</span>
     </>
   );

@@ -62,7 +62,7 @@ function Detail({ data }: { data: ClusterDetail }) {
         <div>
           <dt>{t("Workloads")}</dt>
           <dd>
-            <a href={`${BASE}/workloads`}>{data.workloads}</a>
+            {data.workloads}
           </dd>
         </div>
       </dl>

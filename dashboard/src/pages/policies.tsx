@@ -3,7 +3,6 @@ import { BASE, key, title } from "../api";
 import { t } from "../i18n";
 import { useLive } from "../live";
 import { Show, useGet } from "../parts/load";
-import { RefLink } from "../parts/reference";
 import { StateIcon } from "../parts/state";
 import { address } from "../router";
 import type { PolicyRow } from "../types";
@@ -64,9 +63,7 @@ export function Conflicts({ all }: { all: PolicyRow["conflicts"] }) {
         <div key={index} class="conflict">
           <StateIcon state="wait" label={t("Conflict")} />
           <p>
-            <RefLink of={one.object} /> · <RefLink of={one.with} />
-            <br />
-            {one.sentence}
+            {one.sentence}. <a href={address(one.with)}>{t("Open the policy")}</a>
           </p>
         </div>
       ))}

@@ -34,18 +34,18 @@ export function Preview({ first, label, applied }: Props) {
     const abort = new AbortController();
     running.current = abort;
     setBusy(true);
-    try {
-      const found = await post<Applied[]>("dry-run", { manifests, force }, abort.signal);
-      setChecked(found);
-      if (found.every((one) => !one.errors.length)) {
-        setResult(await post<SimulationResult>("simulate", { manifests, clustersDown: [] }, abort.signal));
-      }
-      setError(null);
-    } catch (failed) {
-      if (!abort.signal.aborted) setError(failed as Error);
-    } finally {
-      if (running.current === abort) setBusy(false);
-    }
+    const [found, moves] = await Promise.allSettled([
+      post<Applied[]>("dry-run", { manifests, force }, abort.signal),
+      post<SimulationResult>("simulate", { manifests, clustersDown: [] }, abort.signal),
+    ]);
+    if (abort.signal.aborted) return;
+    setBusy(false);
+    setChecked(found.status === "fulfilled" ? found.value : []);
+    setResult(moves.status === "fulfilled" ? moves.value : null);
+    // What cannot be simulated is often wrong in the first place: then the server's check says it better.
+    const wrong = found.status === "fulfilled" && found.value.some((one) => one.errors.length);
+    const failed = found.status === "rejected" ? found : moves.status === "rejected" && !wrong ? moves : null;
+    setError(failed ? (failed.reason as Error) : null);
   }, []);
   useEffect(() => {
     if (!text.trim()) return;

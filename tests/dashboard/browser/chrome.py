@@ -1,0 +1,104 @@
+"""Debian's Chromium, driven by Playwright: windows that are signed in and notice what a page must not do."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import axe_playwright_python
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+DESK = (1280, 800)
+PHONE = (390, 844)
+WORKLOAD = "/workload?apiVersion=apps%2Fv1&kind=Deployment&namespace=default&name=nginx"
+
+
+def executable() -> str | None:
+    """Where Chromium is; None where it is not installed."""
+    return which("chromium") or which("chromium-browser")
+
+
+class Window:
+    """One page of the dashboard."""
+
+    def __init__(self, page: Page, endpoint: str) -> None:
+        self.page = page
+        self.root = f"{endpoint}/dashboard"
+        self.complaints: list[str] = []
+        """Errors of scripts and breaches of the Content-Security-Policy."""
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._said)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        refused = "status of 4" in message.text or "net::ERR" in message.text
+        if message.type == "error" and not refused:
+            self.complaints.append(message.text)
+
+    async def open(self, path: str = "/") -> None:
+        await self.page.goto(self.root + path)
+
+    async def sign_in(self, token: str) -> None:
+        await self.open("/login")
+        await self.page.get_by_label("Token").fill(token)
+        await self.page.get_by_role("button", name="Sign in").click()
+
+    async def sees(self, text: str, within: str = "body", seconds: float = 60.0) -> None:
+        """Wait until a text is visible."""
+        found = self.page.locator(within).get_by_text(text).locator("visible=true").first
+        await found.wait_for(timeout=seconds * 1000)
+
+    async def shows(self, selector: str, seconds: float = 60.0) -> None:
+        """Wait until an element is visible."""
+        await self.page.locator(selector).first.wait_for(timeout=seconds * 1000)
+
+    async def faults(self) -> list[str]:
+        """What axe finds wrong with the page as it is."""
+        await self.page.evaluate(AXE)
+        found: list[str] = await self.page.evaluate(
+            """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.map(
+                one => `${one.id}: ${one.nodes.map(node => node.target.join(" ")).slice(0, 3).join(", ")}`)"""
+        )
+        return found
+
+    async def overflow(self) -> int:
+        """How many pixels the page is wider than the window."""
+        wider: int = await self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        return max(0, wider)
+
+
+class Chrome:
+    """A running Chromium."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    async def window(
+        self,
+        endpoint: str,
+        token: str = "",
+        size: tuple[int, int] = DESK,
+        colours: Any = "light",
+        locale: str = "en-US",
+    ) -> Window:
+        """A window with cookies of its own; signed in when there is a token."""
+        context = await self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=colours,
+            locale=locale,
+            ignore_https_errors=True,
+        )
+        made = Window(await context.new_page(), endpoint)
+        if token:
+            await made.sign_in(token)
+            await made.shows(".top .brand")
+        return made
+
+
+async def chrome(stack: AsyncExitStack) -> Chrome:
+    """Start Chromium; it ends with the stack."""
+    driver = await stack.enter_async_context(async_playwright())
+    # Containers forbid Chromium's own sandbox; what is shown here is ours alone.
+    browser = await driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
+    stack.push_async_callback(browser.close)
+    return Chrome(browser)
