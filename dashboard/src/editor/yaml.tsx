@@ -68,6 +68,7 @@ export default function YamlEditor({ text, label, changed, save, marks = [] }: P
           indentOnInput(),
           bracketMatching(),
           highlightActiveLine(),
+          EditorView.lineWrapping,
           yaml(),
           syntaxHighlighting(colours),
           look,

@@ -40,8 +40,8 @@ class Window:
 
     async def sign_in(self, token: str) -> None:
         await self.open("/login")
-        await self.page.get_by_label("Token").fill(token)
-        await self.page.get_by_role("button", name="Sign in").click()
+        await self.page.locator("#token").fill(token)
+        await self.page.locator("form button.primary").click()
 
     async def sees(self, text: str, within: str = "body", seconds: float = 60.0) -> None:
         """Wait until a text is visible."""
