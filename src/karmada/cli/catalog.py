@@ -49,6 +49,7 @@ GROUPS = (
             Entry("init", "Install a control plane into a host cluster"),
             Entry("deinit", "Remove a control plane from a host cluster"),
             Entry("addons", "List, enable and disable optional components"),
+            Entry("certs", "Show and renew the certificates of a control plane"),
             Entry("join", "Make a cluster a member that the control plane reaches by itself (Push)"),
             Entry("unjoin", "Take a Push cluster out of the federation"),
             Entry("token", "Manage the tokens with which clusters register"),

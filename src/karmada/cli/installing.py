@@ -74,8 +74,10 @@ async def _pause() -> None:
 async def _is_ready(host: Access, item: JSONObject) -> bool:
     kind = await host.kinds.of(item["apiVersion"], item["kind"])
     found = await host.client.resource(kind.type).get(item["metadata"]["name"], item["metadata"]["namespace"])
-    status = found.get("status") or {}
-    return bool(status.get("readyReplicas", 0) >= found["spec"].get("replicas", 1))
+    status, wanted = found.get("status") or {}, found["spec"].get("replicas", 1)
+    if status.get("observedGeneration", 0) < found["metadata"].get("generation", 0):
+        return False
+    return bool(min(status.get("readyReplicas", 0), status.get("updatedReplicas", 0)) >= wanted)
 
 
 async def remove(session: Session, host: Access, items: Sequence[JSONObject], *, dry_run: bool) -> list[str]:
