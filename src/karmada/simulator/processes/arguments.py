@@ -25,10 +25,13 @@ LISTENS: Mapping[str, Sequence[tuple[str, int]]] = {
     "karmada-scheduler": ((HEALTH, 10351), METRICS),
     "karmada-scheduler-estimator": ((HEALTH, 10351), METRICS),
     "karmada-webhook": (BIND, (HEALTH, 8000), METRICS),
-    "kube-apiserver": (BIND,),
+    "kube-apiserver": (BIND, ("advertise-address", 0)),
     "kube-controller-manager": (BIND,),
 }
 """Flags with which programs listen on all addresses unless told otherwise, and their ports; 0: a host alone."""
+
+NEEDED = {"kube-apiserver": {"endpoint-reconciler-type": "none"}}
+"""Flags without which a program would write its loopback address where that is refused."""
 
 
 def expanded(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
@@ -47,9 +50,14 @@ def rewritten(program: str, arguments: Sequence[str], mounts: Mapping[str, Path]
     made = [_PORT_ONLY.sub(rf"\g<1>{address}", _EVERYWHERE.sub(rf"\g<1>{address}", word)) for word in arguments]
     made = [relocated(word, mounts) for word in made]
     for flag, port in LISTENS.get(program, ()):
-        if not any(word == f"--{flag}" or word.startswith(f"--{flag}=") for word in made):
+        if not _gives(made, flag):
             made.append(f"--{flag}={address}:{port}" if port else f"--{flag}={address}")
-    return made
+    needed = NEEDED.get(program, {})
+    return [*made, *(f"--{flag}={value}" for flag, value in needed.items() if not _gives(made, flag))]
+
+
+def _gives(words: Sequence[str], flag: str) -> bool:
+    return any(word == f"--{flag}" or word.startswith(f"--{flag}=") for word in words)
 
 
 def relocated(text: str, mounts: Mapping[str, Path]) -> str:
