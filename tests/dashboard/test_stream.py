@@ -8,10 +8,10 @@ import orjson
 import pytest
 from tests.dashboard.world import ACCOUNTS, ROLES, WIDE, deployment
 
-from karmada.apiserver.http.model import HttpRequest, HttpResponse, StreamResponse
 from karmada.dashboard.feed import QUEUE
 from karmada.dashboard.server import Dashboard
 from karmada.machinery.client import Client
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse, StreamResponse
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 from karmada.testing.loop import VirtualClock, run_virtual

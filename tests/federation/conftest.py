@@ -14,6 +14,7 @@ from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.errors import NotFound
+from karmada.machinery.tracing import Spans
 from karmada.machinery.transport import GroupVersionResource, Transport
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
@@ -73,15 +74,16 @@ class Federation:
 
 
 @asynccontextmanager
-async def federated(gates: FeatureGates = DEFAULTS) -> AsyncIterator[Federation]:
-    """A federation with other feature gates."""
+async def federated(gates: FeatureGates = DEFAULTS, spans: Spans | None = None) -> AsyncIterator[Federation]:
+    """A federation with other feature gates, or one that is traced."""
     async with AsyncExitStack() as stack:
         servers = {name: await stack.enter_async_context(ApiServer()) for name in MEMBERS}
 
         async def open_member(cluster: Cluster) -> Transport:
             return servers[cluster.metadata.name].direct(ADMIN)
 
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(gates=gates), open_member))
+        options = ControlPlaneOptions(gates=gates, spans=spans)
+        plane = await stack.enter_async_context(ControlPlane(options, open_member))
         for name in MEMBERS:
             await plane.client.resource(CLUSTERS).create({"metadata": {"name": name}, "spec": {"syncMode": "Push"}})
 

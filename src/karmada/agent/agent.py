@@ -34,6 +34,7 @@ from karmada.machinery.http.target import Target
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.tracing import OFF, Tracer
 from karmada.machinery.transport import JSONObject, Transport
 from karmada.membership.connections import MemberConnection, connection_of
 from karmada.membership.members import Member
@@ -71,6 +72,7 @@ class Agent:
         *,
         clock: Clock = REAL,
         fence: Callable[[Transport], Transport] = lambda transport: transport,
+        tracer: Tracer = OFF,
     ) -> None:
         """`fence` makes a transport write only while this process leads."""
         self.options = options
@@ -80,6 +82,7 @@ class Agent:
         self._connection = connection_of(options.cluster, member, clock)
         self._stack = AsyncExitStack()
         self.metrics = PipelineMetrics()
+        self._tracer = tracer
 
     async def start(self, supervisor: Supervisor, member_target: Target | None = None) -> JSONObject:
         """Enrol, then start everything; the agent's Cluster. `member_target` is where the tunnel leads."""
@@ -137,4 +140,5 @@ class Agent:
             concurrency=self.options.concurrency,
             metrics=self.metrics,
             retries=RETRIES,
+            tracer=self._tracer,
         )

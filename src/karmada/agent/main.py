@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Read again: while this replica waited to lead, the one that led may have renewed the certificate.
         hub = find_target(flags.karmada_kubeconfig, flags.karmada_context)
         transport = HubTransport(hub, PROGRAM)
-        agent = Agent(transport, process.client.transport, options, fence=process.fence)
+        agent = Agent(transport, process.client.transport, options, fence=process.fence, tracer=process.tracer)
         process.registry.register(agent.metrics)
         try:
             await agent.start(process.supervisor, member)

@@ -14,6 +14,9 @@ CLUSTER_PROPAGATION_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 COMPONENT_VERSION = "karmada.io/component-version"
 """On a Lease: the version of the component that renews it."""
 
+TRACEPARENT = "tracing.karmada.io/traceparent"
+"""On a template, its binding and Works: a W3C trace context; what is done about them is recorded under it."""
+
 # What was last applied.
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
 """On a binding: JSON of the placement the scheduler used last."""

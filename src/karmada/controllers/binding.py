@@ -225,7 +225,9 @@ class BindingController:
         for target, _ in planned.write:
             if self._clusters.get(target.name) is None:
                 self._without.setdefault(target.name, set()).add(key_of(binding))
-        outcomes = await asyncio.gather(*(self._sync_cluster(builder, item.body, write) for write in planned.write))
+        followed = binding.metadata.annotations if planned.write else {}
+        with self._context.tracer.span("write Works", followed):
+            outcomes = await asyncio.gather(*(self._sync_cluster(builder, item.body, write) for write in planned.write))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)

@@ -97,8 +97,9 @@ class BindingStatusController:
         if self._is_under_way(binding, works):
             return RequeueAfter(PATIENCE)
         items = aggregate(works, binding.spec.resource)
-        await self._write_binding(binding, items)
-        await self._write_template(binding, items)
+        with self._context.tracer.span("aggregate status", binding.metadata.annotations):
+            await self._write_binding(binding, items)
+            await self._write_template(binding, items)
         return DONE
 
     def _is_under_way(self, binding: Binding, works: list[Work]) -> bool:

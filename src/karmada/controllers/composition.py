@@ -4,7 +4,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -22,6 +22,7 @@ from karmada.machinery.events import EventRecorder, Pace
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.options import Options
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.tracing import OFF, Tracer
 from karmada.membership.members import Members
 
 
@@ -32,6 +33,7 @@ class ControllerOptions:
     gates: FeatureGates = DEFAULTS
     selection: Selection = field(default_factory=Selection)
     options: Options = field(default_factory=Options)
+    tracer: Tracer = OFF
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ async def controllers(
         metrics.clusters = lambda: clusters.values() if clusters.has_synced else ()
         scope, concurrency = given.of(ScopeOptions).scope(), given.of(Concurrency)
         context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, concurrency, metrics)
+        context = replace(context, tracer=options.tracer)
         started = ControllerManager(context, members, options.selection, given).start(supervisor)
         try:
             yield started

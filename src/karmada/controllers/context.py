@@ -14,6 +14,7 @@ from karmada.machinery.clock import Clock
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.options import flag
+from karmada.machinery.tracing import OFF, Tracer
 from karmada.machinery.workqueue.queue import RETRIES
 
 
@@ -51,3 +52,4 @@ class Context:
     metrics: PipelineMetrics = field(default_factory=PipelineMetrics)
     retries: BackoffPolicy = RETRIES
     """How long Works wait after a failure."""
+    tracer: Tracer = OFF

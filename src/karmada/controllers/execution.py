@@ -126,7 +126,8 @@ class ExecutionController:
         started = perf_counter()
         tries = [self._apply(work, ordinal, member) for ordinal in range(len(work.spec.workload.manifests))]
         # Almost every Work holds one object, which needs no task of its own.
-        outcomes = [await tries[0]] if len(tries) == 1 else await asyncio.gather(*tries)
+        with self._context.tracer.span("dispatch", work.metadata.annotations, cluster=member.name):
+            outcomes = [await tries[0]] if len(tries) == 1 else await asyncio.gather(*tries)
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_workload.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         if any(isinstance(error, WorkGone) for error in errors):

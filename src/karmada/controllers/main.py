@@ -4,6 +4,7 @@ import logging
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.cluster_api import ClusterApiDetector
@@ -44,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             recorders = Recorders(client, supervisor, REAL)
             metrics = PipelineMetrics()
             process.registry.register(metrics)
-            running = controllers(client, informers, supervisor, recorders, members, options, REAL, metrics)
+            chosen = replace(options, tracer=process.tracer)
+            running = controllers(client, informers, supervisor, recorders, members, chosen, REAL, metrics)
             async with running as started:
                 machinery = MachineryCollector(informers)
                 machinery.controllers.extend(started)

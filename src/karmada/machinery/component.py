@@ -18,7 +18,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from karmada.machinery import logging as logs
 from karmada.machinery.client import Client
@@ -31,6 +31,7 @@ from karmada.machinery.leader import LeaderElector, Timing
 from karmada.machinery.process import run, serving
 from karmada.machinery.serving import DiagnosticsServer
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.tracing import OFF, Spans, Tracer, spans_to
 from karmada.machinery.transport import Transport
 
 if TYPE_CHECKING:
@@ -51,10 +52,25 @@ class Process:
     """Makes a transport to another server write only while this process leads."""
     ports: Sequence[int] = ()
     """Where health and metrics are served."""
+    tracer: Tracer = OFF
 
 
 Body = Callable[[Process], Awaitable[None]]
 """Runs the component until it is cancelled."""
+
+
+class _Beside(NamedTuple):
+    """What a process has beside its work."""
+
+    ports: Sequence[int]
+    spans: Spans | None
+    program: str
+
+    def trace(self, supervisor: Supervisor) -> Tracer:
+        if self.spans is None:
+            return OFF
+        supervisor.start("spans", self.spans.run)
+        return self.spans.tracer(self.program)
 
 
 def component_flags(program: str, health: str, about: str) -> FlagParser:
@@ -93,12 +109,16 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
             log.info("health and metrics at http://%s:%d", host, bound)
             ports.append(bound)
             stack.push_async_callback(opened.close)
+        spans = spans_to(flags.tracing_endpoint, program) if flags.tracing_endpoint else None
+        if spans is not None:
+            stack.push_async_callback(spans.close)
+        beside = _Beside(ports, spans, program)
         if not getattr(flags, "leader_elect", False):
-            await _work(client, diagnostics, registry, lambda other: other, body, ports)
+            await _work(client, diagnostics, registry, lambda other: other, body, beside)
             return
         elector = _elector(flags, client)
         fenced = Client(elector.fenced(transport), field_manager=program)
-        await elector.run(lambda: _work(fenced, diagnostics, registry, elector.fenced, body, ports))
+        await elector.run(lambda: _work(fenced, diagnostics, registry, elector.fenced, body, beside))
 
 
 async def _work(
@@ -107,11 +127,13 @@ async def _work(
     registry: "CollectorRegistry",
     fence: Callable[[Transport], Transport],
     body: Body,
-    ports: Sequence[int],
+    beside: _Beside,
 ) -> None:
     """Run the body until it ends or something that must not fail does."""
     async with Supervisor() as supervisor:
-        ended = asyncio.ensure_future(body(Process(client, supervisor, diagnostics, registry, fence, ports)))
+        tracer = beside.trace(supervisor)
+        process = Process(client, supervisor, diagnostics, registry, fence, beside.ports, tracer)
+        ended = asyncio.ensure_future(body(process))
         failed = asyncio.ensure_future(supervisor.wait())
         try:
             done, _ = await asyncio.wait({ended, failed}, return_when=asyncio.FIRST_COMPLETED)

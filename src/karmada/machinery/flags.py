@@ -6,6 +6,7 @@ effect, and their help says so.
 """
 
 import difflib
+import re
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
@@ -100,9 +101,23 @@ def add_common(parser: ArgumentParser, health: str) -> None:
     add("--rate-limiter-bucket-size", type=int, default=100, help="Accepted; see --rate-limiter-base-delay.")
     add("--v", "-v", dest="verbosity", type=int, default=0, help="How much to log.")
     add("--logging-format", choices=[form.value for form in Format], default="text", help="Form of log lines.")
+    add_tracing(parser)
     add_truth(parser, "--enable-pprof", False, "Accepted; profiles are at /debug/profile.")
     add("--profiling-bind-address", default=":6060", help="Accepted; see --enable-pprof.")
     add_accepted(parser, LOGGING_OF_OLD)
+
+
+def add_tracing(parser: ArgumentParser) -> None:
+    """Where traces go."""
+    text = "OTLP/HTTP collector of traces, such as http://127.0.0.1:4318; none by default."
+    parser.add_argument("--tracing-endpoint", type=checked(collector), default="", metavar="URL", help=text)
+
+
+def collector(text: str) -> str:
+    """A collector's address; raises ValueError."""
+    if not re.fullmatch(r"https?://[^/\s]+(?:/\S*)?", text):
+        raise ValueError(f"{text!r} is no address of a collector: write it as http://127.0.0.1:4318")
+    return text
 
 
 def add_leader(parser: ArgumentParser, name: str) -> None:

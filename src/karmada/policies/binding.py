@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from karmada.api import finalizers, names
+from karmada.api import annotations, finalizers, names
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.meta import ObjectMeta, OwnerReference
 from karmada.api.policy.v1alpha1 import PropagationSpec, Suspension
@@ -118,13 +118,19 @@ def new_binding(
         name=names.binding_name(spec.resource.kind, spec.resource.name),
         namespace=namespace,
         labels=marks.labels,
-        annotations=marks.annotations,
+        annotations={**marks.annotations, **_trace(template)},
         finalizers=(finalizers.RESOURCE_BINDING if namespace else finalizers.CLUSTER_RESOURCE_BINDING,),
         owner_references=(owner_of(template),),
     )
     if namespace:
         return ResourceBinding(metadata=metadata, spec=spec)
     return ClusterResourceBinding(metadata=metadata, spec=spec)
+
+
+def _trace(template: JSONObject) -> dict[str, str]:
+    """The trace context that a template carries."""
+    found = (template["metadata"].get("annotations") or {}).get(annotations.TRACEPARENT)
+    return {annotations.TRACEPARENT: found} if found else {}
 
 
 def merge_spec(existing: ResourceBindingSpec, built: ResourceBindingSpec) -> ResourceBindingSpec:

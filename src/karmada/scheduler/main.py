@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 
 from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.events import EventRecorder
@@ -33,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             estimator = GrpcEstimator(connections_of(flags), flags.disable_scheduler_estimator_in_pull_mode)
         for given in flags.score_resource:
             informers.resource(given.type).add_handler(given.changed)
-        scheduler = Scheduler(process.client, informers, recorder, options, estimator=estimator)
+        chosen = replace(options, tracer=process.tracer)
+        scheduler = Scheduler(process.client, informers, recorder, chosen, estimator=estimator)
         process.registry.register(scheduler.metrics)
         process.diagnostics.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
         await scheduler.run()

@@ -23,6 +23,7 @@ from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.tracing import OFF, Tracer
 from karmada.scheduler.affected import AffinityIndex
 from karmada.scheduler.assumed import AssumedWorkloads
 from karmada.scheduler.core.decide import decide, fitting_names, requests
@@ -65,6 +66,7 @@ class SchedulerOptions:
     name: str = DEFAULT_NAME
     settings: Settings = DEFAULT_SETTINGS
     framework: Framework = field(default_factory=lambda: DEFAULT)
+    tracer: Tracer = OFF
 
 
 class Untold(NamedTuple):
@@ -288,7 +290,8 @@ class Scheduler:
             case Need.NONE:
                 await self._say_the_rest(key, binding)
                 return True
-        return await self._schedule(key, binding, reason, disturbed)
+        with self.options.tracer.span("schedule", binding.metadata.annotations, reason=reason.value):
+            return await self._schedule(key, binding, reason, disturbed)
 
     async def _say_the_rest(self, key: BindingKey, binding: Binding) -> None:
         """There is nothing to decide; something may be left to say about what was decided before."""

@@ -40,6 +40,7 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.metrics import MachineryCollector
 from karmada.machinery.options import Options
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.tracing import OFF, Spans, Tracer
 from karmada.machinery.transport import Transport
 from karmada.membership import installation
 from karmada.membership.access import SecretAccess
@@ -102,6 +103,8 @@ class ControlPlaneOptions:
     """Whether karmada-gateway runs beside this process."""
     addons: frozenset[str] = frozenset()
     """Optional components that run in this process as well, of `ADDONS`."""
+    spans: Spans | None = None
+    """Where traces go; None records none."""
     clock: Clock = REAL
 
     @property
@@ -177,14 +180,17 @@ class ControlPlane:
         self._stack.push_async_callback(self.members.close)
         self._stack.push_async_callback(self._searched.close)
         options, clock = self.options, self.options.clock
+        if options.spans is not None:
+            self._stack.push_async_callback(options.spans.close)
+            self.supervisor.start("spans", options.spans.run)
         manager = self.component(MANAGER)
         informers = InformerFactory(manager, self.supervisor, clock=clock)
         recorders = Recorders(manager, self.supervisor, clock)
-        chosen = ControllerOptions(options.gates, options.selection, options.options)
+        chosen = ControllerOptions(options.gates, options.selection, options.options, self._tracer(MANAGER))
         started = await self._stack.enter_async_context(
             controllers(manager, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
         )
-        scheduling = SchedulerOptions(settings=Settings(options.gates))
+        scheduling = SchedulerOptions(settings=Settings(options.gates), tracer=self._tracer(SCHEDULER))
         client, own, recorder = self._beside(informers, recorders, SCHEDULER, scheduling.name)
         estimates = MemberEstimates(self.members, own.of(Cluster), self.supervisor, options.gates, clock)
         asked = estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
@@ -213,6 +219,9 @@ class ControlPlane:
         for collector in (self.metrics, scheduler.metrics, machinery):
             self.server.traffic.metrics.also(collector.collect)
         return self
+
+    def _tracer(self, component: str) -> Tracer:
+        return self.options.spans.tracer(component) if self.options.spans is not None else OFF
 
     def _serve_configuration(self) -> None:
         options = self.options
@@ -262,7 +271,8 @@ class ControlPlane:
         """Make a cluster a member in pull mode, its agent in this process: with an agent's rights and no more."""
         name, clock = options.cluster, clock or self.options.clock
         user = await self.admit_agent(name, options.space)
-        agent = Agent(self.server.direct(user, "karmada-agent"), member, options, clock=clock)
+        tracer = self._tracer("karmada-agent")
+        agent = Agent(self.server.direct(user, "karmada-agent"), member, options, clock=clock, tracer=tracer)
         self._stack.push_async_callback(agent.close)
         self.agents[name] = await self._stack.enter_async_context(Supervisor(clock))
         await agent.start(self.agents[name])

@@ -19,10 +19,11 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage, StoredSnapshot, Unwritable
 from karmada.controllers.flags import add_controller_flags, options_of, without_effect
 from karmada.machinery import logging as logs
-from karmada.machinery.flags import FlagParser, add_truth, checked
+from karmada.machinery.flags import FlagParser, add_tracing, add_truth, checked
 from karmada.machinery.flags import port as port_number
 from karmada.machinery.httpserver.ports import listen_lastingly
 from karmada.machinery.process import CannotRun, run, serving
+from karmada.machinery.tracing import spans_to
 from karmada.membership.component_roles import user_of
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ADDONS, ControlPlane, ControlPlaneOptions
@@ -51,6 +52,7 @@ def parser() -> FlagParser:
     add("--feature-gates", type=checked(parse_gates), default=DEFAULTS, help="Pairs such as Failover=true.")
     add("--v", "-v", dest="verbosity", type=int, default=0, help="How much to log.")
     add("--logging-format", choices=[form.value for form in logs.Format], default="text", help="Form of log lines.")
+    add_tracing(made)
     add_truth(made, "--allow-no-execute-taint-policy", False, "Let ClusterTaintPolicies set NoExecute taints.")
     add("--gateway", action="store_true", help=SUPPRESS)
     add_truth(made, "--enable-scheduler-estimator", False, "Count members' nodes and pods for every division.")
@@ -94,6 +96,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         dashboard=flags.enable_dashboard,
         gateway=flags.gateway,
         addons=flags.addons,
+        spans=spans_to(flags.tracing_endpoint, "karmada") if flags.tracing_endpoint else None,
     )
 
 

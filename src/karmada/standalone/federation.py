@@ -204,6 +204,7 @@ class Federation:
                 "--health-probe-bind-address=0",
                 "--metrics-bind-address=0",
                 *flags_among("--feature-gates", self.options.control_flags),
+                *flags_among("--tracing-endpoint", self.options.control_flags),
                 *self._logging(),
                 *(f"--cluster-{key}={value}" for key, value in said.items() if value),
             ],

@@ -107,6 +107,11 @@ class WorkBuilder:
         """Whether a Work that cannot be read as a whole says in its metadata that it was made for the binding."""
         return made_for(body) == recorded(ObjectMeta(annotations=self._identity()[1]))
 
+    def _trace(self) -> dict[str, str]:
+        """The trace context that the binding carries."""
+        found = self._binding.metadata.annotations.get(annotations.TRACEPARENT)
+        return {annotations.TRACEPARENT: found} if found else {}
+
     def replicas(self, target: TargetCluster, cluster: Cluster) -> int | None:
         """The replicas the cluster's copy must be revised to; None when it stays as the template is."""
         wanted = overridden_replicas(self.template, cluster, *self._overrides)
@@ -133,6 +138,7 @@ class WorkBuilder:
             labels=identity,
             annotations={
                 annotations.CONFLICT_RESOLUTION: self._conflicts,
+                **self._trace(),
                 **noted,
                 **self._fenced(),
                 **records(overridden.by_cluster_policies, overridden.by_policies),

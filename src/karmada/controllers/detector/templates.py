@@ -49,6 +49,7 @@ class TemplateReconciler:
         self._waiting = waiting
         self._recorder = context.recorder(COMPONENT)
         self._metrics = context.metrics
+        self._tracer = context.tracer
         self.policies = context.informers.of(PropagationPolicy)
         self.wide_policies = context.informers.of(ClusterPropagationPolicy)
         self.overrides = context.informers.of(OverridePolicy)
@@ -137,7 +138,8 @@ class TemplateReconciler:
             return Retry(f"{applying(policy)} waits for override policy {missing}, which does not exist")
         about = ObjectReference.to(template)
         try:
-            with self._metrics.apply.timing():
+            said = template["metadata"].get("annotations") or {}
+            with self._metrics.apply.timing(), self._tracer.span("apply policy", said, policy=policy.metadata.name):
                 outcome, again = await self._claim(key, template, claim_of(policy))
                 if isinstance(outcome, Absent):
                     return DONE
