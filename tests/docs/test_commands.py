@@ -24,6 +24,7 @@ LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
         "dashboard.md",
         "failover.md",
         "gateway.md",
+        "metrics.md",
         "operations.md",
         "python.md",
         "search.md",

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     up = _command(commands, "up", "start a federation and stay until Ctrl-C")
     _data(up)
     _federation(up)
-    up.add_argument("--backup-every", type=seconds, metavar="DURATION", help="make a verified backup that often")
+    up.add_argument("--backup-every", type=_interval, metavar="DURATION", help="make a verified backup that often")
     up.add_argument("--backup-keep", type=_count, default=24, metavar="N", help="the newest (default: %(default)s)")
     up.add_argument("--backup-to", type=Path, metavar="DIR", help="where, best on another disk (default: DATA/backups)")
     up.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")
@@ -170,6 +170,13 @@ def _data(flags: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where state, keys and logs are kept (default: %(default)s)",
     )
+
+
+def _interval(text: str) -> float:
+    wish = seconds(text)
+    if wish < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is too short: write 1s or more, such as 1h")
+    return wish
 
 
 def _count(text: str) -> int:
