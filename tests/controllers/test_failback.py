@@ -184,7 +184,19 @@ def test_a_failback_ends_when_its_cluster_fails_and_is_tried_again_later():
         await plane.clock.sleep(310)
         await readiness(plane, "m1", "False")
         await moved(plane, health="Unknown")
-        assert await state(plane) == ("False", "PreferredClustersLost")
+        assert await state(plane) == ("False", "FailbackGivenUp")
+
+    on_a_plane(scenario)
+
+
+def test_a_failback_ends_when_the_policy_wants_none_any_more():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        await plane.clock.sleep(310)
+        await plane.client.resource(BINDINGS).patch("web", {"spec": {"failover": None}}, "default")
+        await plane.clock.sleep(15)
+        assert await state(plane) == ("False", "FailbackGivenUp")
 
     on_a_plane(scenario)
 

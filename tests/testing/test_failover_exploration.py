@@ -78,6 +78,32 @@ class NeverEnds(Writes):
         return {key: value for key, value in spec.items() if key != "gracefulEvictionTasks" or value}
 
 
+class Forgets(Wrapped):
+    """Loses a field of a policy's failover on its way into bindings."""
+
+    field = ""
+
+    async def send(self, request):
+        if request.resource.resource == "resourcebindings" and self.field.encode() in _encoded(request.body):
+            tree = orjson.loads(_encoded(request.body))
+            if isinstance(tree, dict) and (tree.get("spec") or {}).get("failover"):
+                tree["spec"]["failover"].pop(self.field, None)
+                request = request._replace(body=orjson.dumps(tree))
+        return await self._inner.send(request)
+
+
+class ForgetsTheBudget(Forgets):
+    """Has no budget."""
+
+    field = "disruptionBudget"
+
+
+class ForgetsTheFailback(Forgets):
+    """Has no failback."""
+
+    field = "failback"
+
+
 class SeesNoWorks(Wrapped):
     """Believes that a binding has no Works but those in its cache, which it does not look at either."""
 
@@ -124,10 +150,11 @@ BUGS = [
     ("no threshold", scenario(given(options=Options(*EVICTION))), STORM, 2),
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
-    ("no budget", scenario(given(gates=without("ControlledMoves"))), BUDGET, 0),
-    ("no failback", scenario(given(gates=without("ControlledMoves"))), AGREED, 0),
-    ("no fence", scenario(partial(run_manager, wrap=SeesNoWorks)), FENCE, 0),
-    ("no word of a failback", scenario(partial(run_manager, wrap=SaysNothing)), CAUSE, 0),
+    ("no budget", scenario(partial(run_manager, wrap=ForgetsTheBudget)), BUDGET, 0),
+    ("no failback", scenario(partial(run_manager, wrap=ForgetsTheFailback)), AGREED, 0),
+    ("no gate", scenario(given(gates=without("ControlledMoves"))), FENCE, 2),
+    ("no fence", scenario(partial(run_manager, wrap=SeesNoWorks)), FENCE, 2),
+    ("no word of a failback", scenario(partial(run_manager, wrap=SaysNothing)), CAUSE, 4),
     ("no end", scenario(partial(run_manager, wrap=NeverEnds)), AGREED, 0),
 ]
 """Name, story, the rule that it breaks, and the seed to begin with: those before take their time and find nothing."""

@@ -53,8 +53,8 @@ REASON_PREFERRED_HEALTHY = "PreferredClustersHealthy"
 """FailingBack=True."""
 REASON_FAILED_BACK = "FailedBack"
 """FailingBack=False: the replicas run where they should."""
-REASON_FAILBACK_ENDED = "PreferredClustersLost"
-"""FailingBack=False: a cluster that replicas went back to is not ready any more."""
+REASON_FAILBACK_ENDED = "FailbackGivenUp"
+"""FailingBack=False: a cluster that replicas went back to is not ready any more, or the policy wants none."""
 
 # Works.
 APPLIED = "Applied"

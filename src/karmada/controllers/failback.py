@@ -68,13 +68,17 @@ class FailbackController:
     async def reconcile(self, key: BindingKey) -> Result:
         """Begin, follow or end the failback of one binding."""
         binding = self._bindings.get(key)
-        behaviour = _behaviour(binding)
-        if binding is None or behaviour is None or binding.metadata.deletion_timestamp is not None:
+        if binding is None or binding.metadata.deletion_timestamp is not None:
             self._begun.pop(key, None)
             return DONE
-        under_way = condition_of(binding.status, conditions.FAILING_BACK)
+        behaviour, under_way = _behaviour(binding), condition_of(binding.status, conditions.FAILING_BACK)
         if under_way is not None and under_way.status == "True":
+            if behaviour is None:
+                return await self._end(binding, conditions.REASON_FAILBACK_ENDED, "the policy has no failback any more")
             return await self._follow(binding, parse(under_way.last_transition_time).timestamp())
+        if behaviour is None:
+            self._begun.pop(key, None)
+            return DONE
         self._begun.pop(key, None)
         return await self._consider(binding, behaviour)
 
@@ -175,8 +179,8 @@ class FailbackController:
                         self.controller.enqueue(BindingKey(*item.key))
 
 
-def _behaviour(binding: Binding | None) -> FailbackBehavior | None:
-    return binding.spec.failover.failback if binding is not None and binding.spec.failover is not None else None
+def _behaviour(binding: Binding) -> FailbackBehavior | None:
+    return binding.spec.failover.failback if binding.spec.failover is not None else None
 
 
 def _policy(binding: Binding) -> str:
@@ -207,7 +211,9 @@ def _triggered(binding: Any, now: float) -> Any:
 
 
 def _concerned(change: Change[Any]) -> list[BindingKey]:
-    return [BindingKey(*change.key)] if change.new is not None and _behaviour(change.new.value) is not None else []
+    """A binding that has, or had, a failback."""
+    states = [item.value for item in (change.old, change.new) if item is not None]
+    return [BindingKey(*change.key)] if any(_behaviour(state) is not None for state in states) else []
 
 
 def _may_matter(change: Change[Cluster]) -> bool:

@@ -34,6 +34,11 @@ DIALECT: tuple[tuple[str, Any, Any], ...] = (
     ),
     ("staticWeightList.items.weight.minimum", 0, 1),
     ("failover.applicationMigrationPolicy", ..., None),
+    ("failover.failback", ..., None),
+    ("failover.disruptionBudget", ..., None),
+    ("failover.fencing", ..., None),
+    ("failover.rescheduleTriggers", ..., None),
+    ("work.karmada.io.v1alpha2.spec.failbackTriggeredAt", ..., None),
     ("work.karmada.io.v1alpha2.status.unhealthySince", ..., None),
     ("labelsOverrider.items.operator.enum", [*_MAP_OPERATORS, "addIfAbsent"], _MAP_OPERATORS),
     (
