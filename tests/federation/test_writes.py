@@ -65,6 +65,17 @@ async def test_one_deployment_costs_the_least_number_of_writes(federation):
     assert await count(federation.hub, WORKS, since) == 4, "for each of two members: created, reported"
 
 
+async def test_what_controllers_made_keeps_no_record_of_field_owners(federation):
+    await federation.apply(POLICY, DEPLOYMENT)
+    await federation.happens(lambda: reported(federation.hub))
+    for type_ in (BINDINGS, WORKS):
+        made = (await federation.hub.resource(type_).list()).items
+        assert made
+        assert [one["metadata"]["name"] for one in made if "managedFields" in one["metadata"]] == []
+    written = await federation.hub.resource(DEPLOYMENTS).get("web", "default")
+    assert written["metadata"]["managedFields"]
+
+
 def server():
     return ApiServer(ApiServerOptions(now=VirtualClock().now))
 

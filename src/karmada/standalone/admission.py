@@ -11,6 +11,7 @@ from karmada.apiserver.admission.model import Operation as ServerOperation
 from karmada.machinery.httpserver.failure import Failure
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Denied, Handler, Inventory, JSONObject, Lookup, Operation, Review
+from karmada.webhook.reviews import untrack
 
 
 class KarmadaAdmission:
@@ -55,6 +56,7 @@ class KarmadaAdmission:
             handler.mutate(review)
         except Denied as denial:
             raise _failure(handler, denial) from denial
+        untrack(handler, review)
         request.object = in_version(review.object, request.type.api_version)
         if review.operation is Operation.UPDATE:
             # Handlers may change the very object: what they say of its status is no part of this write.

@@ -70,8 +70,7 @@ def mutating(handler: Handler, settings: Settings) -> Answer:
             mutate(review)
         except Denied as denial:
             return _denied(denial)
-        if review.operation is Operation.CREATE and handler.resource in _CONTROLLERS_OWN:
-            _untrack(review.object)
+        untrack(handler, review)
         operations = difference(before, review.object)
         if not operations:
             return _allowed(review)
@@ -81,13 +80,15 @@ def mutating(handler: Handler, settings: Settings) -> Answer:
     return answer
 
 
-def _untrack(obj: JSONObject) -> None:
+def untrack(handler: Handler, review: Review) -> None:
     """Forget who owns which field of what the controllers have just made; the API server then keeps no such record.
 
     It would be a third of a binding, read and written with every change, and say nothing: all fields are theirs.
     Whoever applies to such an object later is tracked from then on, beside one entry for everything that was there.
     """
-    metadata = obj.get("metadata") or {}
+    if review.operation is not Operation.CREATE or handler.resource not in _CONTROLLERS_OWN:
+        return
+    metadata = review.object.get("metadata") or {}
     entries = metadata.get("managedFields")
     if entries and all(entry.get("manager") == CONTROLLERS for entry in entries):
         del metadata["managedFields"]
