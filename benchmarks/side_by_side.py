@@ -78,7 +78,7 @@ def _other(flags: argparse.Namespace, load: list[str]) -> Iterator[Run]:
         return
     with tempfile.TemporaryDirectory(prefix="karmada-against-") as folder:
         tree = Path(folder) / "tree"
-        _git("worktree", "add", "--detach", str(tree), flags.against)
+        _git("worktree", "add", "--quiet", "--detach", str(tree), flags.against)
         try:
             yield partial(_tree, tree / "src", load)
         finally:

@@ -21,10 +21,18 @@ def value_at(path: str, absent: str = "") -> Reader:
     parts = tuple(path.split("."))
 
     def read(obj: JSONObject) -> str:
-        value = dig(obj, parts)
+        return _text(dig(obj, parts)) or absent
+
+    def read_pair(obj: JSONObject) -> str:
+        """The same for a field of a part of the object, as most are: events have eleven, and there are many events."""
+        part = obj.get(first)
+        value = part.get(second) if part.__class__ is dict else None
         return (value if value.__class__ is str else _text(value)) or absent
 
-    return read
+    if len(parts) != 2:
+        return read
+    first, second = parts
+    return read_pair
 
 
 def dig(obj: JSONObject, parts: Iterable[str]) -> Any:
