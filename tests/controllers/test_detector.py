@@ -8,9 +8,11 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
-from karmada.machinery.transport import Verb
+from karmada.machinery.errors import Forbidden
+from karmada.machinery.transport import GroupVersionResource, Verb
 
 BINDINGS = type_of(ResourceBinding)
+EVENTS = GroupVersionResource("", "v1", "events")
 SELECTORS = [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default"}]
 POLICY = {
     "metadata": {
@@ -67,6 +69,29 @@ def test_a_template_is_bound_as_soon_as_the_binding_of_its_predecessor_is_gone()
         await plane.clock.sleep(1)
         found = await bindings.get("settings-configmap", "default")
         assert found["spec"]["resource"]["uid"] == made["metadata"]["uid"]
+
+    on_a_plane(scenario)
+
+
+def test_a_binding_that_admission_refuses_is_an_event_of_the_template_and_retried():
+    async def scenario(plane):
+        refusals = []
+
+        async def before(request):
+            if request.resource == BINDINGS and request.verb is Verb.CREATE and len(refusals) < 2:
+                refusals.append(Forbidden('admission webhook "resourcebinding.karmada.io" denied the request: quota'))
+                raise refusals[-1]
+
+        plane.transport.before = before
+        start(plane)
+        await plane.client.resource(type_of(PropagationPolicy)).create(WITHOUT_OVERRIDE)
+        await plane.client.resource(CONFIG_MAPS).create(TEMPLATE)
+        await plane.clock.sleep(5)
+        found = (await plane.client.resource(EVENTS).list()).items
+        told = {(event["reason"], event["involvedObject"]["kind"], event["message"]) for event in found}
+        refused = f"Apply policy(default/p) failed: {refusals[0]}"
+        assert ("ApplyPolicyFailed", "ConfigMap", refused) in told
+        assert ("ApplyPolicySucceed", "ConfigMap", "Apply policy(default/p) succeed") in told
 
     on_a_plane(scenario)
 

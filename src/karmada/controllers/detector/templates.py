@@ -19,6 +19,7 @@ from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.committer import Absent, Unchanged, Written
 from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry
+from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.transport import JSONObject
@@ -148,12 +149,14 @@ class TemplateReconciler:
                 if not self._still_chooses(policy, template):
                     await self.release(key, outcome.value, claim_of(policy))
                     return RequeueAfter(0.0)
-        except (BindingOfAnother, BindingRefused, InterpretError) as error:
+        except (BindingOfAnother, BindingRefused, InterpretError, ApiError) as error:
             if isinstance(error, BindingOfAnother):
                 self._blocked[Key(key.namespace, names.binding_name(key.kind, key.name))] = key
             self._recorder.event(
                 about, events.WARNING, events.APPLY_POLICY.failed, f"{applying(policy)} failed: {error}"
             )
+            if isinstance(error, ApiError):
+                raise
             return Retry(str(error))
         return RequeueAfter(0.0) if again else DONE
 
