@@ -15,6 +15,9 @@ class Credential(NamedTuple):
     ends: float = inf
     """Seconds since the epoch from which on it counts no more."""
 
+    def __repr__(self) -> str:
+        return f"Credential({self.user.name!r})"
+
     @property
     def key(self) -> tuple[str, ...]:
         """What two requests have in common that may share caches: the very same token, or the very same user."""

@@ -24,6 +24,10 @@ BOARDS = 20
 """Namespaces that one credential follows at a time."""
 STREAMS = 24
 """Streams of one credential."""
+MEMBERS = 300
+"""Members to which one credential keeps a client."""
+LONG = 2
+"""Requests of one credential that take long (simulations, comparisons) at a time; others wait."""
 
 
 class Desk:
@@ -36,9 +40,12 @@ class Desk:
         self.credential = credential
         self.hub = Client(upstream.transport(credential), field_manager=MANAGER)
         self.members = Members(self.member, PATIENCE)
-        self._members: dict[str, Client] = {}
+        self._members: OrderedDict[str, Client] = OrderedDict()
+        self._closing: set[asyncio.Task[None]] = set()
         self._boards: OrderedDict[str, Board] = OrderedDict()
         self._starting = asyncio.Lock()
+        self.long = asyncio.Semaphore(LONG)
+        """Held by requests that take long."""
         self.used = clock.monotonic()
 
     def member(self, name: str) -> Client:
@@ -47,7 +54,12 @@ class Desk:
             raise bad_request(f"{name!r} is not the name of a cluster")
         found = self._members.get(name)
         if found is None:
+            if len(self._members) >= MEMBERS:
+                task = asyncio.get_running_loop().create_task(self._members.popitem(last=False)[1].close())
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
             found = self._members[name] = Client(self._upstream.transport(self.credential, name), timeout=PATIENCE)
+        self._members.move_to_end(name)
         return found
 
     async def board(self, namespace: str = "") -> Board:

@@ -35,6 +35,11 @@ async def events(visit: Visit) -> list[JSONObject]:
 
 async def drift(visit: Visit) -> list[JSONObject]:
     """Works that could not be applied, and copies in members that differ from them."""
+    async with visit.desk.long:
+        return await _drift(visit)
+
+
+async def _drift(visit: Visit) -> list[JSONObject]:
     works = (await visit.desk.hub.resource(WORKS).list()).items
     found: list[JSONObject] = []
     compared: list[tuple[str, JSONObject]] = []

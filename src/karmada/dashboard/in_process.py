@@ -11,7 +11,7 @@ import orjson
 
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed
 from karmada.machinery import limits
-from karmada.machinery.errors import ApiError, BadAnswer, BadRequest, Timeout, from_status
+from karmada.machinery.errors import AnswerTooLarge, ApiError, BadAnswer, BadRequest, Timeout, from_status
 from karmada.machinery.http.paths import Wire, to_wire
 from karmada.machinery.http.streaming import parse
 from karmada.machinery.httpserver.model import HttpRequest
@@ -100,7 +100,7 @@ async def _gathered(answer: AnyAnswer) -> bytes:
             parts.append(chunk)
             size += len(chunk)
             if size > limits.ANSWER:
-                raise BadAnswer(f"the answer is larger than {limits.ANSWER} bytes")
+                raise AnswerTooLarge(f"the answer is larger than {limits.ANSWER} bytes")
     finally:
         await _close(answer.chunks)
     return b"".join(parts)

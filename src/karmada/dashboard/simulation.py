@@ -1,5 +1,6 @@
 """What if: the scheduler's own rules on a world that was thought up. Nothing is written."""
 
+import asyncio
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -32,8 +33,8 @@ async def simulate(visit: Visit) -> JSONObject:
     clusters = list(world.without(there, down).values())
     terms = await running(hub)
     asked = await _subjects(hub, items, replicas, visit.namespace, terms)
-    snapshot = Snapshot(clusters)
-    return await _result(asked, clusters, snapshot, terms)
+    async with visit.desk.long:
+        return await _result(asked, clusters, Snapshot(clusters), terms)
 
 
 async def _subjects(
@@ -57,8 +58,6 @@ def _resized(subject: Subject, replicas: dict[str, int]) -> Subject:
 
 
 async def _result(asked: list[Subject], clusters: list[Cluster], snapshot: Snapshot, terms: Terms) -> JSONObject:
-    import asyncio
-
     moves: list[JSONObject] = []
     problems: list[JSONObject] = []
     for number, subject in enumerate(asked):
