@@ -181,7 +181,9 @@ function walk(graph: Graph): Shown[] {
     if (!node || seen.has(id)) return;
     seen.add(id);
     rows.push(node);
-    for (const child of next.get(id) ?? []) visit(child);
+    const children = next.get(id) ?? [];
+    const off = (child: string) => byId.get(child)?.state === "off";
+    for (const child of [...children.filter((one) => !off(one)), ...children.filter(off)]) visit(child);
   };
   for (const node of graph.nodes) if (!entered.has(node.id)) visit(node.id);
   return rows;

@@ -23,7 +23,7 @@ from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec, NodePool
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
-COLOURS = 128
+COLOURS = 256
 PLACES = {
     "member1": ("alpha", "north", 4),
     "member2": ("alpha", "south", 3),
@@ -31,7 +31,7 @@ PLACES = {
     "member4": ("beta", "east", 2),
     "edge": ("edge", "west", 1),
 }
-CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
+POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 POLICY = "/policy?apiVersion=policy.karmada.io%2Fv1alpha1&kind=PropagationPolicy&namespace=default&name=nginx"
 
@@ -128,7 +128,7 @@ class Pictures:
         await window.page.evaluate("document.fonts.ready")
         await window.page.wait_for_timeout(700)
         image = Image.open(BytesIO(await window.page.screenshot(animations="disabled")))
-        reduced = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        reduced = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         reduced.save(self.folder / f"dashboard-{name}.png", optimize=True)
 
 
@@ -154,7 +154,7 @@ async def main(folder: Path) -> None:
         window = await browser.window(world.endpoint, await admin())
         await pictures.take(window, "clusters", "/clusters", ".badge")
         await pictures.take(window, "cluster", "/clusters/member1")
-        await pictures.take(window, "workload", WORKLOAD, ".node.t-pod")
+        await window.open(WORKLOAD)
         await window.page.locator(".node.t-cluster.n-off").first.click()
         await pictures.take(window, "verdict", sign=".drawer")
         await pictures.take(window, "policies", "/policies", ".policy")
@@ -164,14 +164,25 @@ async def main(folder: Path) -> None:
         dark = await browser.window(world.endpoint, await admin(), DESK, "dark")
         await pictures.take(dark, "what-if", "/what-if?down=member1", ".move")
         phone = await browser.window(world.endpoint, await admin(), PHONE)
+        await pictures.take(window, "workload", WORKLOAD, ".node.t-pod")
+        await _moved(federation)
         await federation.members["member3"].change_faults(down=True)
-        await pictures.take(window, "overview", "/", "a.member.s-bad")
+        await window.open("/")
+        await window.shows(".move-arc")
+        await pictures.take(window, "overview", sign="a.member.s-bad")
         await pictures.take(window, "workloads", "/workloads", ".badge.b-bad")
         await pictures.take(window, "events", "/events", ".events li")
         await pictures.take(dark, "workload-dark", WORKLOAD, ".node.n-bad")
         await pictures.take(phone, "phone", WORKLOAD, ".way .n-bad")
         chinese = await browser.window(world.endpoint, await admin(), locale="zh-CN")
         await pictures.take(chinese, "chinese", "/", "a.member.s-bad")
+
+
+async def _moved(federation: Dashboards) -> None:
+    """Replicas on the move: other weights."""
+    policies = federation.hub.resource(POLICIES)
+    spec = _weighted("shop", {"member2": 1, "member4": 3})["spec"]
+    await policies.patch("shop", {"spec": {"placement": spec["placement"]}}, "default")
 
 
 async def _policy(window: Window, pictures: Pictures) -> None:
