@@ -110,7 +110,7 @@ def add_common(parser: ArgumentParser, health: str) -> None:
 def add_tracing(parser: ArgumentParser) -> None:
     """Where traces go."""
     text = "OTLP/HTTP collector of traces, such as http://127.0.0.1:4318; none by default."
-    parser.add_argument("--tracing-endpoint", type=checked(collector), default="", metavar="URL", help=text)
+    parser.add_argument("--tracing-endpoint", type=checked(collector), metavar="URL", help=text)
 
 
 def collector(text: str) -> str:
