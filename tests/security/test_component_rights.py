@@ -77,6 +77,33 @@ async def test_what_has_no_namespace_travels_too() -> None:
         assert await federation.eventually(scheduled)
 
 
+@pytest.mark.parametrize("role", ["cluster-admin", "of-nobody"])
+async def test_roles_and_bindings_travel_whatever_they_grant(role: str) -> None:
+    group = "rbac.authorization.k8s.io"
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "bosses"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": group, "kind": "Group", "name": "bosses"}],
+    }
+    writers = {**ROLE, "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}
+    selectors = [{"apiVersion": f"{group}/v1", "kind": kind} for kind in ("ClusterRole", "ClusterRoleBinding")]
+    names = ("readers", "bosses")
+    selectors = [selector | {"name": name} for selector, name in zip(selectors, names, strict=True)]
+    policy = {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "ClusterPropagationPolicy",
+        "metadata": {"name": "rights"},
+        "spec": {"resourceSelectors": selectors, "placement": {"clusterAffinity": {"clusterNames": ["member1"]}}},
+    }
+    async with Federation(members=1) as federation:
+        await federation.apply(writers, binding, policy)
+        member = federation.members["member1"]
+        await federation.eventually(lambda: member.get("ClusterRole", "readers", "", ROLE["apiVersion"]))
+        await federation.eventually(lambda: member.get("ClusterRoleBinding", "bosses", "", ROLE["apiVersion"]))
+
+
 async def test_quotas_are_booked_by_admission() -> None:
     gates = FeatureGates({"FederatedQuotaEnforcement": True})
     async with Federation(members=2, options=ControlPlaneOptions(options=Options(PROBING), gates=gates)) as federation:

@@ -297,3 +297,33 @@ def test_an_aggregation_rule_needs_everything(limited):
     obj["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
     with pytest.raises(Failure, match="must have cluster-admin privileges to use the aggregationRule"):
         check_write(limited, LIMITED, "clusterroles", obj, None)
+
+
+CLAIM = {"clusterpropagationpolicy.karmada.io/permanent-id": "one"}
+
+
+def marked(obj, field, marks):
+    return {**obj, "metadata": {**obj["metadata"], field: marks}}
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+@pytest.mark.parametrize(
+    ("resource", "obj"),
+    [
+        ("rolebindings", binding("b", "powerful", [user("u")], "ns")),
+        ("clusterrolebindings", binding("b", "nosuch", [user("u")])),
+        ("clusterroles", role("r", [rule(["*"], ["*"], ["*"])])),
+    ],
+)
+def test_a_claim_of_a_policy_grants_nothing_and_may_be_put_on_what_one_does_not_hold(limited, resource, obj, field):
+    check_write(limited, LIMITED, resource, marked(obj, field, CLAIM), obj)
+    check_write(limited, LIMITED, resource, obj, marked(obj, field, CLAIM))
+    for other in (
+        {"rbac.authorization.k8s.io/aggregate-to-view": "true"},
+        {"evilkarmada.io/x": "y"},
+        {"karmada.io": ""},
+    ):
+        with pytest.raises(Failure):
+            check_write(limited, LIMITED, resource, marked(obj, field, CLAIM | other), obj)
+    with pytest.raises(Failure):
+        check_write(limited, LIMITED, resource, marked(obj, field, CLAIM), None)

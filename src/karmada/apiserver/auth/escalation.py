@@ -1,7 +1,8 @@
 """Nobody grants what they do not hold: checks on writes of roles and bindings, before they are stored.
 
 Holding is by RBAC rules; `system:masters`, the verb `escalate` on the role and the verb `bind` on the role referred
-to are the ways around it.
+to are the ways around it. Marks of Karmada (labels and annotations of `karmada.io`) grant nothing: components claim
+roles and bindings for policies without holding what those grant.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), urls=("*",)))
 
 def check_write(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONObject, old: JSONObject | None) -> None:
     """Raise the `Failure` of a create (`old` is None) or update of a role or binding that would escalate."""
-    if MASTERS in user.groups or (old is not None and _only_lifecycle(obj, old)):
+    if MASTERS in user.groups or (old is not None and _grants_nothing_new(obj, old)):
         return
     if resource in ("roles", "clusterroles"):
         _check_role(rbac, user, resource, obj, old)
@@ -65,15 +66,22 @@ def _confirm(
         raise failures.forbidden(GROUP, resource, name, why)
 
 
-def _only_lifecycle(obj: JSONObject, old: JSONObject) -> bool:
-    """Whether only owners and finalizers change, as the garbage collector needs."""
-    return _without_lifecycle(obj) == _without_lifecycle(old)
+def _grants_nothing_new(obj: JSONObject, old: JSONObject) -> bool:
+    """Whether only owners and finalizers change, as the garbage collector needs, or the marks of Karmada."""
+    return _what_grants(obj) == _what_grants(old)
 
 
-def _without_lifecycle(obj: JSONObject) -> JSONObject:
+def _what_grants(obj: JSONObject) -> JSONObject:
     ignored = ("ownerReferences", "finalizers", "managedFields", "selfLink", "resourceVersion", "generation")
     metadata = {key: value for key, value in obj.get("metadata", {}).items() if key not in ignored}
+    for field in ("labels", "annotations"):
+        metadata[field] = {key: text for key, text in (metadata.get(field) or {}).items() if not _is_mark(key)}
     return {**obj, "metadata": metadata}
+
+
+def _is_mark(key: str) -> bool:
+    prefix, slash, _ = key.partition("/")
+    return bool(slash) and f".{prefix}".endswith(".karmada.io")
 
 
 def _aggregates(obj: JSONObject | None) -> bool:
