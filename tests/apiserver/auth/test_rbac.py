@@ -320,8 +320,7 @@ def test_a_claim_of_a_policy_grants_nothing_and_may_be_put_on_what_one_does_not_
     check_write(limited, LIMITED, resource, obj, marked(obj, field, CLAIM))
     for other in (
         {"rbac.authorization.k8s.io/aggregate-to-view": "true"},
-        {"evilkarmada.io/x": "y"},
-        {"karmada.io": ""},
+        {"of-my-own.karmada.io/aggregate": "true"},
     ):
         with pytest.raises(Failure):
             check_write(limited, LIMITED, resource, marked(obj, field, CLAIM | other), obj)

@@ -1,12 +1,13 @@
 """Nobody grants what they do not hold: checks on writes of roles and bindings, before they are stored.
 
 Holding is by RBAC rules; `system:masters`, the verb `escalate` on the role and the verb `bind` on the role referred
-to are the ways around it. Marks of Karmada (labels and annotations of `karmada.io`) grant nothing: components claim
-roles and bindings for policies without holding what those grant.
+to are the ways around it. A policy's claim (its labels and annotations on a template) grants nothing: the controller
+manager puts it on roles and bindings without holding what those grant.
 """
 
 from typing import Any
 
+from karmada.api import annotations, labels
 from karmada.apiserver import failures
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.auth.rbac import GROUP, MASTERS, RbacAuthorizer
@@ -14,6 +15,18 @@ from karmada.apiserver.auth.rules import Rule, describe, parse_rules, quoted, un
 
 JSONObject = dict[str, Any]
 EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), urls=("*",)))
+
+
+_CLAIM = frozenset(
+    (
+        labels.PROPAGATION_POLICY_PERMANENT_ID,
+        labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
+        annotations.PROPAGATION_POLICY_NAMESPACE,
+        annotations.PROPAGATION_POLICY_NAME,
+        annotations.CLUSTER_PROPAGATION_POLICY_NAME,
+    )
+)
+"""No other label is left out: aggregation rules select roles by labels."""
 
 
 def check_write(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONObject, old: JSONObject | None) -> None:
@@ -67,7 +80,7 @@ def _confirm(
 
 
 def _grants_nothing_new(obj: JSONObject, old: JSONObject) -> bool:
-    """Whether only owners and finalizers change, as the garbage collector needs, or the marks of Karmada."""
+    """Whether only owners and finalizers change, as the garbage collector needs, or a policy's claim."""
     return _what_grants(obj) == _what_grants(old)
 
 
@@ -75,13 +88,8 @@ def _what_grants(obj: JSONObject) -> JSONObject:
     ignored = ("ownerReferences", "finalizers", "managedFields", "selfLink", "resourceVersion", "generation")
     metadata = {key: value for key, value in obj.get("metadata", {}).items() if key not in ignored}
     for field in ("labels", "annotations"):
-        metadata[field] = {key: text for key, text in (metadata.get(field) or {}).items() if not _is_mark(key)}
+        metadata[field] = {key: text for key, text in (metadata.get(field) or {}).items() if key not in _CLAIM}
     return {**obj, "metadata": metadata}
-
-
-def _is_mark(key: str) -> bool:
-    prefix, slash, _ = key.partition("/")
-    return bool(slash) and f".{prefix}".endswith(".karmada.io")
 
 
 def _aggregates(obj: JSONObject | None) -> bool:
