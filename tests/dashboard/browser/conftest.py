@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 async def chromium() -> AsyncIterator["Chrome"]:
     """A Chromium of its own."""
-    pytest.importorskip("playwright")
+    for name in ("playwright", "axe_playwright_python"):
+        pytest.importorskip(name)
     from tests.dashboard.browser.chrome import chrome, executable
 
     if executable() is None:
