@@ -133,11 +133,11 @@ function current(path: string): boolean {
 
 function Connection() {
   if (link.value === "idle") return null;
-  const words = { live: "Live", connecting: "Connecting…", lost: "Reconnecting…" } as const;
+  const words = { live: "Live", connecting: "Connecting…", lost: "Reconnecting…", refused: "Not live" } as const;
   return (
     <span class={`wire l-${link.value}`} role="status">
       <span class="dot" aria-hidden="true">
-        {link.value === "live" ? "●" : link.value === "lost" ? "▲" : "○"}
+        {link.value === "live" ? "●" : link.value === "lost" ? "▲" : link.value === "refused" ? "■" : "○"}
       </span>
       <span class="wire-word">{t(words[link.value])}</span>
     </span>

@@ -87,6 +87,7 @@ export const chinese = {
   "Node size": "节点规格",
   Nodes: "节点",
   "Not chosen": "未选中",
+  "Not live": "非实时",
   "Not ready": "未就绪",
   "Not well": "异常",
   "Nothing has happened yet.": "还没有发生任何事情。",

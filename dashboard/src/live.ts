@@ -5,7 +5,7 @@ import { BASE, openSession, query, Refused, signedOut } from "./api";
 import { place } from "./router";
 import type { Change } from "./types";
 
-export type Link = "idle" | "connecting" | "live" | "lost";
+export type Link = "idle" | "connecting" | "live" | "lost" | "refused";
 export const link = signal<Link>("idle");
 
 type Listener = { topics: string[]; changed: (change: Change) => void; again: () => void };
@@ -20,6 +20,7 @@ let wanted = 0;
 let retry = 0;
 let delay = FIRST_DELAY;
 let away = false;
+let known = false;
 
 function close(): void {
   source?.close();
@@ -33,11 +34,12 @@ function open(): void {
     link.value = "idle";
     return;
   }
-  link.value = away ? "lost" : "connecting";
+  if (!away) link.value = "connecting";
   source = new EventSource(`${BASE}/api/stream${query({ topics, namespace })}`);
   source.onopen = () => {
     link.value = "live";
     delay = FIRST_DELAY;
+    known = false;
     if (away) for (const one of listeners) one.again();
     away = false;
   };
@@ -52,10 +54,13 @@ function open(): void {
 function lost(): void {
   close();
   away = true;
-  link.value = "lost";
+  // The server answers, but gives no stream: the user may not follow this, or has too many tabs.
+  link.value = known ? "refused" : "lost";
+  known = false;
   retry = window.setTimeout(async () => {
     try {
       await openSession();
+      known = true;
       open();
     } catch (error) {
       if (error instanceof Refused && error.code === 401) return;

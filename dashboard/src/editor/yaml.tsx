@@ -73,7 +73,7 @@ export default function YamlEditor({ text, label, changed, save, marks = [] }: P
           syntaxHighlighting(colours),
           look,
           EditorState.readOnly.of(changed === undefined),
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           autocompletion({ override: [complete], icons: false }),
           keymap.of([
             { key: "Mod-s", preventDefault: true, run: () => (latest.current.save?.(), true) },
