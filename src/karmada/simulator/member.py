@@ -110,7 +110,7 @@ class Member:
         """Loopback addresses of its pods."""
         options.backends.exec = Console(store, self.clock, spec.name, self.network)
         options.backends.logs = self._logs = Logs(store, self.clock, spec.name, self.network)
-        options.backends.forward = Forwarding(spec.name, self.network, self.clock)
+        options.backends.forward = self._forwarding = Forwarding(spec.name, self.network, self.clock)
         proxy = PodProxy(spec.name, self.network, self.clock)
         options.backends.proxies.update(pods=proxy, services=proxy)
         self._listener = Listener(self.server, self.gate)
@@ -137,6 +137,7 @@ class Member:
             if self._runtime is not None:
                 self.processes = ProcessKubelet(workloads, self._runtime, lambda: self._listener.address)
                 self._logs.of_process = self.processes.log
+                self._forwarding.address_of = self.processes.address
         return self
 
     async def __aexit__(

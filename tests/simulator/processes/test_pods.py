@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from karmada.machinery.errors import AlreadyExists, NotFound
-from karmada.machinery.httpserver.backends import LogRequest
+from karmada.machinery.httpserver.backends import ForwardingFailed, LogRequest
 from karmada.machinery.transport import GroupVersionResource
 from karmada.simulator.member import Member
 from karmada.simulator.processes.container import ContainerProcess
@@ -83,6 +83,27 @@ async def gone(member: Member) -> None:
                 await asyncio.sleep(0.05)
 
 
+class Line:
+    """A forwarded connection that sends one thing and takes whatever comes back."""
+
+    def __init__(self, sends: bytes) -> None:
+        self._sends = [sends]
+        self.said = b""
+        self.closed = False
+
+    async def read(self) -> bytes:
+        if self._sends:
+            return self._sends.pop()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def write(self, data: bytes) -> None:
+        self.said += data
+
+    async def close(self) -> None:
+        self.closed = True
+
+
 def is_ready(pod: Pod) -> bool:
     return bool(pod["status"]["containerStatuses"][0]["ready"])
 
@@ -141,6 +162,14 @@ async def test_a_known_program_runs_serves_behind_its_service_and_ends_with_its_
     assert b'"gitVersion"' in await version_at(made["spec"]["clusterIP"], 443)
     assert b'"gitVersion"' in await version_at(pod["status"]["hostIP"], 30443)
     assert "serving on https://" in await log_of(member)
+    line = Line(b"GET / HTTP/1.0\r\n\r\n")
+    forwarding = member.server.options.backends.forward
+    assert forwarding is not None
+    await forwarding.forward(SPACE, "server", 5443, line)
+    assert line.closed
+    assert line.said.startswith(b"\x15\x03") or b"400" in line.said  # what a TLS server says to plain text
+    with pytest.raises(ForwardingFailed, match="Connection refused"):
+        await forwarding.forward(SPACE, "server", 1, line)
     stamped = await log_of(member, timestamps=True, tail=1)
     assert stamped.startswith("20")
     assert stamped.split(" ")[0].endswith("Z")

@@ -62,6 +62,11 @@ class ProcessKubelet:
                 return pod
         return None
 
+    def address(self, namespace: str, name: str) -> str | None:
+        """Where a pod listens, if it runs here."""
+        pod = self.of(namespace, name)
+        return pod.address if pod is not None else None
+
     def log(self, request: LogRequest) -> Path | None:
         """Where the log of a container is, if its pod runs here."""
         pod = self.of(request.namespace, request.pod)

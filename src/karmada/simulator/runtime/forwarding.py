@@ -1,6 +1,10 @@
-"""Port-forward: a connection to a port of a simulated pod, which answers HTTP and echoes everything else."""
+"""Port-forward: a connection to a port of a pod; a simulated one answers HTTP and echoes everything else."""
 
+import asyncio
+import contextlib
+import os
 import time
+from collections.abc import Callable
 
 from karmada.machinery.clock import Clock
 from karmada.machinery.httpserver import encoding
@@ -10,6 +14,7 @@ from karmada.machinery.httpserver.parsing import Limits, Refusal, RequestParser
 from karmada.simulator.network.listeners import http_response, web_request
 from karmada.simulator.network.plane import Network, PodPort, Unreachable
 
+CHUNK = 64 << 10
 _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIONS ")
 
 
@@ -21,9 +26,14 @@ class Forwarding:
         self._network = network
         self._clock = clock
         self._date = encoding.DateHeader()
+        self.address_of: Callable[[str, str], str | None] = lambda namespace, pod: None
+        """The address of a pod that is processes."""
 
     async def forward(self, namespace: str, pod: str, port: int, stream: ByteStream) -> None:
         """Serve one connection to its end."""
+        if (address := self.address_of(namespace, pod)) is not None:
+            await _pass_on(address, port, stream)
+            return
         try:
             target = self._network.at(self._cluster, namespace, pod, port)
             self._network.listening(target, self._cluster)
@@ -64,3 +74,29 @@ class Forwarding:
         date = self._date.at(time.time())
         head = encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive)
         return head if only_head or not framing else head + answer.body
+
+
+async def _pass_on(address: str, port: int, stream: ByteStream) -> None:
+    """Join a connection with a process that listens."""
+    try:
+        reader, writer = await asyncio.open_connection(address, port)
+    except OSError as error:
+        raise ForwardingFailed(f"failed to connect to {address}:{port}: {os.strerror(error.errno or 0)}") from None
+
+    async def there() -> None:
+        with contextlib.suppress(OSError):
+            while data := await stream.read():
+                writer.write(data)
+                await writer.drain()
+            writer.write_eof()
+
+    sending = asyncio.create_task(there(), name=f"forward to {address}:{port}")
+    try:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(CHUNK):
+                await stream.write(data)
+        await stream.close()
+    finally:
+        sending.cancel()
+        writer.transport.abort()
+        await asyncio.gather(sending, return_exceptions=True)
