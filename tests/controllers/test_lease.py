@@ -6,8 +6,10 @@ from tests.controllers.plane import CLUSTERS, NAMESPACES, on_a_plane
 
 from karmada.agent.lease import LeaseKeeper
 from karmada.agent.options import LeaseOptions
+from karmada.api.version import VERSION
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.leader import LEASES
+from karmada.standalone.skews import components
 
 
 def test_a_lease_that_cannot_be_renewed_is_told_of_and_renewed_later(caplog):
@@ -26,7 +28,9 @@ def test_a_lease_that_cannot_be_renewed_is_told_of_and_renewed_later(caplog):
         assert (await plane.client.resource(LEASES).list()).items == []
         plane.transport.before = None
         await plane.clock.sleep(15)
-        assert await plane.client.resource(LEASES).get("m1", "karmada-cluster")
+        lease = await plane.client.resource(LEASES).get("m1", "karmada-cluster")
+        found = components(VERSION, [lease])
+        assert (found[-1].name, found[-1].version, found[-1].problem) == ("agent of m1", VERSION, "")
 
     with caplog.at_level(logging.WARNING):
         on_a_plane(scenario)

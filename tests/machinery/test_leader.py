@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from karmada.api.version import VERSION
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ServerError, Timeout, Unavailable
 from karmada.machinery.leader import LEASES, LeaderElector, LeadershipLost, NotLeader
@@ -49,6 +50,20 @@ def test_one_leads_and_the_other_waits_until_the_lease_runs_out(server):
         assert lease(server)["holderIdentity"] == "second"
         assert lease(server)["leaseTransitions"] == 1
         two.cancel()
+
+    run_virtual(main)
+
+
+def test_a_leader_writes_its_version_on_the_lease_and_keeps_what_others_wrote(server):
+    async def main():
+        first = elector(server, "first")
+        await first._try_hold()
+        held = server.objects[LEASES, "karmada-system", "scheduler"]["metadata"]
+        assert held["annotations"] == {"karmada.io/component-version": VERSION}
+        held["annotations"]["note"] = "mine"
+        await first._try_hold()
+        held = server.objects[LEASES, "karmada-system", "scheduler"]["metadata"]
+        assert held["annotations"] == {"karmada.io/component-version": VERSION, "note": "mine"}
 
     run_virtual(main)
 

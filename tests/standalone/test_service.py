@@ -141,8 +141,8 @@ def test_components_are_known_by_their_leases() -> None:
         VERSION,
         [
             lease("karmada-scheduler", "karmada-system", VERSION),
-            lease("member1", "karmada-es-member1", "9.9.9"),
-            lease("member2", "karmada-es-member2"),
+            lease("member1", "karmada-cluster", "9.9.9"),
+            lease("member2", "karmada-cluster"),
             lease("somebody-else", "default"),
         ],
     )

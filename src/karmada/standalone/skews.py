@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from karmada.api import annotations, skew
+from karmada.api.names import CLUSTER_NAMESPACE
 from karmada.api.version import VERSION
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, NotFound
@@ -19,7 +20,7 @@ from karmada.standalone.federation import CONTEXT
 from karmada.standalone.layout import Layout
 
 HUB = "control plane"
-SYSTEM, AGENTS = "karmada-system", "karmada-es-"
+SYSTEM = "karmada-system"
 
 
 class Component(NamedTuple):
@@ -67,7 +68,7 @@ def components(hub: str, leases: list[dict[str, object]]) -> list[Component]:
         assert isinstance(metadata, dict)
         name, space = metadata["name"], metadata["namespace"]
         version = (metadata.get("annotations") or {}).get(annotations.COMPONENT_VERSION, "")
-        if space.startswith(AGENTS):
+        if space == CLUSTER_NAMESPACE:
             found.append(Component(f"agent of {name}", version, skew.problem(hub, version)))
         elif space == SYSTEM and name.startswith("karmada-"):
             found.append(Component(name, version, skew.problem(hub, version)))
