@@ -1,10 +1,10 @@
 """Failover with all that goes wrong: clusters die, flap, lose answers, come back with old state, half of them at once.
 
 - *Members* run what they are given: each has a kubelet that brings Deployments up, or reports them sick.
-- The *user* scales templates and taints clusters for maintenance. Applications fail over in several ways: `web` is
-  divided, evicted at once and has a disruption budget, `shop` runs in one cluster, tolerates taints for a while and is
-  also moved when it is sick, `blunt` is purged directly, `ledger` is fenced, `home` goes back to its first affinity
-  term.
+- The *user* scales templates, edits a placement and taints clusters for maintenance. Applications fail over in several
+  ways: `web` is divided, evicted at once and has a disruption budget, `shop` runs in one cluster, tolerates taints for
+  a while and is also moved when it is sick, `blunt` is purged directly, `ledger` is fenced, `home` goes back to its
+  first affinity term.
 - The gates KeepLastCopy and AvoidEvictionLoops are on; in even seeds evictions stop while most clusters are not ready.
 
 Rules, after every committed change: a copy goes only while another is healthy, or when someone asked for the purge; a
@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
+from karmada.api import annotations
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.controllers.eviction_storm import StormOptions
 from karmada.controllers.graceful_eviction import GracefulEvictionOptions
@@ -104,6 +105,8 @@ class Story:
         self._storm_since: float | None = None
         """Since when most members are not ready."""
         self._by_hand = False
+        self._unready: dict[str, float] = {}
+        """Since when members are not ready."""
         self._reports: dict[str, list[tuple[float, int]]] = {}
         """When members reported how many ready replicas of `web`, by execution space."""
 
@@ -141,7 +144,7 @@ class Story:
         random = self.world.random
         up = [name for name in MEMBERS if name not in self.down]
         do = random.choice((self._die, self._die, self._lose_half, self._flap, self._return, self._sicken, self._scale))
-        do = random.choice((do, do, do, self._maintain))
+        do = random.choice((do, do, do, self._maintain, self._edit))
         await do(up)
         await self.world.clock.sleep(random.choice((5.0, 45.0, 90.0, 200.0)))
 
@@ -216,6 +219,12 @@ class Story:
                 await clusters.patch(member, {"metadata": guard, "spec": {"taints": kept + added}})
                 return
 
+    async def _edit(self, up: list[str]) -> None:
+        """Have the policy of `web` mean other clusters."""
+        chosen = sorted(self.world.random.sample(MEMBERS, self.world.random.randint(2, 3)))
+        spec = {"placement": {"clusterAffinity": {"clusterNames": chosen}}}
+        await self.world.client("user").resource(POLICIES).patch(WEB, {"spec": spec}, "default")
+
     async def _scale(self, up: list[str]) -> None:
         name = self.world.random.choice(APPS)
         self._scaled[name] = self.world.clock.monotonic()
@@ -254,7 +263,7 @@ class Story:
             if task is not None and cluster not in known:
                 if (problem := self._untrue(task, name)) is not None:
                     return problem
-            elif task is None and _is_complete(before, after) and not _holds(step.object, "FailingBack"):
+            elif task is None and _is_complete(before, after) and not _is_asked(step.previous, step.object):
                 return f"{name} left {cluster} without an eviction task"
         return None
 
@@ -292,7 +301,12 @@ class Story:
     def _note_readiness(self, cluster: JSONObject) -> None:
         found = (cluster.get("status") or {}).get("conditions") or ()
         ready = next((one["status"] for one in found if one["type"] == "Ready"), "True")
-        self._ready[cluster["metadata"]["name"]] = ready == "True"
+        name = cluster["metadata"]["name"]
+        self._ready[name] = ready == "True"
+        if self._ready[name]:
+            self._unready.pop(name, None)
+        else:
+            self._unready.setdefault(name, self.world.clock.monotonic())
         if list(self._ready.values()).count(False) <= THRESHOLD * len(MEMBERS):
             self._storm_since = None
         elif self._storm_since is None:
@@ -311,10 +325,9 @@ class Story:
         if lost <= 0 or not self._ready.get(space.removeprefix("karmada-es-"), True):
             return None
         left = after + sum(
-            min(_asked(work), max(count for then, count in self._reports[other] if now - then < LAG or then == last))
+            min(_asked(work), self._lately_ready(other))
             for work in self.world.objects(WORKS)
             if _carried(work) == WEB and (other := work["metadata"]["namespace"]) != space
-            for last in [self._reports[other][-1][0]]
         )
         wanted = next(
             one["spec"]["replicas"]
@@ -324,6 +337,13 @@ class Story:
         if left >= wanted - UNAVAILABLE:
             return None
         return f"{space} gave up {lost} ready replicas, {left} of {wanted} are left"
+
+    def _lately_ready(self, space: str) -> int:
+        """The most replicas of `web` that a member may be believed to have ready."""
+        now, reports = self.world.clock.monotonic(), self._reports[space]
+        if now - self._unready.get(space.removeprefix("karmada-es-"), now) > SHORT_LAG:
+            return 0
+        return max(count for then, count in reports if now - then < LAG or (then, count) == reports[-1])
 
     def fence_holds(self, step: Step) -> str | None:
         """No member gets `ledger` while another has it."""
@@ -470,6 +490,12 @@ def _targets(spec: JSONObject) -> dict[str, int]:
 def _is_complete(before: JSONObject, after: JSONObject) -> bool:
     """Whether all replicas that were wanted had a cluster, and no others are wanted now."""
     return bool(sum(_targets(before).values()) == before["replicas"] == after["replicas"])
+
+
+def _is_asked(before: JSONObject, after: JSONObject) -> bool:
+    """Whether replicas move because they go back, or because the placement that chose their clusters was edited."""
+    applied = [one["metadata"].get("annotations", {}).get(annotations.APPLIED_PLACEMENT) for one in (before, after)]
+    return _holds(after, "FailingBack") or applied[0] != applied[1]
 
 
 def _holds(binding: JSONObject, type_: str) -> bool:
