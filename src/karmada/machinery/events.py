@@ -190,7 +190,7 @@ class Pace:
         while (
             self._streak > CROWD and self._goes_on and self.waiting < WAITING // 2 and self._clock.monotonic() < until
         ):
-            await self._clock.sleep(GATHERING)
+            await self._clock.sleep(QUIET / 2)
 
     @property
     def _goes_on(self) -> bool:
