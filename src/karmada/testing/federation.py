@@ -49,11 +49,11 @@ Source = str | Path | JSONObject
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 MANAGER = "karmada-testing"
-PATIENCE = 15.0
+PATIENCE = 30.0
 PAUSE = 0.01
 _USUAL = {"Job": "batch/v1", "CronJob": "batch/v1", "Pod": "v1", "Service": "v1", "ConfigMap": "v1", "Secret": "v1"}
 """The API versions of kinds that are asked for by name only; of workloads, apps/v1."""
-PROBING = StatusOptions(period=0.2, success_threshold=0, failure_threshold=0, probe_timeout=2.0)
+PROBING = StatusOptions(period=0.2, success_threshold=0, failure_threshold=0)
 
 
 class _Images:
