@@ -13,7 +13,7 @@ HEARTBEAT = 15.0
 """Seconds of silence at most. A session that has ended is noticed then, too."""
 
 
-def events(visit: Visit, board: Board, topics: frozenset[str]) -> StreamResponse:
+def stream_of(visit: Visit, board: Board, topics: frozenset[str]) -> StreamResponse:
     """The stream of some topics."""
     subscription = board.feed.subscribe(topics)
     return StreamResponse(

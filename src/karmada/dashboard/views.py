@@ -1,15 +1,17 @@
 """The lists: overview, clusters and workloads, from the board of whoever asks."""
 
 import asyncio
-from typing import Any
 
 from karmada.dashboard.answers import Refusal, bad_request
 from karmada.dashboard.board import BINDINGS, CLUSTERS, WIDE_BINDINGS, Board
+from karmada.dashboard.desks import STREAMS
 from karmada.dashboard.names import checked_name
 from karmada.dashboard.routes import Visit
 from karmada.dashboard.rows import JSONObject, ref_of
+from karmada.dashboard.stream import stream_of
 from karmada.explain.events import events_of, last_seen
 from karmada.machinery.errors import NotFound
+from karmada.machinery.httpserver.model import StreamResponse
 
 LIMIT, MOST = 100, 1000
 
@@ -109,17 +111,13 @@ def _number(params: dict[str, str], name: str, default: int) -> int:
     return int(text)
 
 
-async def stream(visit: Visit) -> Any:
+async def stream(visit: Visit) -> StreamResponse:
     """The changes of topics, as they happen."""
-    from karmada.dashboard.stream import events
-
     topics = frozenset(filter(None, visit.params.get("topics", "").split(",")))
     known = ("overview", "clusters", "workloads")
     wrong = [topic for topic in topics if topic not in known and not topic.startswith("workload:")]
     if not topics or wrong or len(topics) > 20:
         raise bad_request(f"topics: name some of {', '.join(known)} and workload:<apiVersion/kind/namespace/name>")
-    from karmada.dashboard.desks import STREAMS
-
     if visit.desk.streams >= STREAMS:
         raise Refusal(429, "TooManyRequests", f"more than {STREAMS} streams are open: close some tabs")
     board = await _board(visit)
@@ -128,4 +126,4 @@ async def stream(visit: Visit) -> Any:
         await board.ready(BINDINGS)
     async with asyncio.timeout(30):
         await board.ready(*needed)
-    return events(visit, board, topics)
+    return stream_of(visit, board, topics)
