@@ -104,7 +104,7 @@ docs: $(DEV) ## Write the command reference from the commands themselves
 	$(BIN)/python -m karmada.cli.docs
 
 dashboard: ## Build the dashboard's pages into the package: needs Node
-	cd dashboard && npm ci && npm run build
+	cd dashboard && npm install --no-save && npm run build  # not `npm ci`: it demands the bundler for every other platform
 
 screenshots: $(DEV) ## Take the pictures of docs/dashboard.md from a running federation: needs Chromium
 	$(BIN)/python -m tests.dashboard.browser.screenshots docs/pictures
