@@ -145,13 +145,13 @@ def without(gate):
 
 
 BUGS = [
-    ("no KeepLastCopy", scenario(given(gates=without("KeepLastCopy"))), LAST_COPY, 17),
-    ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 12),
+    ("no KeepLastCopy", scenario(given(gates=without("KeepLastCopy"))), LAST_COPY, 20),
+    ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 23),
     ("no threshold", scenario(given(options=Options(*EVICTION))), STORM, 2),
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
     ("no budget", scenario(partial(run_manager, wrap=ForgetsTheBudget)), BUDGET, 0),
-    ("no failback", scenario(partial(run_manager, wrap=ForgetsTheFailback)), AGREED, 0),
+    ("no failback", scenario(partial(run_manager, wrap=ForgetsTheFailback)), AGREED, 3),
     ("no gate", scenario(given(gates=without("ControlledMoves"))), FENCE, 2),
     ("no fence", scenario(partial(run_manager, wrap=SeesNoWorks)), FENCE, 2),
     ("no word of a failback", scenario(partial(run_manager, wrap=SaysNothing)), CAUSE, 4),

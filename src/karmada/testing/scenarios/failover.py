@@ -228,7 +228,7 @@ class Story:
     async def _scale(self, up: list[str]) -> None:
         name = self.world.random.choice(APPS)
         self._scaled[name] = self.world.clock.monotonic()
-        replicas = self.world.random.randint(1, 8)
+        replicas = _replicas(self.world, name)
         await self.world.client("user").resource(DEPLOYMENTS).patch(name, {"spec": {"replicas": replicas}}, "default")
 
     def recover(self) -> None:
@@ -454,7 +454,12 @@ async def _install(world: World) -> None:
         await client.resource(POLICIES).create(
             {"metadata": metadata, "spec": {"resourceSelectors": selectors, **wanted}}
         )
-        await client.resource(DEPLOYMENTS).create(deployment(name, world.random.randint(1, 8)))
+        await client.resource(DEPLOYMENTS).create(deployment(name, _replicas(world, name)))
+
+
+def _replicas(world: World, name: str) -> int:
+    """Some replicas, and of `web` more than its budget lets go: what may all be unavailable may be gone."""
+    return max(world.random.randint(1, 8), 1 + UNAVAILABLE if name == WEB else 1)
 
 
 def _policy(placement: JSONObject, cluster: str = "Gracefully", **failover: Any) -> JSONObject:
