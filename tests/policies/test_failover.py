@@ -341,6 +341,10 @@ def test_a_copy_that_nothing_replaces_and_that_runs_again_comes_back_if_there_is
     assert returns(task("old", **fields), binding, status(running("old", 3)), ready("old"), True) is expected
 
 
+def test_what_has_no_replicas_comes_back_without_one_that_is_ready() -> None:
+    assert returns(task("old"), spec({}), status(running("old", 0)), ready("old"), True)
+
+
 def test_a_copy_that_comes_back_has_the_replicas_it_had() -> None:
     binding = spec({"m1": 1}, {"fromCluster": "m2", "replicas": 3}, {"fromCluster": "m3"}, {"fromCluster": "m4"})
     after = taken_back(binding, [task("m2", replicas=3), task("m3")])

@@ -6,7 +6,7 @@ import pytest
 
 from karmada.api.codec import from_tree
 from karmada.api.policy.v1alpha1 import PropagationSpec
-from karmada.policies.legacy_fields import GRACE_PERIOD, canonical, contradictions
+from karmada.policies.legacy_fields import canonical, contradictions
 
 
 def spec(**fields: Any) -> PropagationSpec:
@@ -58,8 +58,8 @@ def test_dynamic_division_is_weighted_division_by_a_dynamic_weight(
     ("purge", "mode", "grace"),
     [
         ("Immediately", "Directly", None),
-        ("Gracefully", "Gracefully", GRACE_PERIOD),
-        ("", "Gracefully", GRACE_PERIOD),
+        ("Gracefully", "Gracefully", 600),
+        ("", "Gracefully", 600),
         ("Never", "Never", None),
     ],
 )
