@@ -28,7 +28,7 @@ REASON_FULLY_APPLIED = "FullyAppliedSuccess"
 REASON_FULLY_APPLIED_FAILED = "FullyAppliedFailed"
 """FullyApplied=False."""
 
-# Bindings: WorksSynced. Told only when there is something to tell.
+# Bindings: WorksSynced. Set only when there is something to report.
 WORKS_SYNCED = "WorksSynced"
 """Binding: could its Works be written?"""
 REASON_WORKS_SYNCED = "Synced"
@@ -38,7 +38,7 @@ REASON_FOREIGN_RESOURCE = "ForeignResource"
 REASON_WORK_CONFLICT = "WorkConflict"
 """WorksSynced=False: a Work of that name belongs to another binding or resource, and stays its."""
 
-# Bindings: moves between clusters. Told only when there is something to tell.
+# Bindings: moves between clusters. Set only when there is something to report.
 MOVES_WAITING = "MovesWaiting"
 """Binding: does a move wait for a disruption budget or a fence?"""
 REASON_DISRUPTION_BUDGET = "DisruptionBudget"

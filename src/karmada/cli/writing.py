@@ -1,4 +1,4 @@
-"""Writes that several commands do: which objects, whether for real, and how it is told."""
+"""Writes that several commands do: which objects, whether for real, and how it is printed."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -175,7 +175,7 @@ class AsyncKarmada:
         raise AssertionError("a watch does not end")
 
     async def why(self, kind: type[Any] | str, name: str, namespace: str = "", *, cluster: str = "") -> str:
-        """Why an object is (not) where it should be, as `karmadactl why` tells it."""
+        """Why an object is (not) where it should be, as `karmadactl why` prints it."""
         from karmada.cli import answers
 
         served = await self._served(kind)

@@ -111,7 +111,7 @@ class Karmada:
         return self._run(self._inner.wait(kind, name, until, namespace, timeout=timeout))
 
     def why(self, kind: type[Any] | str, name: str, namespace: str = "", *, cluster: str = "") -> str:
-        """Why an object is (not) where it should be, as `karmadactl why` tells it."""
+        """Why an object is (not) where it should be, as `karmadactl why` prints it."""
         return self._run(self._inner.why(kind, name, namespace, cluster=cluster))
 
     def tree(self, kind: type[Any] | str, name: str, namespace: str = "") -> str:

@@ -103,7 +103,7 @@ class BindingStatusController:
         return DONE
 
     def _is_under_way(self, binding: Binding, works: list[Work]) -> bool:
-        """Whether the first report of a Work is imminent: it comes here by itself, and one write tells of all."""
+        """Whether the first report of a Work is imminent: it comes here by itself, and one write reports all."""
         scheduled = binding.status.last_scheduled_time
         if scheduled is None or self._context.clock.now() - parse_rfc3339(scheduled) > UNDER_WAY:
             return False

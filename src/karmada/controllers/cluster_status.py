@@ -2,7 +2,7 @@
 
 Probes run apart: a member that hangs delays no other, and costs nothing but its own deadline. A change of readiness is
 published only when it has lasted (`membership.thresholds`); while a member is not ready nothing but its condition is
-written, and what was known about it stays. A cluster that leaves is asked until it is gone: its Works are let go once
+written, and what was known about it stays. A cluster that leaves is asked until it is gone: its Works are released once
 it is seen not to be ready. What a member does not tell keeps its last value; an event says why. A member that sends
 what no API server may send is not ready: it is cut off, and its condition and an event say for what.
 """
@@ -95,7 +95,7 @@ class ClusterStatusController:
         self._threshold = ReadinessThreshold(options.success_threshold, options.failure_threshold)
         self._definitions: dict[str, Informer[JSONObject]] = {}
         self._enablements: dict[str, tuple[tuple[ApiResource, ...], tuple[APIEnablement, ...]]] = {}
-        """What each member's discovery said last, and how it is told."""
+        """What each member's discovery said last, and how it is reported."""
         self.controller: Controller[str] = Controller(
             COMPONENT,
             self.reconcile,

@@ -14,7 +14,7 @@ def is_ready(cluster: Cluster) -> bool:
 
 def is_back(change: Change[Cluster]) -> bool:
     """Whether a cluster accepts workloads that did not before, or is reached by another way: nobody has followed what
-    happens there. What a start finds is no news."""
+    happens there. What a start finds is no change."""
     if change.new is None or change.initial:
         return False
     if change.old is None:

@@ -114,7 +114,7 @@ class DependenciesDistributor:
         return await self._distribute(current, dependencies)
 
     async def _present(self, binding: ResourceBinding) -> ResourceBinding | None:
-        """A binding by the server's word. Whoever stopped asking has let go of its dependencies, and does not look for
+        """A binding by the server's word. Whoever stopped asking has released its dependencies, and does not look for
         any that were attached since then."""
         metadata = binding.metadata
         try:
@@ -138,7 +138,7 @@ class DependenciesDistributor:
     async def _own(
         self, binding: ResourceBinding, dependencies: list[DependentObjectReference]
     ) -> list[DependentObjectReference]:
-        """The dependencies a binding may speak for; of others an event tells."""
+        """The dependencies a binding may speak for; others get an event."""
         kept = []
         for dependency in dependencies:
             if dependency.namespace == binding.metadata.namespace and await self._is_namespaced(dependency):
@@ -277,7 +277,7 @@ class DependenciesDistributor:
         return attached is not None and attached.metadata.labels.get(key) == value
 
     def _concerned(self, change: Change[ResourceBinding]) -> list[BindingKey]:
-        """A binding with dependencies that moves, one that has not let go of them yet, perhaps for a crash ago, one
+        """A binding with dependencies that moves, one that has not released them yet, perhaps for a crash ago, one
         that is gone, and those whose dependencies waited for that."""
         key = BindingKey(*change.key)
         if change.new is None:

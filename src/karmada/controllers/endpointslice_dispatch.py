@@ -210,7 +210,7 @@ class EndpointSliceDispatcher:
     async def _report(
         self, key: MemberKey, service: MultiClusterService, plan: Dispatch, failure: str, changed: bool
     ) -> None:
-        """Say in condition and events how the slices of a MultiClusterService fare: one that fails is not hidden by
+        """Say in condition and events the state of the slices of a MultiClusterService: one that fails is not hidden by
         others that do not."""
         about = ObjectReference.to(service)
         for refusal in plan.refused:

@@ -1,7 +1,7 @@
 """Eviction storm: says on clusters that are not ready, by a condition and an event, that nothing is evicted from them.
 
 Runs with `--unhealthy-clusters-threshold` below 1. The eviction controllers ask `EvictionStorm` before each eviction
-and look again after a pause; this one only tells. Evictions go on as soon as enough clusters are ready.
+and look again after a pause; this one only reports. Evictions go on as soon as enough clusters are ready.
 """
 
 from argparse import ArgumentTypeError

@@ -286,7 +286,7 @@ class ExecutionController:
             self.controller.enqueue(work)
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
-        """A cluster that is back takes what waited for it; one that goes lets go of its Works."""
+        """A cluster that is back takes what waited for it; one that goes releases its Works."""
         for change in changes:
             if change.new is None:
                 self._versions.forget_cluster(change.key.name)

@@ -12,7 +12,7 @@ from karmada.api.autoscaling.v1alpha1 import MetricIdentifier, MetricSpec, Objec
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.hpa_members import MemberReader, Metric
-from karmada.controllers.hpa_targets import Observed, Target, told
+from karmada.controllers.hpa_targets import Observed, Target, unread_text
 from karmada.machinery.client import Client
 from karmada.machinery.codec import reading
 from karmada.machinery.errors import NotFound
@@ -105,7 +105,11 @@ class HpaMetrics:
             elif answer is not None:
                 values.append(answer)
         if not values:
-            why = told(unread) if unread else f"no cluster has it for {described.kind} {namespace}/{described.name}"
+            why = (
+                unread_text(unread)
+                if unread
+                else f"no cluster has it for {described.kind} {namespace}/{described.name}"
+            )
             raise MetricsError(f"unable to fetch metrics from custom metrics API: {why}")
         return Total(sum(values), "; ".join(f"{cluster}: {why}" for cluster, why in unread.items()))
 
@@ -150,7 +154,7 @@ def _usable(asked: list[str], answers: Sequence[T | Unread], api: str) -> dict[s
         else:
             found[cluster] = answer
     if asked and not found:
-        raise MetricsError(f"unable to fetch metrics from {api}: {told(unread)}")
+        raise MetricsError(f"unable to fetch metrics from {api}: {unread_text(unread)}")
     return found
 
 

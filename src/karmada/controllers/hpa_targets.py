@@ -123,7 +123,7 @@ class HpaTargets:
         if replicas == 0:
             why = "failed to get replicas in any of clusters, possibly because all of clusters are not ready"
             if unread:
-                why += f" ({told(unread)})"
+                why += f" ({unread_text(unread)})"
             raise Stopped(events.FAILED_GET_SCALE, "get the target's current scale", why)
         return Observed(WorkloadScale(replicas, status_replicas, selector), pods, unread, selector if alone else "")
 
@@ -181,7 +181,7 @@ class HpaTargets:
             raise Stopped(events.FAILED_GET_SCALE, "get the target's current scale", str(error)) from error
 
 
-def told(unread: dict[str, str]) -> str:
+def unread_text(unread: dict[str, str]) -> str:
     """Why clusters gave no answer; once, where all have the same reason."""
     reasons = list(dict.fromkeys(unread.values()))
     if len(reasons) == 1:

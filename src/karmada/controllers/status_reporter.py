@@ -107,7 +107,7 @@ class StatusReporter:
             raise InterpretError(f"the object has fields of another type than its kind: {error!r}") from error
 
     def _tell(self, about: ObjectReference, observed: JSONObject, health: str) -> None:
-        """Say what is new; what a Work says already was told when it was written."""
+        """Say what is new; what a Work says already was reported when it was written."""
         text = f"Reflect status for object({_named(observed)}) succeed."
         self._recorder.event(about, events.NORMAL, events.REFLECT_STATUS.succeeded, text)
         if health != "Unknown":

@@ -80,26 +80,26 @@ class WorkReports:
     async def _set_conditions(
         self, work: Work, wanted: list[tuple[str, bool, str, str]], seen: _Seen | None = None
     ) -> bool:
-        """Report; whether dispatching, the first of the conditions, was not told so before."""
+        """Report; whether dispatching, the first of the conditions, was not reported so before."""
         now = self._clock.now()
-        told = False
+        reported = False
 
         def decide(current: Work) -> Work:
-            nonlocal told
+            nonlocal reported
             found = current.status.conditions
             for type_, status, reason, message in wanted:
                 found = with_condition(found, type_, status, reason, message, now)
             status_ = msgspec.structs.replace(current.status, conditions=found)
             # In a status that somebody else wrote meanwhile the objects may have been seen later than here.
-            told = seen is not None and current is work
-            if seen is not None and told:
+            reported = seen is not None and current is work
+            if seen is not None and reported:
                 status_ = msgspec.structs.replace(status_, manifest_statuses=seen.statuses)
             return msgspec.structs.replace(current, status=status_)
 
         dispatching = str(wanted[0][1])
         before = any(c.type == conditions.DISPATCHING and c.status == dispatching for c in work.status.conditions)
         outcome = await self._commit.commit(work, decide)
-        if self._reporter is not None and seen is not None and told and not isinstance(outcome, Absent):
+        if self._reporter is not None and seen is not None and reported and not isinstance(outcome, Absent):
             self._reporter.report(work, seen.versions)
         return not before
 

@@ -129,7 +129,7 @@ class WorkStatusController:
         return informer
 
     def _works_changed(self, change: Change[Work]) -> list[Key]:
-        """A Work became applied: from now on its objects are reported. The member tells of them at about the same time,
+        """A Work became applied: from now on its objects are reported. The member's events come at about the same time,
         and what it answered is reported already: one look at both is enough."""
         if change.new is None:
             self._reporter.forget(change.key)
@@ -143,7 +143,7 @@ class WorkStatusController:
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """Nobody has heard of what happened in a cluster before it was back, and perhaps nobody follows it yet. Most of
-        it the execution controller reports while it applies: news go first."""
+        it the execution controller reports while it applies: changes go first."""
         for change in changes:
             if change.new is None:
                 self._pace.forget(names.execution_space(change.key.name))

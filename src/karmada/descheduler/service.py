@@ -127,7 +127,7 @@ class Descheduler:
             return UNKNOWN
 
     async def _write(
-        self, binding: ResourceBinding, wanted: Callable[[ResourceBinding], ResourceBinding], told: Callable[[], str]
+        self, binding: ResourceBinding, wanted: Callable[[ResourceBinding], ResourceBinding], message: Callable[[], str]
     ) -> bool:
         """Write an assignment and tell; whether it was written."""
         try:
@@ -137,7 +137,7 @@ class Descheduler:
             raise
         if not isinstance(outcome, Written):
             return False
-        self._tell(binding, events.NORMAL, events.DESCHEDULE_BINDING.succeeded, told())
+        self._tell(binding, events.NORMAL, events.DESCHEDULE_BINDING.succeeded, message())
         return True
 
     def _tell(self, binding: ResourceBinding, kind: str, reason: str, message: str) -> None:

@@ -1,6 +1,6 @@
 """The gRPC front of an estimator: bytes in, bytes out, TLS as configured.
 
-Every answer is counted and timed by method. What goes wrong with a question is told to the asker and to nobody else.
+Every answer is counted and timed by method. Errors of a question go to its caller and to nobody else.
 Questions are bounded in size and number.
 """
 

@@ -161,7 +161,7 @@ class Following:
             text = f"the endpoints of {namespace}/{name} in {cluster} are not known: {why}"
             problems.append(Problem("EndpointsUnknown", text))
         self._place(key, backends, declared, slices, problems)
-        # Why a member does not answer becomes known later, and nobody tells.
+        # Why a member does not answer becomes known later, without an event.
         return RequeueAfter(UNHEARD_SECONDS) if unheard else DONE
 
     def _place(

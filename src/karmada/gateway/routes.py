@@ -4,7 +4,7 @@
 - In it an Exact path wins over the longest Prefix, compared part by part; ImplementationSpecific is read as Prefix.
 - What matches no path goes to a default backend: one of the ingresses of that host first, then the oldest there is.
 - A host belongs to the namespace of the oldest ingress that names it; within it the oldest ingress has a path. Who
-  comes later is told so and keeps its other routes: nobody takes over the traffic of others.
+  comes later gets a condition and keeps its other routes: nobody takes over the traffic of others.
 """
 
 from collections.abc import Iterable, Sequence

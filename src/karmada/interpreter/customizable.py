@@ -21,7 +21,7 @@ NO_PLUGINS = Plugins({})
 
 
 class CustomizableInterpreter(LayeredInterpreter):
-    """All levels. `post` and `locate` reach webhooks; `report` is told of every failure."""
+    """All levels. `post` and `locate` reach webhooks; `report` is called with every failure."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ from karmada.interpreter.shape import status_map
 T = TypeVar("T")
 
 Report = Callable[[GroupVersionKind, Operation, str, InterpretError], None]
-"""(kind, operation, level, error): told of every failure; controllers make an event and a metric of it."""
+"""(kind, operation, level, error): called with every failure; controllers make an event and a metric of it."""
 
 
 class Level(Interpreter, Protocol):

@@ -211,7 +211,7 @@ class Committer(Generic[T]):
         self._recent[state.uid] = state.resource_version
 
     def wrote(self, uid: str, resource_version: str) -> bool:
-        """Whether a state is exactly what was written here last: news of it are no news to the writer."""
+        """Whether a state is exactly what was written here last: its event brings nothing new to the writer."""
         return self._recent.get(uid) == resource_version
 
     def _is_outdated(self, seen: Identity) -> bool:

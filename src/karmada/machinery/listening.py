@@ -9,7 +9,7 @@ _ACCEPTING = 4
 async def stop_accepting(*servers: asyncio.Server) -> None:
     """Close servers; every socket that was accepted before has its protocol afterwards, which can close it.
 
-    `Server.close()` alone lets go of sockets between `accept` and their protocol: Python 3.11 then fails an assertion,
+    `Server.close()` alone loses sockets between `accept` and their protocol: Python 3.11 then fails an assertion,
     and the socket stays open until it is garbage.
     """
     loop = asyncio.get_running_loop()

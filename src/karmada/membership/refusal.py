@@ -2,7 +2,7 @@
 
 
 class Refused(Exception):
-    """Nothing was done, or what was done is harmless and told; asking again with the cause removed works."""
+    """Nothing was done, or what was done is harmless and reported; asking again with the cause removed works."""
 
 
 class Unfinished(Refused):

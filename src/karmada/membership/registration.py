@@ -112,7 +112,7 @@ def secrets_of(about: Description, credentials: MemberCredentials | None, impers
 
 
 def is_agents_secret(secret: JSONObject, cluster: str) -> bool:
-    """Whether the agent of a cluster wrote this Secret: nothing in it is news to whoever is that agent."""
+    """Whether the agent of a cluster wrote this Secret: nothing in it is new to whoever is that agent."""
     return (secret["metadata"].get("annotations") or {}).get(annotations.AGENT_SECRET) == cluster
 
 

@@ -1,7 +1,7 @@
 """Unjoin: take a push cluster out of the federation, and what joining left out of the member.
 
 It always ends. The control plane empties the cluster's execution space, which takes Karmada's objects out of a member
-that can be reached; a member that stays unreachable becomes not ready, and is let go without it. Whoever cannot wait
+that can be reached; a member that stays unreachable becomes not ready, and is released without it. Whoever cannot wait
 forces it: then the finalizers are taken off, and what stays behind in the member is said.
 """
 
@@ -95,7 +95,7 @@ async def remove_cluster(hub: Client, name: str, *, force: bool, wait: float, cl
         reasons = await _obstacles(hub, name)
         raise Unfinished(
             f"cluster {name} has not left within {wait:g} s: {reasons}. It goes on leaving by itself; "
-            "with --force it is let go at once and its objects stay in the member"
+            "with --force it is released at once and its objects stay in the member"
         )
     behind = await _strip_works(hub, name)
     await _strip(hub, objects.CLUSTERS, name, "", finalizers.CLUSTER)
@@ -153,12 +153,12 @@ async def _obstacles(hub: Client, name: str) -> str:
     if works:
         shown = ", ".join(work["metadata"]["name"] for work in works[:3])
         more = f" and {len(works) - 3} more" if len(works) > 3 else ""
-        return f"its member does not let go of the objects of {len(works)} Works in {space} ({shown}{more})"
+        return f"its member does not delete the objects of {len(works)} Works in {space} ({shown}{more})"
     return "workloads are still bound to it"
 
 
 async def _strip_works(hub: Client, name: str) -> list[str]:
-    """Let go of the cluster's Works; returns the objects in the member that stay there."""
+    """Release the cluster's Works; returns the objects in the member that stay there."""
     space = names.execution_space(name)
     behind: list[str] = []
     for work in (await hub.resource(WORKS).list(Scope(space))).items:

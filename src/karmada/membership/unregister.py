@@ -45,7 +45,7 @@ async def unregister(
 
 
 async def clean_control_plane(hub: Client, name: str, space: str) -> list[str]:
-    """Take the agent's roles away, so that its certificate is worth nothing. What may not be deleted is told."""
+    """Take the agent's roles away, so that its certificate is worth nothing. What may not be deleted is reported."""
     behind = []
     for type_, role, where in agent_roles(name, space):
         try:

@@ -1,7 +1,7 @@
 """Bindings of things that other resources need: who requires them, and what follows from that.
 
 A dependency has a binding without a placement of its own: it goes where its requirers go. Conflict resolution and
-preservation are the strictest wish of all requirers; when they disagree the caller is told.
+preservation are the strictest wish of all requirers; when they disagree the caller gets a warning.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +35,7 @@ class Attached(NamedTuple):
 
 
 def merge_snapshots(existing: Iterable[BindingSnapshot], new: Iterable[BindingSnapshot]) -> tuple[BindingSnapshot, ...]:
-    """Existing requirers with their news, then the new ones."""
+    """Existing requirers with their updates, then the new ones."""
     merged = list(existing)
     for snapshot in new:
         which = (snapshot.namespace, snapshot.name)

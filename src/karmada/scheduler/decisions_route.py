@@ -2,7 +2,7 @@
 
 Who may read the binding may read the decisions about it: the caller's token is checked by the API server (TokenReview),
 and so is the permission (SubjectAccessReview). Without a token, or when the API server cannot be asked, nothing is
-told.
+reported.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ def decisions_route(
         status = await authorize(token.strip(), key) if scheme.lower() == "bearer" and token.strip() else 401
         if status != 200:
             return DiagnosticsResponse(b"unauthorized\n" if status == 401 else b"forbidden\n", status)
-        return DiagnosticsResponse(told(ring, key), content_type="application/json")
+        return DiagnosticsResponse(reported(ring, key), content_type="application/json")
 
     return answer
 
@@ -53,7 +53,7 @@ def binding_at(path: str) -> BindingKey | None:
     return BindingKey(parts[0], parts[1]) if len(parts) == 2 else BindingKey("", parts[0])
 
 
-def told(ring: DecisionHistory, key: BindingKey) -> bytes:
+def reported(ring: DecisionHistory, key: BindingKey) -> bytes:
     """What is remembered about a binding, newest first."""
     items = [
         {"time": rfc3339(noted.at), "cause": noted.cause, "decision": msgspec.Raw(decisions.encode(noted.decision))}

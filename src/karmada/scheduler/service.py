@@ -1,4 +1,4 @@
-"""The scheduling loop: follows bindings and clusters, decides, writes, tells.
+"""The scheduling loop: follows bindings and clusters, decides, writes, reports.
 
 Decisions are made one at a time on the facts at that moment; only writing overlaps. What the scheduler itself wrote
 does not make it look again.
@@ -125,7 +125,7 @@ class Scheduler:
         self._untold: dict[BindingKey, Untold] = {}
         """What was decided and written, and could not be said in a status yet."""
         self._own: dict[BindingKey, tuple[str, str]] = {}
-        """The revisions of the scheduler's last two writes of a binding, result and status, until their news come."""
+        """The revisions of the scheduler's last two writes of a binding, result and status, until their events come."""
         self._released_at = float("-inf")
         self._releasing: asyncio.TimerHandle | None = None
         self._disturbed: set[BindingKey] = set()
@@ -217,7 +217,7 @@ class Scheduler:
             self._enqueue(key, "BindingAdd" if change.old is None else "BindingUpdate", binding)
 
     def _is_own(self, key: BindingKey, revision: str) -> bool:
-        """Whether news are about the scheduler's own write: it knows, and has acted on it."""
+        """Whether an event is of the scheduler's own write: it knows, and has acted on it."""
         result, status = self._own[key]
         if revision != status:
             if revision != result:
@@ -329,13 +329,13 @@ class Scheduler:
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
             if isinstance(decision.outcome, Placed):
                 self._untold[key] = Untold(current.metadata.generation, decision, reason)
-            told = await self._teller.concluded(current, decision, reason, disturbed)
+            reported = await self._teller.concluded(current, decision, reason, disturbed)
             self._untold.pop(key, None)
             ended = isinstance(decision.outcome, Placed | NoClusterFits)
             (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
             if ended:
                 self._settled[key] = (current.metadata.uid, current.metadata.generation)
-                self._wrote(key, binding, current, told)
+                self._wrote(key, binding, current, reported)
             result = "scheduled" if isinstance(decision.outcome, Placed) else "error"
         except ApiError as error:
             self._retract(key)
@@ -352,14 +352,14 @@ class Scheduler:
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
         return ended
 
-    def _wrote(self, key: BindingKey, before: Binding, result: Binding, told: Said | None) -> None:
-        """Note what news need not be looked at, where nothing that is kept depends on what was written."""
+    def _wrote(self, key: BindingKey, before: Binding, result: Binding, reported: Said | None) -> None:
+        """Note which events need no look, where nothing that is kept depends on what was written."""
         placement = result.spec.placement
-        if told is None or not told.alone or self._peers is not None or self._assumed is not None:
+        if reported is None or not reported.alone or self._peers is not None or self._assumed is not None:
             return
         if placement is not None and not placement.cluster_affinities:
             first = result.metadata.resource_version if result is not before else ""
-            self._own[key] = first, told.revision
+            self._own[key] = first, reported.revision
 
     async def _estimates(self, key: BindingKey, binding: Binding) -> Estimates:
         """What accurate estimators say about the clusters that fit."""

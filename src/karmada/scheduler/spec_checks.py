@@ -1,4 +1,4 @@
-"""What no decision can honour, told by field: for conditions of bindings that were written past admission.
+"""What no decision can honour, reported by field: for conditions of bindings that were written past admission.
 
 Policies are checked when they are written; a binding may still hold nonsense, by hand or by another version's hand.
 """

@@ -42,16 +42,16 @@ class OutcomeReporter:
         verdict = verdict_of(decision)
         if not verdict.status and (why := complaint(binding.spec, self._clusters())):
             verdict = verdict._replace(message=f"{verdict.message} ({why})")
-        news = True
+        changed = True
         if isinstance(decision.outcome, Placed):
             changes["scheduler_observed_generation"] = binding.metadata.generation
             if decision.affinity:
                 changes["scheduler_observing_affinity_name"] = decision.affinity
-            news = reason is not Need.DUPLICATED or not _is_told(binding, verdict, now)
-            if news or disturbed:
+            changed = reason is not Need.DUPLICATED or not _is_reported(binding, verdict, now)
+            if changed or disturbed:
                 changes["last_scheduled_time"] = rfc3339(now)
         written = await self._writer.status(binding, verdict, now, **changes)
-        if written and news:
+        if written and changed:
             self._tell(binding, decision)
         return written
 
@@ -92,7 +92,7 @@ class OutcomeReporter:
             self._recorder.event(about, kind, reason, message)
 
 
-def _is_told(binding: Binding, verdict: Verdict, now: float) -> bool:
+def _is_reported(binding: Binding, verdict: Verdict, now: float) -> bool:
     """Whether the status says all of this already, whenever it was said."""
     status = binding.status
     return (

@@ -45,7 +45,7 @@ class Said(NamedTuple):
 
     revision: str
     alone: bool
-    """Whether nobody else had written since what the writer saw: then news of this revision say nothing else."""
+    """Whether nobody else had written since what the writer saw: then the event of this revision says nothing else."""
 
 
 class Writer:

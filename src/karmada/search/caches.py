@@ -54,7 +54,7 @@ class Caches:
         self._watching: dict[GroupVersionResource, list[Joined]] = {}
         self._registered: dict[GroupVersionResource, Served] = {}
         self.index: FullText | None = None
-        """What is told of every mirror, so that people find objects by their words."""
+        """The indexer of every mirror, so that people find objects by their words."""
 
     @property
     def registered(self) -> Set[GroupVersionResource]:

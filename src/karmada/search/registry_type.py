@@ -1,5 +1,5 @@
-"""ResourceRegistry as an API server serves it: schema from the types; any selection is accepted, its state is told in
-the conditions."""
+"""ResourceRegistry as an API server serves it: schema from the types; any selection is accepted, conditions report its
+state."""
 
 import dataclasses
 

@@ -18,8 +18,8 @@ class ConfigurationPage:
     """Implements `apiserver.pages.OwnPage`."""
 
     def __init__(self, gates: FeatureGates, flags: dict[str, bool], read_only: str = "") -> None:
-        told = {"readOnly": read_only} if read_only else {}
-        self._said = orjson.dumps({"version": VERSION, "featureGates": dict(gates.items()), "flags": flags, **told})
+        state = {"readOnly": read_only} if read_only else {}
+        self._said = orjson.dumps({"version": VERSION, "featureGates": dict(gates.items()), "flags": flags, **state})
 
     def about(self, path: str) -> Attributes | None:
         """The clusters."""

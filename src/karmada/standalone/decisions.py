@@ -3,7 +3,7 @@
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.requests.model import Answer
 from karmada.scheduler.decision_history import DecisionHistory
-from karmada.scheduler.decisions_route import PREFIX, binding_at, told
+from karmada.scheduler.decisions_route import PREFIX, binding_at, reported
 
 ROOT = PREFIX.strip("/")
 
@@ -26,4 +26,4 @@ class DecisionsPage:
         """The decisions about it, newest first."""
         key = binding_at(path)
         assert key is not None, "asked only for what it is about"
-        return Answer(200, told(self._ring, key))
+        return Answer(200, reported(self._ring, key))

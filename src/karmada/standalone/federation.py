@@ -294,14 +294,14 @@ class Federation:
             await hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": facts["labels"]}})
 
     async def _wait_ready(self, hub: Client, names: list[str]) -> None:
-        """Follow the clusters until every one is ready; not for ever: a federation that cannot work is told as such."""
+        """Follow the clusters until every one is ready; not for ever: one that cannot work is reported as such."""
         waiting = dict.fromkeys(names, "nothing is known of it yet")
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._follow(hub, waiting)
         except TimeoutError:
-            told = "; ".join(f"{name}: {reason}" for name, reason in waiting.items())
-            raise ChildFailed(f"not ready after {READY_SECONDS:.0f} s: {told}") from None
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in waiting.items())
+            raise ChildFailed(f"not ready after {READY_SECONDS:.0f} s: {reasons}") from None
 
     async def _follow(self, hub: Client, waiting: dict[str, str]) -> None:
         listing = await hub.resource(CLUSTERS).list()

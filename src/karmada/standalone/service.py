@@ -143,11 +143,11 @@ def notify_systemd(state: str, environment: Mapping[str, str] = os.environ) -> N
     address = environment.get("NOTIFY_SOCKET", "")
     if not address:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         try:
-            told.sendto(state.encode(), f"\0{address[1:]}" if address.startswith("@") else address)
+            notify.sendto(state.encode(), f"\0{address[1:]}" if address.startswith("@") else address)
         except OSError as error:
-            print(f"systemd was not told {state}: {error}", file=sys.stderr)
+            print(f"systemd did not get {state}: {error}", file=sys.stderr)
 
 
 def _check_user(user: str) -> None:

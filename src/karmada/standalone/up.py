@@ -181,15 +181,15 @@ def _detached(flags: argparse.Namespace) -> int:
             start_new_session=True,
         )
     with Reporter(sys.stderr) as reporter:
-        told = 0
+        printed = 0
         while True:
             ended, said = child.poll() is not None, log.read_text().splitlines()
             if any("The federation is ready" in line for line in said):
                 break
-            for line in said[told:]:
+            for line in said[printed:]:
                 if line.startswith("  "):
                     reporter.step(line.strip())
-            told = len(said)
+            printed = len(said)
             if ended:
                 reporter.close()
                 return _fail(f"the federation did not start:\n{tail_of(log)}")

@@ -10,7 +10,7 @@ from karmada.apiserver.auth.model import Attributes, Authorizer, Decision, UserI
 
 Observer = Callable[[UserInfo, Attributes, bool], None]
 OBSERVERS: list[Observer] = []
-"""Told of every decision about a request by servers that are made from now on in this process."""
+"""Called with every decision about a request by servers that are made from now on in this process."""
 
 
 def observed(authorizer: Authorizer) -> Authorizer:

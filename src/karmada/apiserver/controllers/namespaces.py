@@ -1,6 +1,6 @@
 """Namespaces that end: their content is deleted, pods first, then their own finalizer, then they are gone.
 
-How far it has come is told in the namespace's conditions. A namespace is looked at again whenever something in it
+How far it has come is reported in the namespace's conditions. A namespace is looked at again whenever something in it
 changes, so nothing waits for a timer; but its content may be given a while first, as Kubernetes does: other servers on
 the same storage learn meanwhile that it ends, and clients can still tidy up in it.
 """

@@ -61,7 +61,7 @@ def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
 
 
 def _reports(call: Call) -> bool:
-    """Whether duplicate keys would be told to anyone: callers in this process hear no warnings."""
+    """Whether duplicate keys would be reported to anyone: callers in this process hear no warnings."""
     return call.http is not None or call.params.get("fieldValidation") == "Strict"
 
 

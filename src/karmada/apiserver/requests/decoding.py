@@ -86,16 +86,16 @@ def is_known(served: Served, patch: JSONObject) -> bool:
             return True
         patch = {"metadata": guard}
     given = merge_patch.apply({}, patch)
-    news = copied(given)
+    decoded_body = copied(given)
     try:
-        if pruner(served.type.schema)(news):
+        if pruner(served.type.schema)(decoded_body):
             return False
     except Mismatch:
         return False
-    meta, decoded = given.pop("metadata", {}), news.pop("metadata", {})
+    meta, decoded = given.pop("metadata", {}), decoded_body.pop("metadata", {})
     if not isinstance(meta, dict) or any(decoded.get(key) != value for key, value in meta.items()):
         return False
-    return orjson.dumps(news) == orjson.dumps(given)
+    return orjson.dumps(decoded_body) == orjson.dumps(given)
 
 
 def _decode(served: Served, obj: JSONObject, known: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 The message quotes the object as the reference holds it after a patch: what the patch left alone as the encoders of the
 type write it, objects that the patch went into with sorted fields, values of a JSON patch as they were given. Whoever
-may patch an object gets it back when the patch succeeds, so nothing is told that they may not know; what may hold a
+may patch an object gets it back when the patch succeeds, so nothing is shown that they may not know; what may hold a
 Secret is not quoted all the same, as messages end up in logs.
 """
 

@@ -99,7 +99,7 @@ class Listener(Protocol):
     """Follows a storage; called on the event loop and must not raise."""
 
     def committed(self, changes: list[Change], revision: int) -> None:
-        """These writes are durable; everything up to `revision` has now been told."""
+        """These writes are durable; everything up to `revision` has now been delivered."""
         ...
 
     def replaced(self, snapshot: Snapshot) -> None:

@@ -50,7 +50,7 @@ class Collection:
         self.watchers.setdefault(place, {})[watcher] = None
 
     def detach(self, place: tuple[str, str], watcher: Watcher) -> None:
-        """Stop telling it."""
+        """Stop delivering events to it."""
         watchers = self.watchers.get(place, {})
         watchers.pop(watcher, None)
         if not watchers:

@@ -28,7 +28,7 @@ async def run(session: Session, flags: Values) -> None:
     kind = await access.kinds.find(_spelled(wanted, word, flags.api_version))
     schema = await schema_of(access.transport, kind)
     if schema is None:
-        raise CommandError(f'the server tells nothing about "{kind.type.resource}"')
+        raise CommandError(f'the server has no schema of "{kind.type.resource}"')
     field, name = schema, ""
     for name in fields:
         below = field.inner.fields.get(name)
@@ -85,7 +85,7 @@ def _wrapped(text: str, indent: str) -> Iterator[str]:
 COMMAND = Command(
     "explain",
     "TYPE[.FIELD...]",
-    "Show the fields of a kind and what they mean, as the server tells it.",
+    "Show the fields of a kind and what they mean, as the server documents it.",
     run,
     (
         *common.CONNECTION,

@@ -48,14 +48,14 @@ COMMAND = Command(
     "CLUSTER_NAME --cluster-kubeconfig=<KUBECONFIG>",
     "Take a Push cluster out of the federation.\n\n"
     "What Karmada put there is removed from it. To remove the service account that join made, the cluster must be\n"
-    "reached as it was then: by the same flags, or by a context of its name. --force lets go of a cluster that does\n"
+    "reached as it was then: by the same flags, or by a context of its name. --force releases a cluster that does\n"
     "not answer: what stays behind in it is listed.",
     run,
     (
         *common.CONNECTION,
         *MEMBER_FLAGS,
         common.SWITCH_DRY_RUN,
-        Flag("force", False, "Let go of the cluster when it has not left in time, whatever stays behind in it."),
+        Flag("force", False, "Release the cluster when it has not left in time, whatever stays behind in it."),
         common.waiting("wait", 60.0, "How long to wait for the cluster to leave."),
     ),
     examples="karmadactl unjoin member1 --cluster-kubeconfig=$HOME/.kube/member1.config",

@@ -51,7 +51,7 @@ COMMAND = Command(
         common.KARMADA_CONTEXT,
         Flag("namespace", "karmada-system", "Namespace of the agent.", "n"),
         common.SWITCH_DRY_RUN,
-        Flag("force", False, "Let go of the cluster when it has not left in time, whatever stays behind in it."),
+        Flag("force", False, "Release the cluster when it has not left in time, whatever stays behind in it."),
         common.waiting("wait", 60.0, "How long to wait for the cluster to leave."),
     ),
     examples="karmadactl unregister member1 --cluster-kubeconfig=member1.config --karmada-config=karmada.config",

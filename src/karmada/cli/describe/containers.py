@@ -1,4 +1,4 @@
-"""Containers: of pods with how they fare, of templates without."""
+"""Containers: of pods with their state, of templates without."""
 
 from typing import Any
 

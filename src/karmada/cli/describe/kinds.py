@@ -1,4 +1,4 @@
-"""Which kinds are told in a form of their own."""
+"""Which kinds are described in a form of their own."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ def _nothing(_: JSONObject) -> dict[str, Query]:
 
 
 class Form(NamedTuple):
-    """How a kind is told."""
+    """How a kind is described."""
 
     describe: Callable[[Page, JSONObject, Related], None]
     needs: Callable[[JSONObject], dict[str, Query]] = _nothing
@@ -71,6 +71,6 @@ _GENERIC = Form(generic.describe)
 
 
 def form_of(item: JSONObject) -> Form:
-    """How an object is told."""
+    """How an object is described."""
     group, slash, _ = str(item.get("apiVersion", "")).partition("/")
     return _FORMS.get((group if slash else "", str(item.get("kind", ""))), _GENERIC)

@@ -1,4 +1,4 @@
-"""What a description tells beside the object: other objects, asked for all at once before anything is written."""
+"""What a description shows beside the object: other objects, asked for all at once before anything is written."""
 
 import asyncio
 from collections.abc import Mapping

@@ -86,7 +86,7 @@ class BindingWriter:
             self._tell(template, policy)
 
     def _tell(self, template: JSONObject, policy: Policy) -> None:
-        """Say what is new; a binding that was as it should be was told of when it was written."""
+        """Say what is new; a binding that was as it should be was reported when it was written."""
         about, kind = ObjectReference.to(template), kind_of(template)
         if self._has_components(kind):
             text = "Get components of resource template successfully."

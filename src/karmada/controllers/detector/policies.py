@@ -1,4 +1,4 @@
-"""Reconciles one policy: lets go of what it no longer chooses, wakes what it may choose, cleans up when it goes."""
+"""Reconciles one policy: releases what it no longer matches, enqueues what it may match, cleans up when it goes."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -170,15 +170,15 @@ class TemplateReconciler:
             return outcome, self._fresh.claimed(key, version)
 
     def _still_chooses(self, policy: Policy, template: JSONObject) -> bool:
-        """Whether a policy is as it was when it chose a template, or chooses it all the same. One that let go while the
-        template was being claimed and bound for it knew nothing of that."""
+        """Whether a policy is as it was when it chose a template, or chooses it all the same. One that released it
+        while the template was being claimed and bound for it knew nothing of that."""
         now = self.holder(claim_of(policy))
         if now is None or now.metadata.deletion_timestamp is not None:
             return False
         return now is policy or closest(now.spec.resource_selectors, subject_of(template)) is not Match.NONE
 
     async def release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
-        """The policy let go: free the binding first, so that the scheduler lets go before another policy comes."""
+        """Free the binding of a released template first: the scheduler lets it rest before another policy comes."""
         binding = await self._writer.binding_of(key)
         if binding is not None:
             await self._writer.release_binding(binding, claim)

@@ -1,4 +1,4 @@
-"""The feature gates and flags that a simulation runs under: those of the running control plane, where it tells them."""
+"""The feature gates and flags that a simulation runs under: the running control plane's, where it publishes them."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,10 +36,10 @@ class Terms:
 
     def __str__(self) -> str:
         unusual = [f"{name}={str(on).lower()}" for name, on in self.gates.items() if on != FEATURES[name].default]
-        told = ",".join(unusual) or "at their defaults"
+        gates = ",".join(unusual) or "at their defaults"
         needs = "" if self.evicts else f" (that takes the gate Failover and --{EVICTION})"
         evict = "evict" if self.evicts else "do not evict"
-        return f"Feature gates ({self.source}): {told}. NoExecute taints {evict}{needs}."
+        return f"Feature gates ({self.source}): {gates}. NoExecute taints {evict}{needs}."
 
     def data(self) -> dict[str, Any]:
         """For programs."""
@@ -49,8 +49,10 @@ class Terms:
 async def running(hub: Client) -> Terms:
     """The terms of a control plane; defaults where it does not tell: components of their own keep theirs."""
     try:
-        told = orjson.loads(await hub.transport.raw("GET", PAGE))
-        gates = {name: on for name, on in told["featureGates"].items() if name in FEATURES and isinstance(on, bool)}
-        return Terms(DEFAULTS.with_overrides(gates), told["flags"].get(EVICTION) is True, RUNNING)
+        published = orjson.loads(await hub.transport.raw("GET", PAGE))
+        gates = {
+            name: on for name, on in published["featureGates"].items() if name in FEATURES and isinstance(on, bool)
+        }
+        return Terms(DEFAULTS.with_overrides(gates), published["flags"].get(EVICTION) is True, RUNNING)
     except (ApiError, ValueError, KeyError, TypeError, AttributeError):
         return Terms()

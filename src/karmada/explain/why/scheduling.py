@@ -114,9 +114,9 @@ def _left_out(facts: Facts, binding: Binding, decision: Decision | None, focus: 
         return broken("scheduling", said, "See `karmadactl get clusters`.")
     rejections = decision.decisive.rejections.get(focus, ()) if decision else ()
     if decision is not None and rejections:
-        told = "; ".join(reason(one, decision.decisive, binding, cluster) for one in rejections)
+        reasons = "; ".join(reason(one, decision.decisive, binding, cluster) for one in rejections)
         remedy = one_remedy(decision.decisive, binding, rejections, cluster)
-        return broken("scheduling", f"{focus} was not chosen: {told}", remedy)
+        return broken("scheduling", f"{focus} was not chosen: {reasons}", remedy)
     said = f"{focus} fits, but others were preferred"
     return broken("scheduling", said, "Change the weights or spread constraints of the placement, or add replicas.")
 

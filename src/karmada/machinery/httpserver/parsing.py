@@ -173,7 +173,7 @@ class RequestParser:
         return out
 
     def close(self) -> None:
-        """Parse no more, and let go of the C parser: it and this object hold each other, with all that was read."""
+        """Parse no more, and release the C parser: it and this object hold each other, with all that was read."""
         if self._closed:
             return
         self._closed = self._done = True

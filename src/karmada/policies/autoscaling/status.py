@@ -39,7 +39,7 @@ class StatusDraft:
         self._conditions = tuple(known.values())
 
     def scaled(self, replicas: int) -> None:
-        """The target was told to have that many replicas."""
+        """The target was scaled to that many replicas."""
         self.desired_replicas = replicas
         self.last_scale_time = self._now
 

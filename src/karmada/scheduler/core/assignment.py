@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karmada.api.decision import ConstraintUnmet, Division, NotEnoughRoom
 from karmada.api.work.v1alpha2 import TargetCluster, TargetComponent
 from karmada.policies import webster
-from karmada.scheduler.core.candidates import Listed, Members
+from karmada.scheduler.core.candidates import Candidates, Listed
 from karmada.scheduler.core.request import Request, Strategy
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.core.weights import rules_of, static_weights
@@ -31,7 +31,7 @@ class _Shares(NamedTuple):
 _Failure = ConstraintUnmet | NotEnoughRoom
 
 
-def assign(snapshot: Snapshot, request: Request, candidates: Members) -> Assignment | _Failure:
+def assign(snapshot: Snapshot, request: Request, candidates: Candidates) -> Assignment | _Failure:
     """Share the replicas among the selected candidates; clusters that get none are left out."""
     if not len(candidates):
         return ConstraintUnmet(message="failed to assign replicas: no clusters available to schedule")
@@ -55,13 +55,13 @@ def _whole(request: Request, name: str) -> TargetCluster:
     return TargetCluster(name=name)
 
 
-def _share(snapshot: Snapshot, request: Request, candidates: Members) -> _Shares | _Failure:
+def _share(snapshot: Snapshot, request: Request, candidates: Candidates) -> _Shares | _Failure:
     if len(request.tiers) > 1:
         return _by_tiers(snapshot, request, candidates)
     return _by_strategy(snapshot, request, candidates, request.spec.replicas)
 
 
-def _by_strategy(snapshot: Snapshot, request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
+def _by_strategy(snapshot: Snapshot, request: Request, candidates: Candidates, replicas: int) -> _Shares | _Failure:
     match request.strategy:
         case Strategy.DUPLICATED:
             shares = dict.fromkeys(candidates.names(), replicas)
@@ -87,7 +87,7 @@ def _by_static_weight(request: Request, weights: Mapping[str, int], replicas: in
     return _Shares({share.name: share.seats for share in shares}, (division,))
 
 
-def _dynamically(request: Request, candidates: Members, replicas: int) -> _Shares | _Failure:
+def _dynamically(request: Request, candidates: Candidates, replicas: int) -> _Shares | _Failure:
     """Share by what clusters have room for."""
     held = {name: count for name, count in request.targets.items() if candidates.holds(name)}
     assigned = sum(held.values())
@@ -136,7 +136,7 @@ def _fewest(room: Sequence[tuple[str, int]], replicas: int, held: Mapping[str, i
     return order
 
 
-def _by_tiers(snapshot: Snapshot, request: Request, candidates: Members) -> _Shares | _Failure:
+def _by_tiers(snapshot: Snapshot, request: Request, candidates: Candidates) -> _Shares | _Failure:
     left = request.spec.replicas
     shares: dict[str, int] = {}
     divisions: list[Division] = []

@@ -34,7 +34,7 @@ class Reach(NamedTuple):
     walked: int
 
 
-class Members(Protocol):
+class Candidates(Protocol):
     """Candidates, best first."""
 
     def __len__(self) -> int: ...
@@ -47,7 +47,7 @@ class Members(Protocol):
         """The names, best first."""
         ...
 
-    def told(self) -> Sequence[str]:
+    def frozen_names(self) -> Sequence[str]:
         """The same in a form that can be kept."""
         ...
 
@@ -76,7 +76,7 @@ class Listed:
 
     def __init__(self, candidates: list[Candidate]) -> None:
         self._candidates = candidates
-        self._told: tuple[str, ...] | None = None
+        self._frozen_names: tuple[str, ...] | None = None
         self._names: frozenset[str] | None = None
 
     def __len__(self) -> int:
@@ -86,38 +86,38 @@ class Listed:
         return iter(self._candidates)
 
     def first(self, count: int) -> list[Candidate]:
-        """See `Members`."""
+        """See `Candidates`."""
         return self._candidates[:count]
 
     def names(self) -> list[str]:
-        """See `Members`."""
+        """See `Candidates`."""
         return [candidate.name for candidate in self._candidates]
 
-    def told(self) -> Sequence[str]:
-        """See `Members`."""
-        if self._told is None:
-            self._told = tuple(self.names())
-        return self._told
+    def frozen_names(self) -> Sequence[str]:
+        """See `Candidates`."""
+        if self._frozen_names is None:
+            self._frozen_names = tuple(self.names())
+        return self._frozen_names
 
     def holds(self, name: str) -> bool:
-        """See `Members`."""
+        """See `Candidates`."""
         if len(self._candidates) <= FEW:
-            return name in self.told()
+            return name in self.frozen_names()
         if self._names is None:
-            self._names = frozenset(self.told())
+            self._names = frozenset(self.frozen_names())
         return name in self._names
 
     def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
-        """See `Members`."""
+        """See `Candidates`."""
         return self._candidates
 
     def able(self, replicas: int) -> tuple[int, int]:
-        """See `Members`."""
+        """See `Candidates`."""
         scores = [candidate.score for candidate in self._candidates if candidate.available >= replicas]
         return len(scores), sum(scores)
 
     def reach(self, share: int, fewest: int) -> Reach:
-        """See `Members`."""
+        """See `Candidates`."""
         return walk(self._candidates, share, fewest)
 
 
@@ -133,7 +133,7 @@ def walk(candidates: Iterable[Candidate], share: int, fewest: int) -> Reach:
     return Reach(room, score, walked)
 
 
-def best_of(groups: Sequence[Members], count: int) -> list[Candidate]:
+def best_of(groups: Sequence[Candidates], count: int) -> list[Candidate]:
     """The best of every group, then the best of all others together: so many, or one of each group if that is more."""
     chosen, others = [], []
     most = max(1, count - len(groups) + 1)

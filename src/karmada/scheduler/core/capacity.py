@@ -83,14 +83,14 @@ class Room:
             self.unlimited = {name for name, count in self.of.items() if count >= UNLIMITED}
         elif changed:
             answer = self.question.answer
-            news = {name: answer(snapshot.capacity(name)) for name in changed if name in snapshot.clusters}
-            if any(self.of.get(name) != news.get(name) for name in changed):
-                found = self.of | news
-                for name in changed - news.keys():
+            answers = {name: answer(snapshot.capacity(name)) for name in changed if name in snapshot.clusters}
+            if any(self.of.get(name) != answers.get(name) for name in changed):
+                found = self.of | answers
+                for name in changed - answers.keys():
                     found.pop(name, None)
                 self.of = found
                 self.unlimited -= changed
-                self.unlimited |= {name for name, count in news.items() if count >= UNLIMITED}
+                self.unlimited |= {name for name, count in answers.items() if count >= UNLIMITED}
         self._version = snapshot.version
 
     def _all(self, snapshot: Snapshot) -> dict[str, int]:

@@ -179,7 +179,7 @@ def conclude(snapshot: Snapshot, request: Request, facts: Facts) -> Attempt:
         estimates=facts.estimates,
         groups=chosen.groups,
         combinations=chosen.combinations,
-        selected=chosen.candidates.told(),
+        selected=chosen.candidates.frozen_names(),
         divisions=assigned.divisions if isinstance(assigned, Assignment) else (),
     )
 
@@ -190,5 +190,5 @@ def _no_fit(total: int, rejections: Mapping[str, tuple[Rejection, ...]]) -> str:
     if not rejections:
         return f"0/{total} clusters are available: no cluster exists."
     counts = Counter(reasons[0].reason for reasons in rejections.values())
-    told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return f"0/{total} clusters are available: {told}."
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    return f"0/{total} clusters are available: {reasons}."

@@ -33,10 +33,10 @@ class _Answers:
             self.rejected = self._ask(snapshot.clusters, request)
         elif changed:
             again = {name: snapshot.clusters[name] for name in changed if name in snapshot.clusters}
-            news = self._ask(again, request)
-            if any(self.rejected.get(name) != news.get(name) for name in changed):
+            answers = self._ask(again, request)
+            if any(self.rejected.get(name) != answers.get(name) for name in changed):
                 kept = {name: why for name, why in self.rejected.items() if name not in changed}
-                self.rejected = kept | news
+                self.rejected = kept | answers
         self._version = snapshot.version
 
     def _ask(self, clusters: Mapping[str, Cluster], request: Request) -> dict[str, str]:

@@ -13,7 +13,7 @@ from math import comb
 from typing import NamedTuple, Protocol
 
 from karmada.scheduler.core.candidate import Candidate
-from karmada.scheduler.core.candidates import Listed, Members, group_of
+from karmada.scheduler.core.candidates import Candidates, Listed, group_of
 
 WEIGHT_UNIT = 1000
 SEARCH_BUDGET = 20_000
@@ -44,7 +44,7 @@ class Scale(NamedTuple):
     each: bool = False
     """Whether every cluster holds all of them, so that only the clusters that have the room count."""
 
-    def weigh(self, members: Members) -> int:
+    def weigh(self, members: Candidates) -> int:
         """The weight of a group."""
         replicas = self.replicas
         if self.each:
@@ -64,7 +64,7 @@ class Groups(Protocol):
         """All groups, in no particular order."""
         ...
 
-    def members(self, name: str) -> Members:
+    def members(self, name: str) -> Candidates:
         """The candidates of a group."""
         ...
 
@@ -85,7 +85,7 @@ class ListedGroups:
         """See `Groups`."""
         return [ClusterGroup(name, len(members), scale.weigh(members)) for name, members in self._members.items()]
 
-    def members(self, name: str) -> Members:
+    def members(self, name: str) -> Candidates:
         """See `Groups`."""
         return self._members[name]
 

@@ -12,14 +12,14 @@ from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.scheduler.core.candidate import Candidate, in_order
-from karmada.scheduler.core.candidates import Listed, Members, Reach, walk
+from karmada.scheduler.core.candidates import Candidates, Listed, Reach, walk
 from karmada.scheduler.core.grouping import ClusterGroup, Groups, ListedGroups, Scale
 from karmada.scheduler.core.order import Entry, Order, Parts
 
 _room_of = itemgetter(0)
 
 
-class Ranking(Members, Protocol):
+class Ranking(Candidates, Protocol):
     """All candidates of a request."""
 
     def grouped(self, by: str, label: str = "") -> Groups:
@@ -62,7 +62,7 @@ class _Mixed:
                 yield Candidate(name, clusters[name], 0, -negative, -negative)
 
     def first(self, count: int) -> list[Candidate]:
-        """See `Members`."""
+        """See `Candidates`."""
         skipped, clusters = self._skipped, self._clusters
         found = list(self._own[:count])
         entries = self._entries[: count - len(found) + len(skipped)]
@@ -70,21 +70,21 @@ class _Mixed:
         return found[:count]
 
     def names(self) -> list[str]:
-        """See `Members`."""
+        """See `Candidates`."""
         skipped = self._skipped
         others = [name for _, name in self._entries if name not in skipped]
         return [candidate.name for candidate in self._own] + others
 
-    def told(self) -> Sequence[str]:
-        """See `Members`."""
+    def frozen_names(self) -> Sequence[str]:
+        """See `Candidates`."""
         return tuple(self.names())
 
     def holds(self, name: str) -> bool:
-        """See `Members`."""
+        """See `Candidates`."""
         return name in self.names()
 
     def roomiest(self, count: int, ascending: bool) -> list[Candidate]:
-        """See `Members`. A replica goes to the roomiest of those that have none yet, or to one that has some."""
+        """See `Candidates`. A replica goes to the roomiest of those that have none yet, or to one that has some."""
         entries = self._entries
         end = max(1, count) + len(self._skipped)
         if end >= len(entries):
@@ -99,7 +99,7 @@ class _Mixed:
         return list(_Mixed(self._own, chosen, self._skipped, self._clusters))
 
     def able(self, replicas: int) -> tuple[int, int]:
-        """See `Members`."""
+        """See `Candidates`."""
         if not self._own and not self._skipped:
             return bisect_right(self._entries, -replicas, key=_room_of), 0
         scores = [candidate.score for candidate in self._own if candidate.available >= replicas]
@@ -108,7 +108,7 @@ class _Mixed:
         return len(scores) + others, sum(scores)
 
     def reach(self, share: int, fewest: int) -> Reach:
-        """See `Members`."""
+        """See `Candidates`."""
         room = score = walked = 0
         if self._own:
             room, score, walked = walk(self._own, share, fewest)
@@ -170,7 +170,7 @@ class KeptGroups:
         found += [ClusterGroup(name, len(group), scale.weigh(group)) for name, group in special.items() if len(group)]
         return found
 
-    def members(self, name: str) -> Members:
+    def members(self, name: str) -> Candidates:
         """See `Groups`."""
         return self._special.get(name) or _Mixed((), self._parts.entries[name], {}, self._clusters)
 
@@ -185,20 +185,20 @@ class Kept(_Mixed):
         skipped: Mapping[str, int],
         clusters: Mapping[str, Cluster],
         fitting: Container[str],
-        told: Callable[[list[str]], Sequence[str]],
+        frozen_names: Callable[[list[str]], Sequence[str]],
     ) -> None:
         super().__init__(in_order(own), order.entries, skipped, clusters)
         self._order = order
         self._fitting = fitting
-        self._told = told
+        self._frozen_names = frozen_names
         """Makes the names of all candidates from those of the own ones, without a list of its own."""
 
-    def told(self) -> Sequence[str]:
-        """See `Members`."""
-        return self._told([candidate.name for candidate in self._own])
+    def frozen_names(self) -> Sequence[str]:
+        """See `Candidates`."""
+        return self._frozen_names([candidate.name for candidate in self._own])
 
     def holds(self, name: str) -> bool:
-        """See `Members`."""
+        """See `Candidates`."""
         return name in self._fitting
 
     def grouped(self, by: str, label: str = "") -> Groups:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from karmada.api.decision import ConstraintUnmet, Group
 from karmada.scheduler.core import grouping
 from karmada.scheduler.core.candidate import Candidate
-from karmada.scheduler.core.candidates import Listed, Members, best_of
+from karmada.scheduler.core.candidates import Candidates, Listed, best_of
 from karmada.scheduler.core.grouping import Scale
 from karmada.scheduler.core.ranking import Ranking
 from karmada.scheduler.core.request import Request, Strategy
@@ -17,7 +17,7 @@ from karmada.scheduler.core.request import Request, Strategy
 class Selection(NamedTuple):
     """The candidates used, and the groups that were weighed."""
 
-    candidates: Members
+    candidates: Candidates
     groups: tuple[Group, ...] = ()
     combinations: int = 0
 

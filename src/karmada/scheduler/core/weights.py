@@ -7,7 +7,7 @@ import msgspec
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import Placement, StaticClusterWeight
 from karmada.policies.cluster_affinity import cluster_matches
-from karmada.scheduler.core.candidates import Members
+from karmada.scheduler.core.candidates import Candidates
 from karmada.scheduler.core.snapshot import Snapshot
 
 Rules = tuple[StaticClusterWeight, ...]
@@ -27,9 +27,9 @@ class Weights:
         if changed is None:
             self.of = self._weigh(snapshot.clusters)
         elif changed:
-            news = {name: snapshot.clusters[name] for name in changed if name in snapshot.clusters}
+            fresh = {name: snapshot.clusters[name] for name in changed if name in snapshot.clusters}
             kept = {name: weight for name, weight in self.of.items() if name not in changed}
-            self.of = kept | self._weigh(news)
+            self.of = kept | self._weigh(fresh)
         self._version = snapshot.version
 
     def _weigh(self, clusters: Mapping[str, Cluster]) -> dict[str, int]:
@@ -48,7 +48,7 @@ def rules_of(placement: Placement) -> Rules:
     return preference.static_weight_list if preference is not None else ()
 
 
-def static_weights(snapshot: Snapshot, rules: Rules, candidates: Members) -> dict[str, int]:
+def static_weights(snapshot: Snapshot, rules: Rules, candidates: Candidates) -> dict[str, int]:
     """The weight of each candidate that takes part.
 
     A weight of 0 marks a standby: standbys take part only when no cluster with a greater weight is left. When no rule

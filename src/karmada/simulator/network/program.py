@@ -61,7 +61,7 @@ class BadArguments(ValueError):
 
 
 def program_of(pod: Pod) -> Program:
-    """What the pod's HTTP container was told; a pod without one echoes. Raises `BadArguments`."""
+    """The arguments of the pod's HTTP container; a pod without one echoes. Raises `BadArguments`."""
     for container in pod.spec.containers:
         if container.image.partition(":")[0] == IMAGE:
             return parse(container.args or ())

@@ -1,7 +1,7 @@
 """Logs: what a container's command says, and generated lines for programs nobody has.
 
 A log is a function of the container and the time: every `EVERY` seconds since its start it has one more line. So any
-part of it can be told at any time, and following it costs one timer.
+part of it can be computed at any time, and following it costs one timer.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator

@@ -1,4 +1,4 @@
-"""Who belongs to whom: workloads adopt what matches their selector and has no owner, and let go of what no longer does.
+"""Who belongs to whom: workloads adopt what matches their selector and has no owner, and release what no longer does.
 
 What nobody owns is rare, so it is kept in an index of its own (`ORPHANS`) and costs nothing when there is none.
 """
@@ -42,7 +42,7 @@ class Adoption:
         return found
 
     async def release(self, owner: JSONObject, owned: list[Item[Any]]) -> bool:
-        """Let go of what an owner no longer selects; whether there was anything."""
+        """Release what an owner no longer selects; whether there was anything."""
         selector = label_selector.from_json(owner["spec"].get("selector"))
         found = False
         for item in owned:

@@ -110,7 +110,7 @@ class Workloads:
         return rfc3339(self.clock.now())
 
 
-def news(commit: Committer[JSONObject]) -> Callable[[Change[JSONObject]], Sequence[Key]]:
+def foreign_changes(commit: Committer[JSONObject]) -> Callable[[Change[JSONObject]], Sequence[Key]]:
     """The changed object itself, unless the change is what its own controller has just written."""
 
     def keys(change: Change[JSONObject]) -> Sequence[Key]:

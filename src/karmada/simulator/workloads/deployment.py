@@ -8,7 +8,7 @@ from karmada.machinery.errors import AlreadyExists, NotFound
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.adoption import Adoption
-from karmada.simulator.workloads.context import Workloads, news
+from karmada.simulator.workloads.context import Workloads, foreign_changes
 from karmada.simulator.workloads.deployment_status import seconds_left, status_of
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, REPLICA_SETS
 from karmada.simulator.workloads.pod_making import owner_reference
@@ -55,7 +55,7 @@ class DeploymentController:
         self._commit_set = Committer(self._resource)
         self._adoption = Adoption(self._sets, self._resource)
         self.controller = context.controller(COMPONENT, self.reconcile, (self._deployments, self._sets, context.pods))
-        self.controller.watch(self._deployments, news(self._commit))
+        self.controller.watch(self._deployments, foreign_changes(self._commit))
         self.controller.watch(self._sets, _deployments)
 
     async def reconcile(self, key: Key) -> Result:

@@ -1,7 +1,7 @@
-"""The garbage collector for API servers that have none: what workloads own goes with them, or is let go first.
+"""The garbage collector for API servers that have none: what workloads own goes with them, or is orphaned first.
 
 It knows the kinds that own things in a member. Dependents of an owner that is gone are deleted. An owner that is
-deleted in the foreground waits for its dependents; one whose dependents are to be orphaned lets go of them first.
+deleted in the foreground waits for its dependents; one whose dependents are to be orphaned orphans them first.
 """
 
 import contextlib

@@ -170,12 +170,12 @@ def reported(job: JSONObject, judged: Verdict, active: list[Pod], now: float) ->
 def _suspension(conditions: list[JSONObject], suspended: bool, stamp: str) -> list[JSONObject]:
     known = (find(conditions, "Suspended") or {}).get("status")
     if suspended and known != "True":
-        told = ("True", "JobSuspended", "Job suspended")
+        condition = ("True", "JobSuspended", "Job suspended")
     elif not suspended and known == "True":
-        told = ("False", "JobResumed", "Job resumed")
+        condition = ("False", "JobResumed", "Job resumed")
     else:
         return conditions
-    return with_condition(conditions, "Suspended", *told, stamp, lastProbeTime=stamp)
+    return with_condition(conditions, "Suspended", *condition, stamp, lastProbeTime=stamp)
 
 
 def pause(pods: list[Pod], now: float) -> float:

@@ -77,8 +77,8 @@ def failed_indexes(spec: JSONObject, pods: list[Pod], succeeded: frozenset[int])
     if limit is None:
         return frozenset()
     over = {index for index, times in index_failures(spec, pods).items() if times > limit}
-    told = {index_of(pod) for pod in pods if pod.status.phase == "Failed" and blame(spec, pod).action == FAIL_INDEX}
-    return frozenset(over | told) - succeeded
+    decided = {index_of(pod) for pod in pods if pod.status.phase == "Failed" and blame(spec, pod).action == FAIL_INDEX}
+    return frozenset(over | decided) - succeeded
 
 
 def met_rule(spec: JSONObject, succeeded: frozenset[int]) -> int | None:

@@ -10,7 +10,7 @@ from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.adoption import Adoption, orphaned
 from karmada.simulator.workloads.conditions import find, with_condition, without_condition
-from karmada.simulator.workloads.context import OWNER, Workloads, news
+from karmada.simulator.workloads.context import OWNER, Workloads, foreign_changes
 from karmada.simulator.workloads.kinds import PODS, REPLICA_SETS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, is_refusal, owner_name
 from karmada.simulator.workloads.views import Pod
@@ -31,7 +31,7 @@ class ReplicaSetController:
         self._maker = PodMaker(context, COMPONENT)
         self._adoption = Adoption(context.pods, context.client.resource(PODS))
         self.controller = context.controller(COMPONENT, self.reconcile, (self._sets, context.pods))
-        self.controller.watch(self._sets, news(self._commit))
+        self.controller.watch(self._sets, foreign_changes(self._commit))
         self.controller.watch(context.pods, self._owners)
 
     def _owners(self, change: Change[Pod]) -> list[Key]:
@@ -155,7 +155,7 @@ def status_of(replica_set: JSONObject, pods: list[Pod], now: float, failure: Api
     status = {name: value for name, value in status.items() if value or name in _ALWAYS}
     conditions = old.get("conditions") or []
     if failure is not None and is_refusal(failure):
-        # Only the first refusal is told: each names another pod, and writing them all would never end.
+        # Only the first refusal is reported: each names another pod, and writing them all would never end.
         conditions = (
             conditions
             if find(conditions, "ReplicaFailure")

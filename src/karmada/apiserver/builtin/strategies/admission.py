@@ -97,11 +97,11 @@ def _validation(validation: JSONObject, path: str, known: tuple[str, ...]) -> Er
         errors = condition_errors(f"{path}.expression", expression, known)
     else:
         errors = [required(f"{path}.expression", "expression is not specified")]
-    told = validation.get("messageExpression") or ""
-    if told and not told.strip():
-        errors.append(invalid(f"{path}.messageExpression", told, "must be non-empty if specified"))
-    elif told:
-        errors += expression_errors(f"{path}.messageExpression", told, known, "string")
+    text = validation.get("messageExpression") or ""
+    if text and not text.strip():
+        errors.append(invalid(f"{path}.messageExpression", text, "must be non-empty if specified"))
+    elif text:
+        errors += expression_errors(f"{path}.messageExpression", text, known, "string")
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif "\n" in message.strip():

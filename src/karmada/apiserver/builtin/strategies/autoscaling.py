@@ -1,4 +1,4 @@
-"""Rules of HorizontalPodAutoscalers in their two versions; what is wrong is told in terms of the newer one."""
+"""Rules of HorizontalPodAutoscalers in their two versions; what is wrong is reported in terms of the newer one."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ A backup is a consistent copy as of one commit, taken beside a running server wi
 databases are copied as of one moment: a `Cut` holds their writers back until it has a view of each, which takes
 milliseconds, and copies from the views.
 A restored store continues well above the backup's revisions and with its history forgotten: clients that saw
-revisions which no longer exist are told to list again, instead of silently missing changes.
+revisions which no longer exist get 410 and list again, instead of silently missing changes.
 """
 
 import os

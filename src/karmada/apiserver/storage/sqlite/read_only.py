@@ -66,7 +66,7 @@ class StoredSnapshot:
         """There is no history."""
 
     async def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._lock)
 
     async def mended(self) -> bool:

@@ -112,7 +112,7 @@ class SqliteStorage:
         await _finished(partial(self._running().compact, revision))
 
     async def close(self) -> None:
-        """Finish the queue, then let go of the file."""
+        """Finish the queue, then close the file."""
         self._send()
         writer, self._writer = self._writer, None
         if writer is None:

@@ -1,7 +1,7 @@
 """The one thread that writes to the database: whatever waits when it is free becomes one transaction.
 
 Between two transactions it takes at most one short step of cleaning up, so compaction never holds writes back
-for long. It ends when it is told to, after everything queued before that.
+for long. It ends when it is asked to, after everything queued before that.
 """
 
 import sqlite3

@@ -1,7 +1,7 @@
 """The pod scheduler: assigns pods to nodes one after another, and says why when it cannot.
 
 A pod that fits nowhere is looked at again when a node changes or a pod leaves, the most important first. Equal pods
-fail for equal reasons, so after one has failed the others are told the same until something was freed. A pod that is
+fail for equal reasons, so after one has failed the others get the same answer until something was freed. A pod that is
 more important than others has them deleted where that makes room (`preemption`); nobody less important gets that room.
 """
 
@@ -116,12 +116,12 @@ class PodScheduler:
         return DONE
 
     def _preempt(self, pod: Pod) -> Plan | None:
-        """Decide who goes for a pod, unless those who were told to go are still there."""
+        """Decide who goes for a pod, unless earlier victims are still there."""
         known = self._nominated.get(pod.metadata.uid)
         if known is not None:
             left = [entry.pod for entry in self.ledger.entries() if entry.pod.metadata.uid in known.victims]
             if left:
-                # Told again, unless they are on their way: the first time, the message may have been lost.
+                # Deleted again, unless they terminate already: the first request may have been lost.
                 going = tuple(victim for victim in left if not victim.is_deleted)
                 return Plan(known.node, going, 0) if going else None
         if pod.spec.preemption_policy == "Never" or priority_of(pod) <= self.ledger.least_priority():
@@ -153,10 +153,10 @@ class PodScheduler:
 
         def marked(seen: JSONObject) -> JSONObject:
             status = seen.get("status") or {}
-            told = with_condition(
+            conditions = with_condition(
                 status.get("conditions"), "DisruptionTarget", "True", "PreemptionByScheduler", text, stamp
             )
-            return seen | {"status": status | {"conditions": told}}
+            return seen | {"status": status | {"conditions": conditions}}
 
         await self._commit.commit(self._pods.codec.decode(item.body), marked)
         try:
@@ -225,8 +225,8 @@ class PodScheduler:
             conditions = with_condition(
                 status.get("conditions"), "PodScheduled", "False", "Unschedulable", outcome.message, stamp
             )
-            told = {"nominatedNodeName": nominated} if nominated else {}
-            return seen | {"status": status | {"conditions": conditions} | told}
+            nomination = {"nominatedNodeName": nominated} if nominated else {}
+            return seen | {"status": status | {"conditions": conditions} | nomination}
 
         await self._commit.commit(self._pods.codec.decode(body), decide)
         self._context.event(COMPONENT, pod_reference(pod), "Warning", "FailedScheduling", outcome.message)
