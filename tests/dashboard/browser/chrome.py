@@ -6,7 +6,7 @@ from shutil import which
 from typing import Any
 
 import axe_playwright_python
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 DESK = (1280, 800)
@@ -51,6 +51,14 @@ class Window:
     async def shows(self, selector: str, seconds: float = 60.0) -> None:
         """Wait until an element is visible."""
         await self.page.locator(selector).first.wait_for(timeout=seconds * 1000)
+
+    async def counts(self, selector: str, number: int) -> None:
+        """Wait until there are so many elements. (Functions that poll in the page would break its policy.)"""
+        await expect(self.page.locator(selector)).to_have_count(number, timeout=60_000)
+
+    async def filled(self, selector: str) -> None:
+        """Wait until an element has content."""
+        await expect(self.page.locator(selector)).not_to_be_empty(timeout=60_000)
 
     async def faults(self) -> list[str]:
         """What axe finds wrong with the page as it is."""

@@ -124,7 +124,7 @@ class Pictures:
         if path:
             await window.open(path)
         await window.shows(sign)
-        await window.page.wait_for_function("!document.querySelector('.loading')")
+        await window.counts(".loading", 0)
         await window.page.evaluate("document.fonts.ready")
         await window.page.wait_for_timeout(700)
         image = Image.open(BytesIO(await window.page.screenshot(animations="disabled")))
@@ -203,7 +203,7 @@ async def _pod(window: Window, pictures: Pictures) -> None:
     await window.shows(".node.t-pod")
     await window.page.locator(".node.t-pod").first.click()
     await window.page.get_by_role("link", name="Logs").click()
-    await window.page.wait_for_function("document.querySelector('.log')?.textContent.trim().length > 0")
+    await window.filled(".log")
     await pictures.take(window, "logs")
     await window.page.locator(".tabs").get_by_role("link", name="Terminal").click()
     await window.sees("Connected")

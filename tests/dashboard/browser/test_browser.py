@@ -51,7 +51,7 @@ async def test_a_deployment_is_seen_to_spread_as_it_happens(federation: Dashboar
     await window.sees("Healthy", ".table.workloads")
     await window.page.get_by_role("link", name="nginx", exact=True).first.click()
     await window.shows("h1 .b-ok")
-    await window.page.wait_for_function("document.querySelectorAll('.node.t-pod.n-ok').length === 4")
+    await window.counts(".node.t-pod.n-ok", 4)
     deployments = federation.hub.resource(DEPLOYMENTS)
     await deployments.patch("nginx", {"spec": {"replicas": 3}}, "default")
     await window.sees("3 replicas wanted")
@@ -131,7 +131,7 @@ async def test_the_log_of_a_pod_is_followed(federation: Dashboards, chromium: "C
     await window.page.locator(".node.t-pod").click()
     await window.page.get_by_role("link", name="Logs").click()
     await window.sees("Following")
-    await window.page.wait_for_function("document.querySelector('.log').textContent.trim().length > 0")
+    await window.filled(".log")
     assert window.complaints == []
 
 
@@ -209,7 +209,7 @@ async def test_pages_have_no_barriers(federation: Dashboards, chromium: "Chrome"
         await window.open(path)
         await window.shows("main h1")
         await window.page.wait_for_load_state("networkidle" if path in ("/policies", "/editor") else "load")
-        await window.page.wait_for_function("!document.querySelector('.loading')")
+        await window.counts(".loading", 0)
         assert await window.faults() == [], path
     await window.open(WORKLOAD)
     await window.page.locator(".node.t-cluster").first.click()
@@ -230,7 +230,7 @@ async def test_every_page_fits_a_phone(federation: Dashboards, chromium: "Chrome
     for path in PAGES:
         await window.open(path)
         await window.shows("main h1")
-        await window.page.wait_for_function("!document.querySelector('.loading')")
+        await window.counts(".loading", 0)
         assert await window.overflow() == 0, path
         assert await window.faults() == [], path
     assert not await window.page.locator("#nav").is_visible()
