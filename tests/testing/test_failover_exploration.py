@@ -151,10 +151,10 @@ BUGS = [
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
     ("no budget", scenario(partial(run_manager, wrap=ForgetsTheBudget)), BUDGET, 0),
-    ("no failback", scenario(partial(run_manager, wrap=ForgetsTheFailback)), AGREED, 3),
+    ("no failback", scenario(partial(run_manager, wrap=ForgetsTheFailback)), AGREED, 6),
     ("no gate", scenario(given(gates=without("ControlledMoves"))), FENCE, 2),
     ("no fence", scenario(partial(run_manager, wrap=SeesNoWorks)), FENCE, 2),
-    ("no word of a failback", scenario(partial(run_manager, wrap=SaysNothing)), CAUSE, 4),
+    ("no word of a failback", scenario(partial(run_manager, wrap=SaysNothing)), CAUSE, 6),
     ("no end", scenario(partial(run_manager, wrap=NeverEnds)), AGREED, 0),
 ]
 """Name, story, the rule that it breaks, and the seed to begin with: those before take their time and find nothing."""
