@@ -144,7 +144,7 @@ def without(gate):
 BUGS = [
     ("no KeepLastCopy", scenario(given(gates=without("KeepLastCopy"))), LAST_COPY, 20),
     ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 23),
-    # Missing: "no threshold" (given(options=Options(*EVICTION)), STORM). It was found in seed 2 until the story had more
+    # Missing: "no threshold" (options=Options(*EVICTION), STORM). It was found in seed 2 until the story had more
     # applications and edits, and is not in seeds 2 to 98 now: the story has to bring storms about more often.
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 0),
