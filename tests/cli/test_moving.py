@@ -80,9 +80,12 @@ def test_a_cluster_is_drained_of_what_has_room_elsewhere_and_the_rest_stays(fede
         assert f"Deployment {apps}/bound stays in member1: no other cluster has room for it" in told.err
     again = federation.run("drain", home, "-n", apps)
     assert f"{home} cluster already cordoned" in again.out
-    history = federation.run("history", "deployment/free", "-n", apps).out
-    assert "EvictWorkloadFromClusterSucceed" in history
-    assert f"Evict from cluster {home} succeed." in history
+
+    def history() -> str:
+        shown = federation.run("history", "deployment/free", "-n", apps).out
+        return shown if "EvictWorkloadFromClusterSucceed" in shown else ""
+
+    assert f"Evict from cluster {home} succeed." in federation.eventually(history)
     federation.run("uncordon", home)
 
 

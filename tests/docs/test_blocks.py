@@ -41,7 +41,7 @@ EXAMPLES = {
     "operations.md": 5,
     "quick-start.md": 1,
     "services.md": 1,
-    "simulated-members.md": 1,
+    "simulated-members.md": 3,
 }
 """How many blocks of each page are examples: commands that install, measure, or stay in the foreground."""
 

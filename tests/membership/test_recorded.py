@@ -9,6 +9,7 @@ from tests.membership.test_pull import Pull
 from tests.membership.test_pull import pull as pull
 from tests.membership.world import World, eventually
 
+from karmada.api.annotations import COMPONENT_VERSION
 from karmada.machinery.client import Client
 from karmada.membership import objects
 from karmada.membership.agent_grant import EVERYTHING
@@ -39,7 +40,11 @@ def comparable(tree: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {
         "labels": sorted(k for k in metadata.get("labels") or {} if k != "kubernetes.io/legacy-token-last-used"),
         "finalizers": metadata.get("finalizers") or [],
-        "annotations": sorted(k for k in metadata.get("annotations") or {} if not k.startswith("agent.karmada.io/")),
+        "annotations": sorted(
+            k
+            for k in metadata.get("annotations") or {}
+            if k != COMPONENT_VERSION and not k.startswith("agent.karmada.io/")
+        ),
         "owners": [{k: v for k, v in o.items() if k != "uid"} for o in metadata.get("ownerReferences") or []],
     }
     kind = tree["kind"]

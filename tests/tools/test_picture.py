@@ -1,5 +1,6 @@
 """Pictures of commands: made from a real terminal, and fit for every forge."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,11 @@ def test_pictures_load_nothing_and_name_no_machine(picture: Path) -> None:
     assert "/home/" not in text
 
 
-def test_the_readme_shows_pictures_that_are_there() -> None:
-    assert PICTURES
-    for picture in PICTURES:
-        assert f"docs/pictures/{picture.name}" in (ROOT / "README.md").read_text()
+def test_every_picture_is_shown_by_a_page_and_every_page_shows_pictures_that_are_there() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {
+        (page.parent / name).resolve()
+        for page in pages
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text())
+    }
+    assert shown == {path.resolve() for path in (ROOT / "docs" / "pictures").iterdir()}
