@@ -24,9 +24,10 @@ def main(arguments: list[str]) -> int:
         print(f"no recorded cases at {options.path}", file=sys.stderr)
         return 2
     try:
-        report = run(options.path, TOPICS, options.case, NOT_YET)
         folder = options.path if options.path.name == kube.NAME else options.path / kube.NAME
-        if not options.case and folder.is_dir() and kube.tool(folder).is_file():
+        has_kube = not options.case and folder.is_dir() and kube.tool(folder).is_file()
+        report = run(options.path, TOPICS, options.case, (*NOT_YET, kube.NAME) if has_kube else NOT_YET)
+        if has_kube:
             report.unsupported.pop(kube.NAME, None)
             kube.run_kube(folder, report)
     except CaseFileError as error:
