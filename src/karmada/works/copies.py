@@ -8,7 +8,7 @@ from karmada.api.codec import tree
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBindingSpec, ResourceHealth, TargetCluster
 from karmada.works.build import is_workload, manifest_of
-from karmada.works.status import aggregate
+from karmada.works.status import is_applied, manifest_status
 
 READY_COUNTS = ("readyReplicas", "numberReady")
 """Where kinds report how many replicas are ready."""
@@ -34,6 +34,8 @@ class Copy(NamedTuple):
     """How many its Work asks for; None when the kind keeps that elsewhere."""
     ready: int
     """How many of them are ready, as far as a cluster that is ready itself has reported."""
+    at_stake: int
+    """How many ready ones may go with it: of a manifest that could not be applied lately, those reported before."""
 
 
 def copies_of(spec: ResourceBindingSpec, works: Iterable[Work], facts: Facts) -> dict[str, Copy]:
@@ -45,7 +47,9 @@ def copies_of(spec: ResourceBindingSpec, works: Iterable[Work], facts: Facts) ->
             cluster = names.cluster_of_execution_space(work.metadata.namespace)
             replicas = _asked(work) if counts_replicas(spec) else None
             share = replicas if replicas is not None else share_of(spec, shares.get(cluster))
-            found[cluster] = Copy(work, replicas, min(share, _ready(spec, work, cluster, share, facts)))
+            reported, is_applied = _reported(spec, work, cluster, share, facts)
+            at_stake = min(share, reported)
+            found[cluster] = Copy(work, replicas, at_stake if is_applied else 0, at_stake)
     return found
 
 
@@ -66,15 +70,16 @@ def _asked(work: Work) -> int | None:
     return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
 
 
-def _ready(spec: ResourceBindingSpec, work: Work, cluster: str, share: int, facts: Facts) -> int:
+def _reported(spec: ResourceBindingSpec, work: Work, cluster: str, share: int, facts: Facts) -> tuple[int, bool]:
+    """The ready replicas of the last report, and whether the manifest is applied."""
     if not facts.is_ready(cluster):
-        return 0
-    (item,) = aggregate([work], spec.resource)
-    if not item.applied:
-        return 0
-    status: Any = tree(item.status) if item.status else None
+        return 0, False
+    found, applied = manifest_status(work, spec.resource), is_applied(work)
+    if found is None:
+        return share if applied and not facts.has_health else 0, applied
+    status: Any = tree(found.status) if found.status else None
     counts = status if isinstance(status, dict) else {}
     if "replicas" in counts or any(name in counts for name in READY_COUNTS):
         count = next((counts[name] for name in READY_COUNTS if name in counts), 0)
-        return count if isinstance(count, int) else 0
-    return share if item.health == ResourceHealth.HEALTHY or not facts.has_health else 0
+        return count if isinstance(count, int) else 0, applied
+    return share if found.health == ResourceHealth.HEALTHY or not facts.has_health else 0, applied

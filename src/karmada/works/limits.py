@@ -84,7 +84,8 @@ def _budgeted(spec: ResourceBindingSpec, works: list[Work], unwanted: list[Work]
     budget = spec.failover.disruption_budget
     wanted = max(sum(shares.values()), spec.replicas)
     allowed = unavailable_of(budget.max_unavailable, wanted) if budget is not None else 0
-    spare = max(0, sum(copy.ready for copy in copies.values()) - wanted + allowed)
+    needed = wanted - allowed
+    available = sum(copy.ready for copy in copies.values())
     leaving = {work.metadata.namespace for work in unwanted}
     replicas: dict[str, int] = {}
     held: set[str] = set()
@@ -93,8 +94,9 @@ def _budgeted(spec: ResourceBindingSpec, works: list[Work], unwanted: list[Work]
         if not gone and cluster not in shares:
             continue
         floor = 0 if gone else shares[cluster]
+        spare = max(0, available - copy.ready + copy.at_stake - needed)
         left = _shrunk(copy, floor, spare, fixed=cluster in facts.overridden)
-        spare -= max(0, copy.ready - left)
+        available -= max(0, copy.ready - left)
         if left > floor:
             held.add(cluster)
             if not gone or copy.replicas not in (None, left):
@@ -105,10 +107,10 @@ def _budgeted(spec: ResourceBindingSpec, works: list[Work], unwanted: list[Work]
 
 def _shrunk(copy: Copy, floor: int, spare: int, fixed: bool) -> int:
     """How many replicas a copy keeps when so many ready ones can be spared; those that are not ready go first."""
-    there = copy.ready if copy.replicas is None else copy.replicas
-    if there <= floor or copy.ready - floor <= spare:
+    there = copy.at_stake if copy.replicas is None else copy.replicas
+    if there <= floor or copy.at_stake - floor <= spare:
         return floor
-    return there if fixed or copy.replicas is None else max(floor, copy.ready - spare)
+    return there if fixed or copy.replicas is None else max(floor, copy.at_stake - spare)
 
 
 def _over_budget(held: list[str], allowed: int, wanted: int, own: bool) -> Waiting | None:

@@ -48,7 +48,7 @@ def _item(work: Work, resource: ObjectReference) -> AggregatedStatusItem:
     if applied is None or applied.status != "True":
         message = applied.message if applied else ""
         return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health="Unknown")
-    found = _manifest_status(work, resource)
+    found = manifest_status(work, resource)
     if found is None:
         return AggregatedStatusItem(cluster_name=cluster, applied=True, health="Unknown")
     return AggregatedStatusItem(
@@ -56,7 +56,8 @@ def _item(work: Work, resource: ObjectReference) -> AggregatedStatusItem:
     )
 
 
-def _manifest_status(work: Work, resource: ObjectReference) -> ManifestStatus | None:
+def manifest_status(work: Work, resource: ObjectReference) -> ManifestStatus | None:
+    """What a member reported last of the object of a Work; None if nothing yet."""
     for status in work.status.manifest_statuses:
         which = status.identifier
         version = f"{which.group}/{which.version}" if which.group else which.version

@@ -94,7 +94,14 @@ async def test_an_agent_creates_nothing_but_its_own(stage: Stage, federation: Fe
     try:
         assert (await clusters.get(PULLED))["metadata"]["name"] == PULLED
         with pytest.raises(Forbidden, match="may write no other cluster"):
-            await clusters.create({"metadata": {"name": "foreign"}, "spec": {"syncMode": "Pull"}})
+            await clusters.create(
+                {
+                    "apiVersion": "cluster.karmada.io/v1alpha1",
+                    "kind": "Cluster",
+                    "metadata": {"name": "foreign"},
+                    "spec": {"syncMode": "Pull"},
+                }
+            )
         with pytest.raises(Forbidden, match="may write no other secrets"):
             await secrets.create({"metadata": {"name": "foreign"}}, space)
         with pytest.raises(Forbidden, match="Opaque"):
