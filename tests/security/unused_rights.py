@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from karmada.membership.component_roles import given_to_agents
+from karmada.membership.component_roles import CERTIFICATE_ROLE, given_to_agents
 from karmada.testing.rights import Right, granted
 
 AGGREGATED = "system:karmada:aggregated-apiserver"
@@ -66,6 +66,7 @@ REASONS: dict[str, str] = {
             "services",
         )
     },
+    f"{CERTIFICATE_ROLE} get secrets": "the role of nobody: owners of namespaces bind it to the gateway there",
     f"{GATEWAY} get multiclusteringresses.networking.karmada.io": CONFLICT,
     f"{DESCHEDULER} patch events": REPEATED,
     f"{SCHEDULER} patch events": REPEATED,
