@@ -1,13 +1,16 @@
 """Pure decisions of search: who answers, what registries ask for, what is taken out of objects that are sent back."""
 
+import msgspec
 import orjson
 import pytest
 
+from karmada.api.annotations import TRIMMED_FIELDS
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import from_tree
+from karmada.api.meta import ObjectMeta
 from karmada.api.search.v1alpha1 import ResourceRegistry
 from karmada.machinery.transport import GroupVersionResource
-from karmada.search.plan import KindRef, condition, wanted
+from karmada.search.plan import KindRef, Part, condition, wanted
 from karmada.search.resource_versions import ResourceVersions
 from karmada.search.routes import Answerer, route
 from karmada.search.writes import for_member
@@ -51,9 +54,22 @@ def selecting(*namespaces: str, clusters: tuple[str, ...] = ()) -> ResourceRegis
 def test_registries_add_up_and_one_without_namespace_covers_all() -> None:
     members = [cluster("m1"), cluster("m2")]
     asked = [selecting("a"), selecting("b", clusters=("m1",))]
-    assert wanted(asked, members) == {"m1": {POD: frozenset("ab")}, "m2": {POD: frozenset("a")}}
-    assert wanted([*asked, selecting("")], members)["m1"] == {POD: frozenset()}
+    assert wanted(asked, members) == {"m1": {POD: Part(frozenset("ab"))}, "m2": {POD: Part(frozenset("a"))}}
+    assert wanted([*asked, selecting("")], members)["m1"] == {POD: Part()}
     assert wanted([selecting("a", clusters=("m3",))], members) == {}
+
+
+def test_a_field_is_left_out_where_every_registry_leaves_it_out() -> None:
+    members = [cluster("m1")]
+
+    def trimming(fields: str) -> ResourceRegistry:
+        made = selecting("")
+        return msgspec.structs.replace(made, metadata=ObjectMeta(annotations={TRIMMED_FIELDS: fields}))
+
+    one, other = trimming("metadata.managedFields, spec.volumes,metadata.uid"), trimming("spec.volumes")
+    assert wanted([one], members)["m1"][POD].trimmed == {"metadata.managedFields", "spec.volumes"}
+    assert wanted([one, other], members)["m1"][POD].trimmed == {"spec.volumes"}
+    assert wanted([one, selecting("")], members)["m1"][POD].trimmed == frozenset()
 
 
 def test_a_registry_is_ready_when_every_kind_of_every_cluster_is_served() -> None:

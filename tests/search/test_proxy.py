@@ -3,9 +3,9 @@
 import orjson
 import pytest
 from tests.membership.world import eventually
-from tests.search.world import CLUSTER, NODES, PODS, PROXY, Searched, names, pod, registry
+from tests.search.world import CLUSTER, NODES, PODS, PROXY, REGISTRIES, Searched, names, pod, registry
 
-from karmada.machinery.errors import ApiError, Conflict, MethodNotAllowed, NotFound
+from karmada.machinery.errors import ApiError, BadRequest, Conflict, MethodNotAllowed, NotFound
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
@@ -98,6 +98,8 @@ async def test_kinds_without_a_registry_and_pages_are_the_hubs(ready: Searched) 
     assert await ready.hub.resource(CONFIG_MAPS).get("of-the-hub", "default")
     assert (await client.resource(CONFIG_MAPS).get("of-the-hub", "default"))["metadata"]["uid"]
     assert (await client.mapper.of_kind("cluster.karmada.io/v1alpha1", "Cluster")).kind == "Cluster"
+    binary = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"  # which only the hub has
+    assert not (await client.transport.raw("GET", "/openapi/v2", accept=binary)).startswith(b"{")
     with pytest.raises(ApiError):
         await client.transport.raw("GET", "/apis/nosuch/v1")
     with pytest.raises(ApiError, match="not asked through itself"):
@@ -132,4 +134,32 @@ async def test_selectors_select_in_every_cluster(ready: Searched) -> None:
     found = await client.resource(PODS).list(Scope(fields="metadata.name=web"))
     assert names(found.items) == [("member1", "web"), ("member2", "web")]
     assert (await client.resource(NODES).list()).items == []
+    await client.close()
+
+
+async def test_fields_that_a_registry_leaves_out_are_not_cached_and_not_lost_by_updates(searched: Searched) -> None:
+    made = pod("web")
+    made["spec"]["containers"][0]["env"] = [{"name": "A", "value": "1"}]
+    await searched.members["member1"].client.resource(PODS).create(made)
+    wanted = registry(("v1", "Pod"))
+    wanted["metadata"]["annotations"] = {"search.karmada.io/trimmed-fields": "spec.containers.env"}
+    await searched.register(wanted)
+    client = searched.client()
+    pods = client.resource(PODS)
+    seen = await pods.get("web", "default")
+    assert "env" not in seen["spec"]["containers"][0]
+    with pytest.raises(BadRequest, match=r"cached without spec\.containers\.env: patch the object"):
+        await pods.update(seen)
+    await pods.patch("web", {"metadata": {"labels": {"a": "b"}}}, "default")
+    kept = await searched.members["member1"].client.resource(PODS).get("web", "default")
+    assert kept["spec"]["containers"][0]["env"] == [{"name": "A", "value": "1"}]
+    assert kept["metadata"]["labels"]["a"] == "b"
+    found = await searched.hub.resource(REGISTRIES).get("all")
+    del found["metadata"]["annotations"]
+    await searched.hub.resource(REGISTRIES).update(found)
+
+    async def untrimmed() -> bool:
+        return "env" in (await pods.get("web", "default"))["spec"]["containers"][0]
+
+    await eventually(untrimmed)
     await client.close()

@@ -6,6 +6,7 @@
 - `access`: what the asking user may read in each member
 - `reading`, `watching`, `tables`: get, list and watch over all members
 - `routes`, `proxy`, `cache_endpoint`: which of cache, cluster and control plane answers a request
-- `query`, `fulltext`, `query_endpoint`: objects by their words
+- `facts`, `database`, `fulltext`: what is cached in a file, for the next start and for queries
+- `query`, `query_endpoint`: objects by their words
 - `api`: all of it as one API group
 """

@@ -37,6 +37,20 @@ class MemberAccess:
         self._slots: dict[str, asyncio.Semaphore] = {}
         """By cluster, so that one which hangs delays nobody's question to another."""
 
+    def known(
+        self,
+        cluster: str,
+        user: UserInfo,
+        verb: str,
+        type_: GroupVersionResource,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+    ) -> bool | None:
+        """What a member has answered to `allows` and is still believed."""
+        known = self._known.get((cluster, user.name, user.groups, verb, type_, namespace, name, subresource))
+        return known[0] if known is not None and self._clock.monotonic() < known[1] else None
+
     async def allows(
         self,
         cluster: str,
@@ -49,11 +63,10 @@ class MemberAccess:
         subresource: str = "",
     ) -> bool:
         """Whether a member lets a user do something; raises `MemberUnavailable` when it does not say."""
-        asked = (cluster, user.name, user.groups, verb, type_, namespace, name, subresource)
-        known = self._known.get(asked)
+        known = self.known(cluster, user, verb, type_, namespace, name, subresource)
+        if known is not None:
+            return known
         now = self._clock.monotonic()
-        if known is not None and now < known[1]:
-            return known[0]
         review = _review(user, verb, type_, namespace, name, subresource)
         slots = self._slots.setdefault(cluster, asyncio.Semaphore(AT_ONCE))
         try:
@@ -64,6 +77,7 @@ class MemberAccess:
         allowed = bool((answer.get("status") or {}).get("allowed"))
         if len(self._known) >= REMEMBERED:
             self._known.clear()
+        asked = (cluster, user.name, user.groups, verb, type_, namespace, name, subresource)
         self._known[asked] = (allowed, now + BELIEVED)
         return allowed
 

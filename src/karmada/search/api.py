@@ -1,6 +1,7 @@
 """The group search.karmada.io as one `LocalApi`: registries, `search/cache` and the `proxying` global API server."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.search.v1alpha1 import ResourceRegistry
@@ -19,6 +20,7 @@ from karmada.search.caches import Caches
 from karmada.search.controller import RegistryController
 from karmada.search.fulltext import FullText
 from karmada.search.kinds import Kinds
+from karmada.search.opensearch.backends import Backends
 from karmada.search.proxy import GlobalProxy, ToCluster, ToControlPlane
 from karmada.search.query_endpoint import NAME as QUERY
 from karmada.search.query_endpoint import QueryEndpoint
@@ -47,8 +49,10 @@ class SearchApi:
     _query: QueryEndpoint
     _proxy: GlobalProxy
 
-    def __init__(self, clock: Clock = REAL) -> None:
+    def __init__(self, clock: Clock = REAL, file: Path | None = None) -> None:
+        """`file` is where caches are kept over a restart; without one every start reads the members anew."""
         self._clock = clock
+        self._file = file
         self.local = LocalApi(
             served_types(),
             {
@@ -61,7 +65,7 @@ class SearchApi:
         """Follow clusters and registries, mirror what they call for, and answer from it."""
         clock = self._clock
         caches = Caches(around.members, Kinds(around.catalog), supervisor, clock)
-        index = FullText()
+        index = FullText(self._file)
         caches.index = index
         supervisor.start("full-text index", index.run)
         finder = Finder(caches, MemberAccess(clock))
@@ -71,8 +75,16 @@ class SearchApi:
         registries = informers
         if around.registries is not around.hub:
             registries = InformerFactory(around.registries, supervisor, clock=clock)
+        backends = Backends(around.hub, supervisor, clock, self._file.parent if self._file is not None else None)
+        supervisor.start("opensearch queues", backends.run)
         controller = RegistryController(
-            around.hub, around.registries, informers.of(Cluster), registries.of(ResourceRegistry), caches, clock
+            around.hub,
+            around.registries,
+            informers.of(Cluster),
+            registries.of(ResourceRegistry),
+            caches,
+            backends,
+            clock,
         )
         supervisor.start("search", controller.controller.run)
         return caches

@@ -7,20 +7,22 @@ it is remembered for the conditions of the registries.
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.served_resource import Served
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
-from karmada.machinery.discovery import ApiResource, RESTMapper, UnknownKind
+from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Room
+from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.members import Members, MemberUnavailable
 from karmada.search.fulltext import FullText
 from karmada.search.mirror import Mirror
-from karmada.search.plan import KindRef, Namespaces
+from karmada.search.plan import KindRef, Part
 
 CONNECT_SECONDS = 10.0
 LOADING = "it is being loaded"
@@ -37,6 +39,14 @@ class MemberCaches:
     client: Client
     room: Room = field(default_factory=Room)
     mirrors: dict[GroupVersionResource, Mirror] = field(default_factory=dict)
+
+
+class MirrorSubscriptions(Protocol):
+    """Announces mirrors to watches that are open."""
+
+    def subscribe(self, type_: GroupVersionResource, joined: Joined) -> Callable[[], None]:
+        """Call `joined` with every mirror of a collection that loads from now on; returns how to stop that."""
+        ...
 
 
 class Caches:
@@ -93,7 +103,7 @@ class Caches:
         listeners.append(joined)
         return lambda: listeners.remove(joined)
 
-    async def apply(self, cluster: Cluster, kinds: Mapping[KindRef, Namespaces]) -> dict[KindRef, str]:
+    async def apply(self, cluster: Cluster, kinds: Mapping[KindRef, Part]) -> dict[KindRef, str]:
         """Mirror these kinds of a cluster and no others; by kind, why it is not served yet, or nothing."""
         name = cluster.metadata.name
         try:
@@ -106,10 +116,10 @@ class Caches:
             return dict.fromkeys(kinds, str(error))
         for type_, mirror in list(caches.mirrors.items()):
             resource = next((resource for resource in found if resource.type == type_), None)
-            if resource is None or found[resource][1] != mirror.namespaces:
+            if resource is None or found[resource][1] != mirror.part:
                 await self._stop(caches, type_)
-        for resource, (kind, namespaces) in found.items():
-            mirror = caches.mirrors.get(resource.type) or self._start(caches, name, resource, namespaces)
+        for resource, (kind, part) in found.items():
+            mirror = caches.mirrors.get(resource.type) or self._start(caches, name, resource, part)
             if not mirror.loaded.is_set():
                 problems[kind] = mirror.trouble() or LOADING
             elif mirror.trouble():
@@ -137,13 +147,19 @@ class Caches:
         caches = self._caches[name] = MemberCaches(cluster, member.client)
         return caches
 
-    def _start(self, caches: MemberCaches, cluster: str, resource: ApiResource, namespaces: Namespaces) -> Mirror:
+    def _start(self, caches: MemberCaches, cluster: str, resource: ApiResource, part: Part) -> Mirror:
+        index, fingerprint = self.index, _fingerprint(caches.cluster, part)
         mirror = Mirror(
-            cluster, self._served(resource), caches.client, namespaces, caches.room, self._clock, self._loaded
+            cluster,
+            self._served(resource),
+            caches.client,
+            part,
+            caches.room,
+            self._clock,
+            self._loaded,
+            (lambda mirror: index.resume(mirror, fingerprint)) if index is not None else None,
         )
         caches.mirrors[resource.type] = mirror
-        if self.index is not None:
-            self.index.follow(mirror)
         self._supervisor.start(_task(cluster, resource.type), mirror.run)
         return mirror
 
@@ -158,24 +174,29 @@ class Caches:
             joined(mirror)
 
 
+def _fingerprint(cluster: Cluster, part: Part) -> str:
+    """What must be the same for something kept of a cluster to be used: it is the cluster that joined, and as much."""
+    return "\n".join([cluster.metadata.uid, cluster.spec.id, *sorted(part.namespaces), "", *sorted(part.trimmed)])
+
+
 def _task(cluster: str, type_: GroupVersionResource) -> str:
     return f"mirror of {type_.group}/{type_.version}/{type_.resource} in {cluster}"
 
 
 async def _discovered(
-    client: Client, kinds: Mapping[KindRef, Namespaces]
-) -> tuple[dict[ApiResource, tuple[KindRef, Namespaces]], dict[KindRef, str]]:
+    client: Client, kinds: Mapping[KindRef, Part]
+) -> tuple[dict[ApiResource, tuple[KindRef, Part]], dict[KindRef, str]]:
     """The collections of kinds in a member, and what is wrong with the others."""
-    found: dict[ApiResource, tuple[KindRef, Namespaces]] = {}
+    found: dict[ApiResource, tuple[KindRef, Part]] = {}
     problems = dict.fromkeys(kinds, "")
-    for kind, namespaces in kinds.items():
+    for kind, part in kinds.items():
         try:
             resource = await client.mapper.of_kind(*kind)
         except UnknownKind:
             problems[kind] = "the cluster has no such kind"
             continue
         if resource.verbs >= _FOLLOWED:
-            found[resource] = (kind, namespaces)
+            found[resource] = (kind, part)
         else:
             problems[kind] = "the kind cannot be listed and watched"
     return found, problems

@@ -21,7 +21,8 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
 from karmada.search.caches import LOADING, Caches
-from karmada.search.plan import KindRef, condition, kinds_of, wanted
+from karmada.search.opensearch.backends import Backends
+from karmada.search.plan import KindRef, backend_of, condition, destinations, kinds_of, wanted, with_backend
 
 COMPONENT = "karmada-search"
 LOADING_AGAIN, TROUBLE_AGAIN = 1.0, 30.0
@@ -45,6 +46,7 @@ class RegistryController:
         clusters: Informer[Cluster],
         registries: Informer[ResourceRegistry],
         caches: Caches,
+        backends: Backends,
         clock: Clock,
     ) -> None:
         """`hub` knows the kinds of the control plane; registries are written with `registries_client`."""
@@ -52,6 +54,7 @@ class RegistryController:
         self._clusters = clusters
         self._registries = registries
         self._caches = caches
+        self._backends = backends
         self._clock = clock
         self._commit = Committer(registries_client.of(ResourceRegistry))
         self._problems: dict[str, dict[KindRef, str]] = {}
@@ -60,6 +63,7 @@ class RegistryController:
         )
         self.controller.watch(clusters, lambda change: [Key("cluster", change.key.name)])
         self.controller.watch(registries, self._registry_changed)
+        backends.changed = self._backend_changed
 
     async def reconcile(self, key: Key) -> Result:
         """Bring one cluster or one registry up to date."""
@@ -77,6 +81,7 @@ class RegistryController:
             self._problems[name] = dict.fromkeys(kinds, "the cluster is not ready")
         else:
             self._problems[name] = await self._caches.apply(cluster, kinds)
+        await self._send(name, cluster)
         if self._problems.get(name) != before:
             await self._register()
             for item in self._registries.all_items():
@@ -85,6 +90,14 @@ class RegistryController:
         if not troubles:
             return DONE
         return RequeueAfter(LOADING_AGAIN if LOADING in troubles else TROUBLE_AGAIN)
+
+    async def _send(self, name: str, cluster: Cluster | None) -> None:
+        """Have the mirrors of a cluster sent to the backends that registries name for them."""
+        registries = self._registries.values()
+        await self._backends.retain(ref for registry in registries if (ref := backend_of(registry)) is not None)
+        caches = self._caches.member(name)
+        wanted = destinations(registries, cluster) if cluster is not None else {}
+        await self._backends.apply(name, wanted, caches.mirrors.values() if caches is not None else ())
 
     async def _registry(self, name: str) -> Result:
         await self._register()
@@ -96,7 +109,9 @@ class RegistryController:
 
         def decide(current: ResourceRegistry) -> ResourceRegistry:
             found = condition(current, clusters, problems, rfc3339(self._clock.now()))
-            conditions = set_condition(current.status.conditions, found)
+            ref = backend_of(current)
+            state = self._backends.state(ref) if ref is not None else None
+            conditions = with_backend(set_condition(current.status.conditions, found), state, found)
             return msgspec.structs.replace(
                 current, status=msgspec.structs.replace(current.status, conditions=conditions)
             )
@@ -119,8 +134,18 @@ class RegistryController:
         except ApiError:
             return next((found for mapper in self._caches.mappers() if (found := mapper.known_kind(*kind))), None)
 
+    def _backend_changed(self) -> None:
+        for item in self._registries.all_items():
+            if backend_of(item.value) is not None:
+                self.controller.enqueue(Key("registry", item.key.name))
+
     def _registry_changed(self, change: Change[ResourceRegistry]) -> list[Key]:
-        if change.old is not None and change.new is not None and change.old.value.spec == change.new.value.spec:
+        if change.old is not None and change.new is not None and _same(change.old.value, change.new.value):
             return [Key("registry", change.key.name)]
         clusters = self._clusters.all_items() if self._clusters.has_synced else ()
         return [Key("registry", change.key.name), *(Key("cluster", item.key.name) for item in clusters)]
+
+
+def _same(one: ResourceRegistry, other: ResourceRegistry) -> bool:
+    """Whether two states of a registry ask for the same."""
+    return one.spec == other.spec and kinds_of(one) == kinds_of(other)

@@ -1,57 +1,52 @@
-"""The full-text index of what is cached: SQLite FTS5 in a temporary file, so that search works with nothing installed.
+"""The index of what is cached: kept up to date with the mirrors, asked by people, and read by mirrors that start.
 
-It is fed by the mirrors and holds nothing that they do not: names, labels, images, states and the texts of objects,
-without the data of Secrets and ConfigMaps. Changes are gathered and written in a thread, a few hundred at a time.
+It holds nothing that the mirrors do not. Changes are gathered and written in a thread, a few hundred at a time. What
+cannot be written costs the collection its place in the index until it can: everything else goes on.
 """
 
 import asyncio
+import logging
 import sqlite3
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, NamedTuple, TypeVar
+from weakref import finalize
 
-import orjson
-
-from karmada.api.annotations import LAST_APPLIED_CONFIGURATION
-from karmada.apiserver.printing import cells
+from karmada.apiserver.storage.base import Snapshot
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
-from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject
+from karmada.machinery.transport import EventType, GroupVersionResource
+from karmada.search.database import LIMIT, Database, Write
+from karmada.search.lookup import Lookup, excerpt, rows_of
 from karmada.search.mirror import Mirror
-from karmada.search.query import WORD, Query
+from karmada.search.query import Query
 
+T = TypeVar("T")
 BATCH = 500
 PAUSE = 0.2
-"""Seconds between two batches: what changes often is indexed once."""
-CANDIDATES = 2000
-"""Matches that are looked at for one query, the newest first."""
-TEXT = 8192
-"""Characters of an object that are indexed."""
-_SECRET_KINDS = frozenset({"secrets", "configmaps"})
-_SCHEMA = """
-create table objects (
-  id integer primary key, cluster text, api text, version text, plural text, kind text, namespace text, name text,
-  created real, labels text, images text, status text,
-  unique (cluster, api, version, plural, namespace, name)
-);
-create index by_creation on objects (created desc);
-create index by_status on objects (status collate nocase);
-create index by_name on objects (name collate nocase);
-create index by_cluster on objects (cluster collate nocase, kind collate nocase);
-create virtual table words using fts5 (text);
-"""
-_COLUMNS = "o.cluster, o.api, o.version, o.plural, o.kind, o.namespace, o.name, o.created, o.status"
-_WHERE = "cluster = ? and api = ? and version = ? and plural = ? and namespace = ? and name = ?"
-_INSERT = (
-    "insert into objects (cluster, api, version, plural, namespace, name, kind, created, labels, images, status)"
-    " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-
-Place = tuple[str, str, str, str, str, str]
-"""Cluster, group, version, plural, namespace and name."""
+"""Seconds between two rounds of writing: what changes often is written once."""
+ROUND = 10.0
+"""Seconds after which revisions that moved without a change are written."""
+RETRY, LONGEST_RETRY = 30.0, 3600.0
+"""Seconds until what could not be written is tried again; doubled each time."""
+UNCLAIMED = 600.0
+"""Seconds after which collections of an earlier run that nobody has asked for are removed."""
+ENDING = 2.0
+"""Seconds for writing the rest at the end."""
+QUERY_SECONDS = 2.0
+log = logging.getLogger(__name__)
 
 
 class Found(NamedTuple):
     """An object that matches."""
 
+    id: int
     cluster: str
     group: str
     version: str
@@ -61,7 +56,6 @@ class Found(NamedTuple):
     name: str
     created: float
     status: str
-    excerpt: str
 
     @property
     def type(self) -> GroupVersionResource:
@@ -69,165 +63,250 @@ class Found(NamedTuple):
         return GroupVersionResource(self.group, self.version, self.plural)
 
 
+class Page(NamedTuple):
+    """Some of what matches, from new to old."""
+
+    found: list[Found]
+    cut: bool
+    """Whether there may be more, which nobody looked at."""
+
+
+class TooBroad(Exception):
+    """A query takes too long."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A mirror and what of it is not written yet."""
+
+    fingerprint: str
+    collection: int = 0
+    """Its number in the file."""
+    pending: dict[tuple[str, str], Item | None] = field(default_factory=dict)
+    written: int = 0
+    """The revision in the file."""
+    stale: bool = False
+    """Whether what is in the file does not belong together with `pending`: all of it has to be written."""
+
+
 class FullText:
-    """Indexes mirrors and answers queries; `run` keeps it up to date."""
+    """Follows mirrors, answers queries and remembers over restarts; `run` keeps it up to date."""
 
-    def __init__(self) -> None:
-        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._database.executescript(_SCHEMA)
-        self._pending: dict[Place, tuple[str, bytes] | None] = {}
-        """What is to be indexed: kind and body, or None for what is gone."""
+    def __init__(self, path: Path | None = None, limit: int = LIMIT) -> None:
+        """`path` is the file; without one nothing is remembered."""
+        folder = Path(mkdtemp(prefix="karmada-search-")) if path is None else None
+        # Also where `run` was cancelled before it began.
+        self._remove_folder = finalize(self, rmtree, folder, ignore_errors=True) if folder is not None else None
+        self._database = Database(path or Path(folder or "", "search.db"), limit)
+        self._writing = ThreadPoolExecutor(1, "search-writes")
+        self._reading = ThreadPoolExecutor(1, "search-reads")
+        self._followed: dict[Mirror, _Followed] = {}
+        self._leaving: list[int] = []
         self._wake = asyncio.Event()
+        self._flushing = asyncio.Lock()
         self._lock = asyncio.Lock()
+        """Held during a transaction."""
+        self._began = time.monotonic()
+        self._retry_at, self._retry = 0.0, RETRY
 
-    def follow(self, mirror: Mirror) -> None:
-        """Index what a mirror has and hears."""
+    async def resume(self, mirror: Mirror, fingerprint: str) -> Snapshot | None:
+        """Follow a mirror from now on; what is kept of it from before, if it was the same collection."""
+        followed = self._followed[mirror] = _Followed(fingerprint)
+        try:
+            kept = await self._claim(mirror, followed)
+        except sqlite3.DatabaseError as error:
+            kept = None
+            followed.stale = True
+            await self._failed(error)
 
         def changed(kind: Kind, event: StoreEvent) -> None:
-            self._note(mirror, event.item, event.type is EventType.DELETED)
+            item = event.item
+            followed.pending[item.namespace, item.name] = None if event.type is EventType.DELETED else item
+            self._wake.set()
 
         mirror.store.subscribe(changed)
+        if kept is None:
+            return None
+        followed.written = kept.revision
+        return kept
 
     def forget(self, mirror: Mirror) -> None:
         """Nothing of a mirror is to be found any more."""
-        for item in mirror.store.list(mirror.key).items:
-            self._note(mirror, item, gone=True)
+        followed = self._followed.pop(mirror, None)
+        if followed is not None and followed.collection:
+            self._leaving.append(followed.collection)
+            self._wake.set()
 
     async def run(self) -> None:
-        """Write what has gathered until cancelled."""
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._pending:
+        """Write what has gathered until cancelled, then the rest."""
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(ROUND):
+                        await self._wake.wait()
+                self._wake.clear()
                 await self.flush()
+                await self._remove_unclaimed()
                 await asyncio.sleep(PAUSE)
+        except asyncio.CancelledError:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ENDING):
+                    await self.flush()
+            await self._close()
+            raise
 
     async def flush(self) -> None:
-        """Write one batch."""
-        async with self._lock:
-            batch = [(place, self._pending.pop(place)) for place in list(self._pending)[:BATCH]]
-            await asyncio.to_thread(self._write, batch)
+        """Write what has gathered, one transaction for each collection."""
+        async with self._flushing:
+            if self._leaving:
+                async with self._transaction():
+                    pass
+            if time.monotonic() < self._retry_at:
+                return
+            for mirror, followed in list(self._followed.items()):
+                if mirror.loaded.is_set() and (followed.pending or followed.written != mirror.store.revision):
+                    await self._save(mirror, followed)
 
-    async def find(self, query: Query, now: float) -> list[Found]:
-        """Objects that match, the newest first, at most `CANDIDATES`."""
-        async with self._lock:
-            return await asyncio.to_thread(self._find, query, now)
-
-    def _note(self, mirror: Mirror, item: Item, gone: bool) -> None:
-        place = (mirror.cluster, *mirror.type, item.namespace, item.name)
-        self._pending[place] = None if gone else (mirror.served.kind, item.body)
-        self._wake.set()
-
-    def _write(self, batch: Iterable[tuple[Place, tuple[str, bytes] | None]]) -> None:
-        run = self._database.execute
-        run("begin")
+    async def find(self, query: Query, now: float, limit: int, before: int | None = None) -> Page:
+        """Objects that match, the newest first, among those with an id below `before`; raises `TooBroad`."""
+        lookup = Lookup(query, now)
         try:
-            for place, content in batch:
-                known = run(f"select id from objects where {_WHERE}", place).fetchone()
-                if known is not None:
-                    run("delete from objects where id = ?", known)
-                    run("delete from words where rowid = ?", known)
-                facts = _facts(*content, place[3]) if content is not None else None
-                if facts is not None:
-                    *columns, text = facts
-                    made = run(_INSERT, (*place, *columns))
-                    run("insert into words (rowid, text) values (?, ?)", (made.lastrowid, text))
+            return await self._read(lambda: page_of(self._database, lookup, limit, before))
+        except sqlite3.OperationalError as error:
+            raise TooBroad(f"the query takes more than {QUERY_SECONDS:g} s: name a kind, a cluster or more") from error
+
+    async def excerpts(self, query: Query, found: list[Found]) -> dict[int, str]:
+        """By id, the words around what matched."""
+        if not query.words or not found:
+            return {}
+        among = ", ".join(str(each.id) for each in found)
+        with suppress(sqlite3.OperationalError):
+            return await self._read(
+                lambda: {
+                    number: excerpt(text, query.words)
+                    for number, text in self._database.read(
+                        f"select rowid, text from words where rowid in ({among})", ()
+                    )
+                }
+            )
+        return {}
+
+    async def _save(self, mirror: Mirror, followed: _Followed) -> None:
+        items, followed.pending, revision = followed.pending, {}, mirror.store.revision
+        if followed.stale:
+            items = {(item.namespace, item.name): item for item in mirror.store.list(mirror.key).items}
+        database = self._database
+        try:
+            if not followed.collection:
+                await self._claim(mirror, followed)
+            async with self._transaction():
+                if followed.stale:
+                    await self._write(database.clear, followed.collection)
+                for batch in _batches(items):
+                    began = time.monotonic()
+                    await self._write(database.put, followed.collection, batch)
+                    await asyncio.sleep(min(time.monotonic() - began, PAUSE))  # The rest of the process works too.
+                await self._write(database.whole, followed.collection, revision)
+        except sqlite3.DatabaseError as error:
+            followed.stale = True
+            await self._failed(error)
         except BaseException:
-            run("rollback")
+            followed.stale = True
             raise
-        run("commit")
+        else:
+            followed.written, followed.stale, self._retry = revision, False, RETRY
 
-    def _find(self, query: Query, now: float) -> list[Found]:
-        tests: list[str] = []
-        values: list[Any] = []
-        words = list(query.words)
-        for name, pattern in query.terms:
-            column = {"label": "labels", "image": "images"}.get(name, name)
-            if column == name and "*" not in pattern:
-                tests.append(f"o.{name} = ? collate nocase")
-                values.append(pattern)
-                continue
-            whole = pattern if column == name else f"*\n{pattern}\n*"
-            tests.append(f"lower(o.{column}) glob lower(?)")
-            values.append(_glob(whole))
-            if column != name and "*" not in pattern:
-                words += WORD.findall(pattern)  # What holds the value holds its words, which are quicker to find.
-        for age in query.ages:
-            tests.append(f"o.created {'<' if age.older else '>'} ?")
-            values.append(now - age.seconds)
-        source, excerpt = "objects o", "''"
-        if words:
-            source, excerpt = "words join objects o on o.id = words.rowid", "snippet(words, 0, '[', ']', '...', 8)"
-            tests.append("words match ?")
-            values.append(" AND ".join(f'"{word}"*' for word in words))
-        sentence = f"select {_COLUMNS}, {excerpt} from {source} where {' and '.join(tests)}"
-        rows = self._database.execute(f"{sentence} order by o.created desc limit {CANDIDATES}", values)
-        return [Found(*row) for row in rows]
+    async def _claim(self, mirror: Mirror, followed: _Followed) -> Snapshot | None:
+        async with self._transaction():
+            followed.collection, kept = await self._write(
+                self._database.claim, mirror.cluster, mirror.type, mirror.served.kind, followed.fingerprint
+            )
+        return kept
+
+    async def _failed(self, error: sqlite3.DatabaseError) -> None:
+        """Try again later; a file that is no database any more is thrown away."""
+        self._retry_at = time.monotonic() + self._retry
+        log.warning("the cache file cannot be used, next try in %g s: %s", self._retry, error)
+        self._retry = min(2 * self._retry, LONGEST_RETRY)
+        if isinstance(error, sqlite3.OperationalError):
+            return
+        async with self._lock:
+            with suppress(sqlite3.Error, OSError):
+                await self._write(self._database.throw_away)
+            for followed in self._followed.values():
+                followed.stale, followed.collection = True, 0
+            self._leaving.clear()
+            self._retry_at = 0.0
+
+    async def _remove_unclaimed(self) -> None:
+        if self._began and time.monotonic() - self._began > UNCLAIMED:
+            self._began = 0.0
+            known = [followed.collection for followed in self._followed.values()]
+            self._leaving += await self._read(lambda: self._database.others(known))
+            self._wake.set()
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[None]:
+        """One transaction after what has left was removed."""
+        async with self._lock:
+            database = self._database
+            try:
+                while self._leaving:
+                    await self._write(database.begin)
+                    await self._write(database.remove, self._leaving[0])
+                    await self._write(database.commit)
+                    del self._leaving[0]
+                await self._write(database.begin)
+                yield
+                await self._write(database.commit)
+            except BaseException:
+                # Its failure must not hide a cancellation: the file would be used on, or thrown away, at the end.
+                with suppress(sqlite3.Error):
+                    await asyncio.shield(self._write(database.rollback))
+                raise
+
+    async def _write(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writing, work, *arguments)
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        def bounded() -> T:
+            end = time.monotonic() + QUERY_SECONDS
+            with self._database.until(lambda: time.monotonic() > end):
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._reading, bounded)
+
+    async def _close(self) -> None:
+        async with self._lock:  # a transaction that was cancelled as well is rolled back first
+            await self._write(self._database.close)
+        self._writing.shutdown(wait=False)
+        self._reading.shutdown(wait=False)
+        if self._remove_folder is not None:
+            self._remove_folder()
 
 
-def _facts(kind: str, body: bytes, plural: str) -> tuple[str, float, str, str, str, str] | None:
-    """What is known of an object beside its place; None when a member sent what cannot be read."""
-    try:
-        obj: JSONObject = orjson.loads(body)
-        created = cells.seconds(obj["metadata"].get("creationTimestamp") or "1970-01-01T00:00:00Z")
-        labels, images, status = _labels(obj), _images(obj), _status(obj)
-        # What terms are looked up by comes first: it is never cut off.
-        return kind, created, labels, images, status, f"{labels}{images}{status} {_text(obj, plural)}"
-    except (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
-        return None
-
-
-def _glob(pattern: str) -> str:
-    """A pattern in which only `*` is special."""
-    return "".join(f"[{character}]" if character in "?[" else character for character in pattern)
-
-
-def _labels(obj: JSONObject) -> str:
-    labels = obj["metadata"].get("labels") or {}
-    return "\n" + "".join(f"{key}={value}\n" for key, value in labels.items())
-
-
-def _images(obj: JSONObject) -> str:
-    spec = cells.part(obj, "spec")
-    pod = cells.part(spec, "template", "spec") if "template" in spec else spec
-    found = [one.get("image", "") for one in pod.get("containers") or () if isinstance(one, dict)]
-    return "\n" + "".join(f"{image}\n" for image in found)
-
-
-def _status(obj: JSONObject) -> str:
-    """What people call the state of an object: why a container waits or ended, else its phase or reason."""
-    status = cells.part(obj, "status")
-    for one in status.get("containerStatuses") or ():
-        for state in (one.get("state") or {}).values() if isinstance(one, dict) else ():
-            if isinstance(state, dict) and state.get("reason"):
-                return str(state["reason"])
-    return str(status.get("phase") or obj.get("reason") or "")
-
-
-def _text(obj: JSONObject, plural: str) -> str:
-    """The words of an object; the data of Secrets and ConfigMaps is left out."""
-    obj["metadata"].pop("managedFields", None)
-    if plural in _SECRET_KINDS:
-        obj = {"kind": obj.get("kind"), "type": obj.get("type"), "metadata": obj["metadata"]}
-        (obj["metadata"].get("annotations") or {}).pop(LAST_APPLIED_CONFIGURATION, None)  # it repeats the data
-    text, size = [], 0
-    for word in _strings(obj):
-        size += len(word) + 1
-        if size > TEXT:
+def page_of(database: Database, lookup: Lookup, limit: int, before: int | None = None) -> Page:
+    """What matches, the newest first, among what has an id below `before`."""
+    ids: list[int] = []
+    cut = True
+    for way in lookup.ways:
+        ids, visited = [], 0
+        for row in database.read(*lookup.candidates(way, before)):
+            visited += 1
+            if lookup.matches(way, row):
+                ids.append(row[0])
+                if len(ids) == limit:
+                    break
+        cut = len(ids) < limit and visited >= way.visits
+        if not cut:
             break
-        text.append(word)
-    return " ".join(text)
+    return Page([Found._make(row) for row in database.read(rows_of(ids), ())], cut)
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """The texts in a tree, keys of labels included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            if isinstance(part, str):
-                yield key
-            yield from _strings(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _strings(part)
+def _batches(items: dict[tuple[str, str], Item | None]) -> Iterator[list[Write]]:
+    writes = (
+        Write(*place, item.revision if item is not None else 0, item.body if item is not None else None)
+        for place, item in items.items()
+    )
+    while batch := list(islice(writes, BATCH)):
+        yield batch

@@ -6,7 +6,8 @@ have resumed in the member, and what the cache no longer knows is expired.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 
@@ -17,12 +18,15 @@ from karmada.apiserver.storage.base import (
     Change,
     Compacted,
     Listener,
+    Outcome,
     Record,
     Snapshot,
     StorageFailed,
     Value,
+    Write,
 )
-from karmada.apiserver.watchcache import Bounds, Index, Item, Kind, WatchCache
+from karmada.apiserver.storage.delta import whole
+from karmada.apiserver.watchcache import Bounds, Item, Kind, WatchCache
 from karmada.apiserver.watchcache.keys import key_of
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
@@ -30,31 +34,38 @@ from karmada.machinery.codec import BYTES, Identity, identity
 from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers import cache as informers
 from karmada.machinery.informers.reflector import Reflector
+from karmada.machinery.limits import ITEM_OVERHEAD
 from karmada.machinery.resource import EVERYTHING, Resource, Scope
-from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject, WatchEvent
+from karmada.machinery.transport import EventType, GroupVersionResource, Held, JSONObject, WatchEvent
+from karmada.search.late_index import LateIndex
+from karmada.search.plan import Part
 
 HISTORY = Bounds(events=4096)
 """What of the past a mirror keeps for watches and pages that began there."""
+Resume = Callable[["Mirror"], Awaitable[Snapshot | None]]
+"""What an earlier process kept of a mirror's collection."""
 _READ_ONLY = "a mirror of a member is not written to"
 
 
 class Mirror:
-    """The collection `type_` of a cluster, or the part of it in `namespaces` (all when empty)."""
+    """The collection `type_` of a cluster, or the part of it that is wanted."""
 
     def __init__(
         self,
         cluster: str,
         served: Served,
         client: Client,
-        namespaces: frozenset[str],
+        part: Part,
         room: informers.Room,
         clock: Clock,
         on_load: Callable[["Mirror"], None],
+        resume: "Resume | None" = None,
     ) -> None:
-        """`on_load` is called when everything that was there has been read, for the first time only."""
+        """`on_load` is called when everything that was there has been read, for the first time only; `resume` knows
+        what was there when an earlier process ended."""
         self.cluster = cluster
         self.served = served
-        self.namespaces = namespaces
+        self.part = part
         self.loaded = asyncio.Event()
         """Set once everything that was there has been read."""
         self.left = False
@@ -63,13 +74,14 @@ class Mirror:
         self.store = WatchCache(self._storage, self._index, HISTORY)
         type_ = served.type
         gvr = self.type = GroupVersionResource(type_.group, type_.version, type_.plural)
-        (single,) = namespaces if len(namespaces) == 1 else ("",)
+        (single,) = part.namespaces if len(part.namespaces) == 1 else ("",)
         scope = Scope(namespace=single) if single else EVERYTHING
-        feed = _Feed(cluster, served, self._storage, namespaces, room)
+        feed = _Feed(cluster, served, self._storage, part, room)
         resource = Resource(client.transport, gvr, BYTES, timeout=60.0)
         self.reflector = Reflector(resource, scope, feed, lambda changes: None, self._first_load, clock, clock.random())
         self._feed = feed
         self._on_load = on_load
+        self._resume = resume
 
     def _first_load(self) -> None:
         if not self.loaded.is_set():
@@ -83,13 +95,21 @@ class Mirror:
 
     async def run(self) -> None:
         """Follow the member until cancelled; watches of the mirror end with it, all read."""
-        await self.store.start()
+        await self._begin()
         try:
             await self.reflector.run()
         finally:
             self._feed.close()
             self.leave()
             await self.store.stop()
+
+    async def _begin(self) -> None:
+        """Begin with what an earlier process kept: it is served as soon as the member goes on from there."""
+        kept = await self._resume(self) if self._resume is not None else None
+        if kept is not None and self._feed.resume(kept):
+            self._storage.kept = kept
+        await self.store.start()
+        self._storage.kept = EMPTY
 
     def leave(self) -> None:
         """Nothing comes any more: watches end once they have read what happened."""
@@ -105,13 +125,16 @@ class Mirror:
         """One object."""
         return self.store.get(self.key, namespace, name)
 
-    def _index(self, kind: Kind, body: bytes) -> Index:
-        return self.served.index(orjson.loads(body))
+    def _index(self, kind: Kind, body: bytes) -> LateIndex:
+        return LateIndex(self.served, body)
 
 
-def annotated(served: Served, cluster: str, body: bytes) -> bytes:
-    """An object as it is kept: with the name of its cluster, its resourceVersion where it can be replaced."""
+def annotated(served: Served, cluster: str, body: bytes, trimmed: Iterable[list[str]] = ()) -> bytes:
+    """An object as it is kept: with the name of its cluster, without the fields at the `trimmed` paths, its
+    resourceVersion where it can be replaced."""
     obj: JSONObject = orjson.loads(body)
+    for path in trimmed:
+        _trim(obj, path)
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise ValueError("the object has no metadata")
@@ -121,26 +144,37 @@ def annotated(served: Served, cluster: str, body: bytes) -> bytes:
     return served.encode(obj).at(informers.number(version))
 
 
+def _trim(part: Any, path: list[str]) -> None:
+    """Take a field out of a tree, and out of every element of the lists on the way."""
+    if isinstance(part, list):
+        for each in part:
+            _trim(each, path)
+    elif isinstance(part, dict):
+        if len(path) == 1:
+            part.pop(path[0], None)
+        else:
+            _trim(part.get(path[0]), path[1:])
+
+
 class _Feed(informers.Cache[bytes]):
     """Where a reflector delivers: what it loads and hears goes to the watch cache, nothing is kept twice."""
 
-    def __init__(
-        self, cluster: str, served: Served, storage: "_Followed", namespaces: frozenset[str], room: informers.Room
-    ) -> None:
-        super().__init__(BYTES, lambda body: annotated(served, cluster, body), room)
+    def __init__(self, cluster: str, served: Served, storage: "_Followed", part: Part, room: informers.Room) -> None:
+        trimmed = [path.split(".") for path in part.trimmed]
+        super().__init__(BYTES, lambda body: annotated(served, cluster, body, trimmed), room)
         self._key = served.key
         self._storage = storage
-        self._within = namespaces
+        self._within = part.namespaces
         self._sizes: dict[str, int] = {}
 
-    def read(self, body: bytes, which: Identity | None = None) -> informers.Item[bytes]:
+    def read(self, body: bytes, which: Identity | None = None, held: Held | None = None) -> informers.Item[bytes]:
         """The item of an encoded object; a version that is no number cannot be compared and is refused."""
         which = which or identity(body)
         if not informers.number(which.resource_version):
             raise BadAnswer("the server's resource versions are no numbers")
         if "/" in which.name or "/" in which.namespace:
             raise BadAnswer("the server sent an object with a slash in its name")
-        return super().read(body, which)
+        return super().read(body, which, held)
 
     def replace(
         self, items: Iterable[informers.Item[bytes]], resource_version: str, *, initial: bool = False
@@ -156,11 +190,23 @@ class _Feed(informers.Cache[bytes]):
         self.reached(resource_version)
         yield []
 
+    def resume(self, kept: Snapshot) -> bool:
+        """Go on from what was kept; False when there is no room for it."""
+        sizes = {record.key: len(whole(record.value)) + ITEM_OVERHEAD for record in kept.records}
+        try:
+            self.check_load(sum(sizes.values()))
+        except BadAnswer:
+            return False
+        self._sizes = sizes
+        self._hold(sum(sizes.values()))
+        self.reached(str(kept.revision))
+        return True
+
     def apply(self, events: list[WatchEvent]) -> tuple[list[informers.Change[bytes]], BadAnswer | None]:
         """Take over watch events in order, up to the first that cannot be read or does not fit."""
         changes: list[Change] = []
         fault: BadAnswer | None = None
-        for kind, body, which in events:
+        for kind, body, which, _ in events:
             try:
                 change = self._changed(kind, body, which)
             except BadAnswer as error:
@@ -205,10 +251,14 @@ class _Followed:
 
     listener: Listener
 
+    def __init__(self) -> None:
+        self.kept = EMPTY
+        """What there is before the member was read."""
+
     async def open(self, listener: Listener) -> Snapshot:
-        """Nothing, until the member was read."""
+        """What was kept, until the member was read."""
         self.listener = listener
-        return EMPTY
+        return self.kept
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
         """Refused."""
@@ -217,6 +267,10 @@ class _Followed:
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
         """Refused."""
         raise StorageFailed(_READ_ONLY)
+
+    async def write_all(self, writes: Sequence[Write]) -> list[Outcome]:
+        """Refused."""
+        return [StorageFailed(_READ_ONLY)] * len(writes)
 
     async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """What the watch cache does not know any more, nobody knows."""

@@ -3,12 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
+from karmada.api.annotations import TRIMMED_FIELDS
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import Condition
+from karmada.api.counting import counted
+from karmada.api.meta import Condition, set_condition
 from karmada.api.search.v1alpha1 import ResourceRegistry
 from karmada.policies.cluster_affinity import cluster_matches
+from karmada.search.opensearch.model import BackendRef, State
 
-READY = "Ready"
+READY, BACKEND_READY = "Ready", "BackendReady"
 NAMED = 5
 """Problems that a condition names."""
 
@@ -25,8 +30,35 @@ class KindRef(NamedTuple):
 
 Namespaces = frozenset[str]
 """Of which namespaces objects are cached; all of them when empty."""
-Wanted = dict[str, dict[KindRef, Namespaces]]
+PROTECTED = frozenset(
+    f"metadata.{name}"
+    for name in (
+        "annotations",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "labels",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "uid",
+    )
+) | {"apiVersion", "kind", "metadata"}
+"""Fields that every answer has."""
+
+
+class Part(NamedTuple):
+    """What is cached of a kind."""
+
+    namespaces: Namespaces = frozenset()
+    trimmed: frozenset[str] = frozenset()
+    """Dotted paths of fields that are left out."""
+
+
+Wanted = dict[str, dict[KindRef, Part]]
 """By cluster."""
+Destinations = Mapping[BackendRef, Mapping[KindRef, Namespaces]]
+"""Kinds of one cluster by the OpenSearch they are sent to."""
 Problems = Mapping[tuple[str, KindRef], str]
 """Why a kind of a cluster is not served: empty when it is, absent when the cluster was not looked at yet."""
 
@@ -40,19 +72,21 @@ def wanted(registries: Iterable[ResourceRegistry], clusters: Iterable[Cluster]) 
         for cluster in members:
             if kinds and cluster_matches(registry.spec.target_cluster, cluster):
                 of_cluster = found.setdefault(cluster.metadata.name, {})
-                for kind, namespaces in kinds.items():
-                    of_cluster[kind] = _both(of_cluster.get(kind), namespaces)
+                for kind, part in kinds.items():
+                    of_cluster[kind] = _both(of_cluster.get(kind), part)
     return found
 
 
-def kinds_of(registry: ResourceRegistry) -> dict[KindRef, Namespaces]:
+def kinds_of(registry: ResourceRegistry) -> dict[KindRef, Part]:
     """The kinds that one registry names; a selector without kind or version names none."""
-    found: dict[KindRef, Namespaces] = {}
+    found: dict[KindRef, Part] = {}
+    named = (registry.metadata.annotations or {}).get(TRIMMED_FIELDS, "").split(",")
+    trimmed = frozenset(filter(None, map(str.strip, named))) - PROTECTED
     for selector in registry.spec.resource_selectors:
         if selector.kind and selector.api_version:
             kind = KindRef(selector.api_version, selector.kind)
             namespaces = frozenset([selector.namespace]) if selector.namespace else frozenset()
-            found[kind] = _both(found.get(kind), namespaces)
+            found[kind] = _both(found.get(kind), Part(namespaces, trimmed))
     return found
 
 
@@ -72,14 +106,11 @@ def condition(registry: ResourceRegistry, clusters: Iterable[Cluster], problems:
         status, reason, message = "False", "NothingSelected", "no selector names an apiVersion and a kind"
     elif not chosen:
         status, reason, message = "False", "NoClusterSelected", "targetCluster matches no cluster"
-    elif registry.spec.backend_store is not None:
-        text = "spec.backendStore is not supported: objects are searchable through the cache and the proxy only"
-        status, reason, message = "False", "BackendNotSupported", "; ".join([text, *_named(troubles)])
     elif troubles:
         status, reason, message = "False", "NotCached", "; ".join(_named(troubles))
     else:
         status, reason = "True", "Cached"
-        message = f"{len(kinds)} kinds of {len(chosen)} clusters are cached"
+        message = f"{counted(len(chosen), 'cluster')}: {counted(len(kinds), 'kind')} cached"
     return Condition(
         type=READY,
         status=status,
@@ -90,13 +121,52 @@ def condition(registry: ResourceRegistry, clusters: Iterable[Cluster], problems:
     )
 
 
+def backend_of(registry: ResourceRegistry) -> BackendRef | None:
+    """The OpenSearch that a registry names."""
+    store = registry.spec.backend_store
+    return BackendRef.of(store.open_search) if store is not None and store.open_search is not None else None
+
+
+def destinations(registries: Iterable[ResourceRegistry], cluster: Cluster) -> Destinations:
+    """Where the kinds of a cluster are sent."""
+    found: dict[BackendRef, dict[KindRef, Namespaces]] = {}
+    for registry in registries:
+        ref = backend_of(registry)
+        if ref is None or cluster.metadata.deletion_timestamp:
+            continue
+        if cluster_matches(registry.spec.target_cluster, cluster):
+            kinds = found.setdefault(ref, {})
+            for kind, part in kinds_of(registry).items():
+                known = Part(kinds[kind]) if kind in kinds else None
+                kinds[kind] = _both(known, part).namespaces
+    return found
+
+
+def with_backend(conditions: tuple[Condition, ...], state: State | None, condition: Condition) -> tuple[Condition, ...]:
+    """The conditions of a registry with how its backend is, or without it where it names none.
+
+    `condition` is that of the cache; the moment and the generation are the same.
+    """
+    if state is None:
+        return tuple(each for each in conditions if each.type != BACKEND_READY)
+    found = msgspec.structs.replace(
+        condition,
+        type=BACKEND_READY,
+        status="True" if state.well else "False",
+        reason=state.reason,
+        message=state.message,
+    )
+    return set_condition(conditions, found)
+
+
 def _named(troubles: list[str]) -> list[str]:
     more = len(troubles) - NAMED
     return troubles if more <= 0 else [*troubles[:NAMED], f"and {more} more"]
 
 
-def _both(one: Namespaces | None, other: Namespaces) -> Namespaces:
-    """What covers both; no namespaces stand for all."""
+def _both(one: Part | None, other: Part) -> Part:
+    """What covers both: no namespaces stand for all, and a field is left out where nobody wants it."""
     if one is None:
         return other
-    return one | other if one and other else frozenset()
+    namespaces = one.namespaces | other.namespaces if one.namespaces and other.namespaces else frozenset[str]()
+    return Part(namespaces, one.trimmed & other.trimmed)

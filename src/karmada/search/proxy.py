@@ -14,6 +14,7 @@ from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import method_not_allowed, not_served
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.transport import GroupVersionResource
 from karmada.search import reading, watching, writes
 from karmada.search.caches import Caches
 from karmada.search.registry_type import GROUP, PROXYING, VERSION
@@ -82,12 +83,22 @@ class GlobalProxy:
         if chosen.path is None or not chosen.verb or not chosen.path.name:
             raise method_not_allowed()  # Nobody can tell which cluster is meant.
         cluster = await self._owner(chosen, user)
+        if chosen.verb == "update":
+            self._refuse_trimmed(chosen.type, cluster.metadata.name)
         given = request.headers.get("content-type", "")
         body, content_type = writes.for_member(request.body, given, cluster.metadata.name)
         if body is not request.body:
             headers = {**request.headers, "content-type": content_type}
             request = msgspec.structs.replace(request, body=body, headers=headers)
         return await self._to_cluster(cluster, request, path, user)
+
+    def _refuse_trimmed(self, type_: GroupVersionResource, cluster: str) -> None:
+        """Who read an object without some fields and sends it back whole would delete them."""
+        caches = self._caches.member(cluster)
+        mirror = caches.mirrors.get(type_) if caches is not None else None
+        if mirror is not None and (missing := sorted(mirror.part.trimmed - {"metadata.managedFields"})):
+            remedy = f"patch the object, or update it by clusters/{cluster}/proxy"
+            raise bad_request(f"objects are cached without {', '.join(missing)}: {remedy}")
 
     async def _owner(self, chosen: Route, user: UserInfo) -> Cluster:
         """The one cluster that has an object, of those where the user may do what is asked."""

@@ -15,7 +15,8 @@ LONGEST = 1000
 TERMS = 20
 _AGE = re.compile(r"age([<>])(\d{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-WORD = re.compile(r"\w+")
+WORD = re.compile(r"[^\W_]+")
+"""A word as the index separates them."""
 
 
 class QueryError(ValueError):

@@ -4,17 +4,20 @@ import asyncio
 
 import orjson
 
+from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context
 from karmada.apiserver.requests.options import integer
 from karmada.apiserver.times import rfc3339
 from karmada.machinery.httpserver.failure import bad_request
-from karmada.machinery.transport import JSONObject
-from karmada.search.fulltext import Found, FullText
-from karmada.search.query import QueryError, parse
-from karmada.search.sources import Ask, Finder, Sources
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.search.fulltext import Found, FullText, TooBroad
+from karmada.search.query import Query, QueryError, parse
+from karmada.search.sources import Ask, Finder, Source, Sources
 
 NAME = "query"
 LIMIT, MOST = 100, 1000
+PAGE, LOOKED = 2000, 20_000
+"""Matches that are read at once after the first few, and at most, for a user who may see few of them."""
 
 
 class QueryEndpoint:
@@ -25,36 +28,75 @@ class QueryEndpoint:
         self._index = index
 
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
-        """Answer an authorised request."""
+        """Answer an authorised request; a `Warning` says so where not everything that matches was looked at."""
         try:
             query = parse(call.params.get("q", ""))
         except QueryError as error:
             raise bad_request(str(error)) from None
         limit = min(integer(dict(call.params), "limit") or LIMIT, MOST)
-        found = await self._index.find(query, context.now())
-        types = list(dict.fromkeys(each.type for each in found))
-        sources = await asyncio.gather(*(self._finder.sources(Ask(call.user, "list", type_)) for type_ in types))
-        readable = dict(zip(types, sources, strict=True))
-        rows = [each for each in found if _shown(each, readable[each.type])]
-        call.warnings += sorted({said for each in sources for said in each.warnings()})
+        readable = _Readable(self._finder, call.user)
+        try:
+            rows, cut = await self._rows(query, context.now(), limit, readable)
+        except TooBroad as error:
+            raise bad_request(str(error)) from None
+        excerpts = await self._index.excerpts(query, rows[:limit])
+        call.warnings += readable.warnings()
+        if cut:
+            call.warnings.append("not all that may match was looked at: begin patterns with text, or narrow the query")
         answer = {
             "kind": "SearchResult",
             "apiVersion": "search.karmada.io/v1alpha1",
-            "items": [_item(each) for each in rows[:limit]],
-            "more": len(rows) > limit,
+            "items": [_item(each, excerpts.get(each.id, "")) for each in rows[:limit]],
+            "more": cut or len(rows) > limit,
         }
         return Answer(200, orjson.dumps(answer))
 
+    async def _rows(self, query: Query, now: float, limit: int, readable: "_Readable") -> tuple[list[Found], bool]:
+        """The newest rows that may be seen, one more than `limit` if there are; and whether the rest is unknown."""
+        rows: list[Found] = []
+        size, before, looked = limit + 1, None, 0
+        while True:
+            page = await self._index.find(query, now, size, before)
+            rows += await readable.among(page.found)
+            looked += len(page.found)
+            if len(rows) > limit or len(page.found) < size:
+                return rows, page.cut
+            if looked >= LOOKED:
+                return rows, True
+            before, size = page.found[-1].id, PAGE
 
-def _shown(found: Found, sources: Sources) -> bool:
-    for source in sources.found:
-        if source.mirror.cluster == found.cluster:
-            item = source.mirror.get(found.namespace, found.name)
-            return item is not None and (source.match is None or source.match(item))
-    return False
+
+class _Readable:
+    """What of the rows one user may see: their cluster answers and lets the user read there."""
+
+    def __init__(self, finder: Finder, user: UserInfo) -> None:
+        self._finder = finder
+        self._user = user
+        self._sources: dict[GroupVersionResource, Sources] = {}
+        self._by_cluster: dict[tuple[str, GroupVersionResource], Source] = {}
+
+    async def among(self, found: list[Found]) -> list[Found]:
+        """Those that may be seen."""
+        new = [type_ for type_ in dict.fromkeys(each.type for each in found) if type_ not in self._sources]
+        for type_, sources in zip(new, await asyncio.gather(*map(self._asked, new)), strict=True):
+            self._sources[type_] = sources
+            self._by_cluster |= {(source.mirror.cluster, type_): source for source in sources.found}
+        return [each for each in found if self._is_shown(each)]
+
+    def warnings(self) -> list[str]:
+        """What the user should hear about rows that are missing."""
+        return sorted({said for each in self._sources.values() for said in each.warnings()})
+
+    async def _asked(self, type_: GroupVersionResource) -> Sources:
+        return await self._finder.sources(Ask(self._user, "list", type_))
+
+    def _is_shown(self, found: Found) -> bool:
+        source = self._by_cluster.get((found.cluster, found.type))
+        item = source.mirror.get(found.namespace, found.name) if source is not None else None
+        return source is not None and item is not None and (source.match is None or source.match(item))
 
 
-def _item(found: Found) -> JSONObject:
+def _item(found: Found, excerpt: str) -> JSONObject:
     return {
         "cluster": found.cluster,
         "apiVersion": f"{found.group}/{found.version}" if found.group else found.version,
@@ -63,5 +105,5 @@ def _item(found: Found) -> JSONObject:
         "name": found.name,
         "status": found.status,
         "creationTimestamp": rfc3339(found.created),
-        "excerpt": found.excerpt,
+        "excerpt": excerpt,
     }

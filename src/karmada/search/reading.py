@@ -19,7 +19,7 @@ from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.search import tables
 from karmada.search.mirror import Mirror
 from karmada.search.resource_versions import Continue, ResourceVersions
-from karmada.search.sources import Ask, Finder, Source
+from karmada.search.sources import Ask, Source, SourceFinder
 
 MOST_BYTES = 256 << 20
 """Of one answer."""
@@ -33,7 +33,7 @@ def restamped(item: Item, version: str) -> bytes:
     return item.body.replace(old, new, 1)
 
 
-async def get(finder: Finder, call: Call, ask: Ask) -> Answer:
+async def get(finder: SourceFinder, call: Call, ask: Ask) -> Answer:
     """Answer with the one object of a name in all clusters; several are ambiguous."""
     sources = await finder.sources(ask)
     having = [
@@ -54,7 +54,7 @@ async def get(finder: Finder, call: Call, ask: Ask) -> Answer:
     return await reading.one(call, body)
 
 
-async def list_objects(finder: Finder, call: Call, ask: Ask) -> Answer:
+async def list_objects(finder: SourceFinder, call: Call, ask: Ask) -> Answer:
     """Answer with the objects of all clusters, page by page where asked."""
     options = list_options(dict(call.params), watch=False)
     selection = await select(call.served, options.label_selector, options.field_selector)

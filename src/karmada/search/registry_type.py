@@ -2,8 +2,10 @@
 state."""
 
 import dataclasses
+from functools import partial
 
 from karmada.api.crd.definition import definition
+from karmada.api.crd.schema import root_schema
 from karmada.api.kinds import BY_TYPE
 from karmada.api.search.v1alpha1 import ResourceRegistry
 from karmada.apiserver.crds.types import resource_types_of
@@ -26,6 +28,7 @@ def registry_type() -> ResourceType:
     """The served type of registries."""
     kind, _ = BY_TYPE[ResourceRegistry]
     (custom,) = resource_types_of(definition(kind))
+    described = partial(root_schema, ResourceRegistry)
     judge = custom.strategy.validate
 
     def validate(registry: JSONObject, old: JSONObject | None) -> list[FieldError]:
@@ -33,7 +36,9 @@ def registry_type() -> ResourceType:
         return [error for error in judge(registry, old) if error.reason != "FieldValueRequired"]
 
     strategy = dataclasses.replace(custom.strategy, validate=validate)
-    return dataclasses.replace(custom, verbs=ALL_VERBS, strategy=strategy, columns=_COLUMNS, row=_row)
+    return dataclasses.replace(
+        custom, verbs=ALL_VERBS, strategy=strategy, columns=_COLUMNS, row=_row, described=described
+    )
 
 
 def served_types() -> list[ResourceType]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import forbidden
@@ -69,8 +69,16 @@ class Sources:
         return forbidden(group, ask.type.resource, ask.name, why)
 
 
-class Finder:
+class SourceFinder(Protocol):
     """Finds the sources of reads."""
+
+    async def sources(self, ask: Ask, mirrors: Sequence[Mirror] | None = None) -> Sources:
+        """The members that answer, of these mirrors or of all."""
+        ...
+
+
+class Finder:
+    """Finds the sources of reads by what is cached and what each member lets the user read."""
 
     def __init__(self, caches: Caches, access: MemberAccess) -> None:
         self._caches = caches
@@ -80,12 +88,23 @@ class Finder:
         """The members that answer, in the order of their names; no member delays this for long."""
         asked = self._caches.mirrors(ask.type) if mirrors is None else mirrors
         outcome = Sources()
-        for mirror, source in zip(asked, await asyncio.gather(*(self._source(ask, m) for m in asked)), strict=True):
+        unknown = [mirror for mirror in asked if not self._is_readable(ask, mirror)]
+        answers = dict(zip(unknown, await asyncio.gather(*(self._source(ask, m) for m in unknown)), strict=True))
+        for mirror in asked:
+            source = answers[mirror] if mirror in answers else Source(mirror)
             if isinstance(source, Source):
                 outcome.found.append(source)
             else:
                 (outcome.refusing if source is False else outcome.silent).append(mirror.cluster)
         return outcome
+
+    def _is_readable(self, ask: Ask, mirror: Mirror) -> bool:
+        """Whether all that is asked for may be read, by what is known already: most reads wait for nobody."""
+        caches = self._caches.member(mirror.cluster)
+        if caches is None or not is_ready(caches.cluster) or not mirror.loaded.is_set():
+            return False
+        about = (mirror.cluster, ask.user, ask.verb, ask.type, ask.namespace, ask.name, ask.subresource)
+        return self._access.known(*about) is True
 
     async def _source(self, ask: Ask, mirror: Mirror) -> Source | bool:
         """The source, False where the user may read nothing, True where nobody knows."""

@@ -28,11 +28,11 @@ from karmada.apiserver.watchcache.model import bookmark
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 from karmada.search import tables
-from karmada.search.caches import Caches
+from karmada.search.caches import MirrorSubscriptions
 from karmada.search.mirror import Mirror
 from karmada.search.reading import both, caught_up, restamped
 from karmada.search.resource_versions import ResourceVersions
-from karmada.search.sources import Ask, Finder, Source
+from karmada.search.sources import Ask, Source, SourceFinder
 
 SECONDS = (1800, 3600)
 QUEUE = 64
@@ -44,7 +44,7 @@ _LEFT = bookmark(0)
 """Follows the last event of a cluster that left."""
 
 
-async def watch(finder: Finder, caches: Caches, call: Call, ask: Ask) -> Streamed:
+async def watch(finder: SourceFinder, caches: MirrorSubscriptions, call: Call, ask: Ask) -> Streamed:
     """Open a watch; refusals come before any event."""
     options = list_options(dict(call.params), watch=True)
     selection = await select(call.served, options.label_selector, options.field_selector)
@@ -73,8 +73,8 @@ class _Merged:
 
     def __init__(
         self,
-        finder: Finder,
-        caches: Caches,
+        finder: SourceFinder,
+        caches: MirrorSubscriptions,
         call: Call,
         ask: Ask,
         options: ListOptions,

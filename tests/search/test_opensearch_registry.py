@@ -1,0 +1,45 @@
+"""Registries that name an OpenSearch: what they select is sent there, and a condition says how that goes."""
+
+from tests.membership.world import eventually
+from tests.search.fake_opensearch import FakeOpenSearch, listening
+from tests.search.world import PODS, REGISTRIES, Searched, pod, registry
+
+from karmada.machinery.transport import JSONObject
+
+
+async def backend(searched: Searched, reason: str) -> JSONObject:
+    async def said() -> JSONObject | None:
+        conditions = (await searched.hub.resource(REGISTRIES).get("all"))["status"]["conditions"]
+        return next((c for c in conditions if c["type"] == "BackendReady" and c["reason"] == reason), None)
+
+    found: JSONObject = await eventually(said)
+    return found
+
+
+async def test_a_registry_sends_what_it_selects_and_says_when_it_cannot(searched: Searched) -> None:
+    for name, member in searched.members.items():
+        await member.client.resource(PODS).create(pod(f"web-{name}"))
+    async with listening(FakeOpenSearch()) as fake:
+        wanted = registry(("v1", "Pod"), clusters=["member1"])
+        store = {"addresses": [fake.address], "secretRef": {"namespace": "default", "name": "nosuch"}}
+        wanted["spec"]["backendStore"] = {"openSearch": store}
+        await searched.register(wanted)  # the cache is ready whatever its backend says
+        missing = await backend(searched, "SecretNotFound")
+        assert missing["status"] == "False"
+        assert "secret default/nosuch" in missing["message"]
+        del store["secretRef"]
+        registries = searched.hub.resource(REGISTRIES)
+        await registries.patch("all", {"spec": {"backendStore": {"openSearch": {"secretRef": None}}}})
+        assert (await backend(searched, "Sent"))["status"] == "True"
+
+        async def sent() -> bool:
+            return fake.names() == ["web-member1"]
+
+        await eventually(sent)
+        await registries.patch("all", {"spec": {"backendStore": None}})
+
+        async def silent() -> bool:
+            conditions = (await registries.get("all"))["status"]["conditions"]
+            return [condition["type"] for condition in conditions] == ["Ready"]
+
+        await eventually(silent)
