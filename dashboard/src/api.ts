@@ -93,9 +93,7 @@ export function asQuery(ref: Ref): Query {
   return { apiVersion: ref.apiVersion, kind: ref.kind, namespace: ref.namespace ?? "", name: ref.name };
 }
 
-export function key(ref: Ref): string {
-  return `${ref.apiVersion}/${ref.kind}/${ref.namespace ?? ""}/${ref.name}`;
-}
+export { key } from "./merge";
 
 export function title(ref: Ref): string {
   return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;

@@ -70,9 +70,21 @@ export function Help({ close }: { close: () => void }) {
         </div>
         <div>
           <dt>
+            <kbd>←</kbd> <kbd>↑</kbd> <kbd>↓</kbd> <kbd>→</kbd>
+          </dt>
+          <dd>{t("From box to box of the graph")}</dd>
+        </div>
+        <div>
+          <dt>
             <kbd>t</kbd>
           </dt>
           <dd>{t("Light or dark")}</dd>
+        </div>
+        <div>
+          <dt>
+            <kbd>?</kbd>
+          </dt>
+          <dd>{t("Keyboard shortcuts")}</dd>
         </div>
         <div>
           <dt>

@@ -106,3 +106,25 @@ export function useLive(watched: string[], changed: (change: Change) => void, ag
     };
   }, [watched.join(",")]);
 }
+
+/** Reads a page anew when its topics change: at once, then no more often than once in `pause` milliseconds. */
+export function useRefetch(watched: string[], again: () => void, pause: number): void {
+  const due = useRef({ timer: 0, last: 0 });
+  useEffect(() => () => clearTimeout(due.current.timer), []);
+  useLive(
+    watched,
+    (change) => {
+      const state = due.current;
+      if (change.snapshot || state.timer) return;
+      state.timer = window.setTimeout(
+        () => {
+          state.timer = 0;
+          state.last = performance.now();
+          again();
+        },
+        Math.max(0, state.last + pause - performance.now()),
+      );
+    },
+    again,
+  );
+}

@@ -7,6 +7,13 @@ export interface Ref {
   name: string;
 }
 
+/** Commands by which a cluster joins: `setup` first, if it is not empty. */
+export interface Joining {
+  setup: string;
+  command: string;
+  ends: string;
+}
+
 export interface Session {
   user: string;
   groups: string[];
@@ -55,6 +62,17 @@ export interface Model {
   grade?: number;
   count?: number;
   ranges?: { name: string; min: Amount; max: Amount }[];
+}
+
+export interface NodeRow {
+  name: string;
+  ready: boolean | null;
+  message: string;
+  schedulable: boolean;
+  roles: string[];
+  version: string;
+  allocatable: Record<string, string>;
+  taints: string[];
 }
 
 export type WorkloadStatus = "Healthy" | "Progressing" | "Unhealthy" | "Unscheduled" | "NoPolicy";
@@ -180,6 +198,7 @@ export interface Applied {
 }
 
 export interface EventRow {
+  id?: string;
   time: string;
   type: string;
   reason: string;
@@ -201,4 +220,6 @@ export interface Change {
   gone: Ref[];
   /** Whether this is the whole topic, sent when a stream begins. */
   snapshot?: boolean;
+  /** Whether rows are not sent: read the page anew. */
+  refetch?: boolean;
 }

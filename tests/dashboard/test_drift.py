@@ -1,6 +1,6 @@
 """Where a copy differs from what was sent."""
 
-from karmada.dashboard.happenings import different
+from karmada.dashboard.events_and_drift import different
 
 
 def test_what_a_member_added_is_no_difference() -> None:

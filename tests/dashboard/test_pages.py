@@ -229,6 +229,34 @@ async def test_events_and_drift_are_told(federation: Dashboards) -> None:
     assert await browser.api("drift") == []
 
 
+async def test_nodes_are_those_of_the_member(federation: Dashboards) -> None:
+    browser = await federation.admin()
+    found = await browser.api("clusters/member1/nodes")
+    assert not found["more"]
+    assert found["items"]
+    for one in found["items"]:
+        assert one["ready"] is True
+        assert one["schedulable"]
+        assert one["allocatable"].keys() >= {"cpu", "memory", "pods"}
+    assert (await browser.get(f"{API}/clusters/nowhere/nodes")).status == 404
+
+
+async def test_workloads_are_filtered_by_cluster_and_by_several_states(federation: Dashboards) -> None:
+    browser = await federation.admin()
+    await federation.apply(policy("nginx", "member1"), deployment(), deployment("alone"))
+    await healthy(browser)
+    for query, names in (
+        ("cluster=member1", ["nginx"]),
+        ("cluster=member2", []),
+        ("status=Unhealthy,Unscheduled,NoPolicy", ["alone"]),
+        ("status=Healthy", ["nginx"]),
+    ):
+        found = await browser.api(f"workloads?kind=Deployment&{query}")
+        assert [one["ref"]["name"] for one in found["items"]] == names, query
+    counted = (await browser.api("overview"))["workloads"]
+    assert counted == {"total": 2, "healthy": 1, "progressing": 0, "unhealthy": 1}
+
+
 async def test_logs_come_from_the_member_as_plain_text(federation: Dashboards) -> None:
     browser = await federation.admin()
     await federation.apply(policy("nginx", "member1"), deployment())

@@ -18,9 +18,9 @@ from tests.dashboard.world import (
 )
 from tests.membership.world import eventually, user_transport
 
+from karmada.dashboard.route_table import table
 from karmada.dashboard.routes import Demand, Route
 from karmada.dashboard.static import Static
-from karmada.dashboard.table import table
 from karmada.machinery.errors import ApiError
 from karmada.machinery.httpserver.model import HttpRequest, StreamResponse
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -97,8 +97,10 @@ async def test_writes_of_other_sites_are_refused(dashboards: Dashboards) -> None
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ):
-        for path in ("apply", "dry-run", "simulate"):
-            assert (await browser.ask("POST", f"{API}/{path}", manifest, good | change)).status == 403
+        for route in table():
+            if route.demand in (Demand.ASK, Demand.WRITE):
+                reply = await browser.ask(route.method, filled(route), manifest, good | change)
+                assert reply.status == 403, route
     other = await dashboards.admin()
     stolen = await browser.ask("POST", f"{API}/apply", manifest, good | {"X-Karmada-CSRF": other.csrf})
     assert stolen.status == 403
@@ -238,6 +240,22 @@ async def test_nobody_acts_as_another_by_headers(dashboards: Dashboards) -> None
     assert (await weak.get(f"{API}/clusters", **as_admin)).status == 403
 
 
+async def test_rights_in_a_member_are_each_users_own(dashboards: Dashboards) -> None:
+    """CVE-2026-44945, a confused deputy across clusters: who shares what was read of the control plane shares nothing
+    of members."""
+    await dashboards.member("member1")
+    admin = await dashboards.admin()
+    other = await dashboards.signed_in("other", "cluster-admin")
+    paths = [f"{API}/{path}" for path in ("clusters/member1/nodes", "events?cluster=member1")]
+    for browser in (admin, other):
+        assert (await browser.api("clusters"))[0]["name"] == "member1"
+    assert len(dashboards.dashboard.contexts.boards) == 1, "they may read the same of the control plane"
+    for path in paths:
+        assert (await admin.get(path)).status == 200
+        assert (await other.get(path)).status == 403
+        assert (await other.get(path, **{"Impersonate-User": "system:admin"})).status == 403
+
+
 async def test_a_user_of_one_namespace_sees_that_namespace(dashboards: Dashboards) -> None:
     reading: JSONObject = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
     await dashboards.apply(
@@ -355,9 +373,12 @@ async def test_writes_are_refused_in_read_only_mode_and_reads_are_not(dashboards
     session = await browser.api("session")
     assert (session["readOnly"], session["reason"]) == (True, "the disk is full")
     manifest = {"manifests": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}
-    refused = await browser.post(f"{API}/apply", manifest)
-    assert refused.status == 403
-    assert "the disk is full" in refused.message
+    writes = [route for route in table() if route.demand is Demand.WRITE]
+    assert {route.path for route in writes} >= {f"{API}/apply", f"{API}/join"}
+    for route in writes:
+        refused = await browser.post(filled(route), manifest)
+        assert refused.status == 403, route
+        assert "the disk is full" in refused.message
     assert (await browser.post(f"{API}/dry-run", manifest)).status == 200
     assert (await browser.post(f"{API}/simulate", {})).status == 200
     socket = {"Upgrade": "websocket", "Connection": "Upgrade", "Origin": f"https://{browser.host}"}

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.dashboard.credential import Credential
+from karmada.dashboard.sealed import SessionFiles
 from karmada.dashboard.sessions import CODES_OF_ONE, GUESSES, MOST, MOST_OF_ONE, Guesses, Sessions
 
 ANN, BOB = Credential(UserInfo("ann"), "t1"), Credential(UserInfo("bob"), "t2")
@@ -126,3 +128,83 @@ def test_only_the_same_credential_shares_what_is_kept() -> None:
     grouped = Credential(UserInfo("ann", ("system:masters",)))
     assert len({ANN.key, other.key, certificate.key, grouped.key}) == 4
     assert ANN.token not in "".join(ANN.key)
+
+
+SECRET = Credential(UserInfo("ann", ("staff",), "7", {"scopes": ("a",)}), "the-token-of-ann")
+
+
+def test_a_session_outlives_the_process_with_its_age(tmp_path: Path) -> None:
+    clock, files = Hands(), SessionFiles(tmp_path, b"here")
+    first = Sessions(clock, files=files)
+    cookie = first.open(SECRET)
+    before = first.find(cookie)
+    assert before is not None
+    clock.at += 1800
+    first.find(cookie)
+    clock.at += 1800
+    found = Sessions(clock, files=files).find(cookie, touch=False)
+    assert found is not None
+    assert (found.credential, found.csrf) == (SECRET, before.csrf)
+    assert clock.at - found.started == 3600
+    clock.at += 1801
+    assert Sessions(clock, files=files).find(cookie) is None, "an hour without use"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_session_that_has_ended_does_not_come_back(tmp_path: Path) -> None:
+    clock, files = Hands(), SessionFiles(tmp_path, b"here")
+    sessions = Sessions(clock, files=files)
+    left, old = sessions.open(ANN), sessions.open(BOB)
+    sessions.close(left)
+    for _ in range(25):
+        sessions.find(old)
+        clock.at += 1800
+    again = Sessions(clock, files=files)
+    assert again.find(left) is None
+    assert again.find(old) is None, "twelve hours"
+    ending = Sessions(clock, files=files)
+    by_certificate = ending.open(ANN._replace(token="", ends=clock.at + 60))
+    clock.at += 61
+    assert Sessions(clock, files=files).find(by_certificate) is None
+
+
+def test_stolen_files_hold_neither_tokens_nor_a_way_in(tmp_path: Path) -> None:
+    clock, folder = Hands(), tmp_path / "sessions"
+    sessions = Sessions(clock, files=SessionFiles(folder, b"here"))
+    cookie, other = sessions.open(SECRET), sessions.open(BOB)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    for path in folder.iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
+        content = path.read_bytes() + path.name.encode()
+        for secret in (SECRET.token, "ann", cookie, other):
+            assert secret.encode() not in content
+        assert Sessions(clock, files=SessionFiles(folder, b"here")).find(path.name) is None
+    names = sorted(folder.iterdir())
+    names[0].write_bytes(names[1].read_bytes())  # somebody's file under another's name
+    assert {one is None for one in map(Sessions(clock, files=SessionFiles(folder, b"here")).find, (cookie, other))} == {
+        True,
+        False,
+    }
+    assert Sessions(clock, files=SessionFiles(folder, b"elsewhere")).find(other) is None
+    assert Sessions(clock, files=SessionFiles(folder, b"elsewhere")).find(cookie) is None
+
+
+def test_files_that_cannot_be_written_or_read_cost_no_request(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    clock = Hands()
+    sessions = Sessions(clock, files=SessionFiles(blocked, b"here"))
+    cookie = sessions.open(ANN)
+    assert sessions.find(cookie) is not None
+    sessions.close(cookie)
+    assert sessions.find(cookie) is None
+
+
+def test_files_are_bounded(tmp_path: Path) -> None:
+    clock = Hands()
+    for number in range(MOST_OF_ONE):
+        Sessions(clock, files=SessionFiles(tmp_path, b"here")).open(Credential(UserInfo(f"u{number}"), "t"))
+        clock.at += 1
+    clock.at += 3600
+    Sessions(clock, files=SessionFiles(tmp_path, b"here")).open(ANN)
+    assert len(list(tmp_path.iterdir())) == 1, "those that nobody used for an hour are swept"

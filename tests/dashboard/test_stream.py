@@ -6,9 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.dashboard.world import ACCOUNTS, ROLES, WIDE, deployment
+from tests.dashboard.world import ACCOUNTS, NAMESPACES, ROLES, WIDE, deployment, policy
 
 from karmada.dashboard.feed import QUEUE
+from karmada.dashboard.kinds import CLUSTERS, EVENTS, POLICIES, WORKS
 from karmada.dashboard.server import Dashboard
 from karmada.machinery.client import Client
 from karmada.machinery.httpserver.model import HttpRequest, HttpResponse, StreamResponse
@@ -70,9 +71,9 @@ class World:
         self.hub: Client = plane.client
         self.dashboard = plane.dashboard
 
-    async def tab(self, name: str = "ann") -> Tab:
+    async def tab(self, name: str = "ann", rule: JSONObject = READING) -> Tab:
         await self.hub.resource(ACCOUNTS).create({"metadata": {"name": name, "namespace": "default"}})
-        await self.hub.resource(ROLES).create({"metadata": {"name": name}, "rules": [READING]})
+        await self.hub.resource(ROLES).create({"metadata": {"name": name}, "rules": [rule]})
         binding = {
             "metadata": {"name": name},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
@@ -82,6 +83,34 @@ class World:
         asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}
         made = await self.hub.resource(ACCOUNTS).submit(name, "token", asked, "default")
         return Tab(self.dashboard, made["status"]["token"])
+
+    async def cluster(self, name: str) -> None:
+        spec = {"syncMode": "Pull"}
+        made = {
+            "apiVersion": "cluster.karmada.io/v1alpha1",
+            "kind": "Cluster",
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        await self.hub.resource(CLUSTERS).create(made)
+
+    async def policy(self) -> None:
+        await self.hub.resource(POLICIES).create(policy("other"))
+
+    async def event(self) -> None:
+        about = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx"}
+        made = {"metadata": {"name": "one", "namespace": "default"}, "involvedObject": about, "reason": "Tested"}
+        await self.hub.resource(EVENTS).create(made)
+
+    async def work(self) -> None:
+        await self.hub.resource(NAMESPACES).create({"metadata": {"name": "karmada-es-member1"}})
+        made = {
+            "apiVersion": "work.karmada.io/v1alpha1",
+            "kind": "Work",
+            "metadata": {"name": "copy", "namespace": "karmada-es-member1"},
+            "spec": {"workload": {"manifests": [deployment("copy")]}},
+        }
+        await self.hub.resource(WORKS).create(made)
 
     async def scale(self, replicas: int) -> None:
         await self.hub.resource(DEPLOYMENTS).patch("nginx", {"spec": {"replicas": replicas}}, "default")
@@ -189,14 +218,116 @@ def test_a_reader_that_falls_behind_starts_again_with_a_snapshot() -> None:
     virtually(body)
 
 
-def test_tabs_of_one_user_share_watches_and_users_do_not() -> None:
+async def _heard(tab: Tab) -> list[JSONObject]:
+    """Changes of a topic up to its end."""
+    found = []
+    try:
+        while True:
+            if isinstance(said := await tab.next(), dict):
+                found.append(said)
+    except StopAsyncIteration:
+        return found
+
+
+def test_users_with_the_same_rights_share_watches_and_others_do_not() -> None:
     async def body(world: World) -> None:
         ann, bob = await world.tab("ann"), await world.tab("bob")
-        for _ in range(3):
-            await ann.watch("overview")
-        await bob.watch("overview")
-        desks = world.dashboard.desks
-        assert len(desks._desks) == 2
-        assert sorted(len(desk._boards) for desk in desks._desks.values()) == [1, 1]
+        fewer = {**READING, "resources": ["clusters", "resourcebindings"]}
+        cid = await world.tab("cid", fewer)
+        for tab in (ann, ann, bob, cid):
+            await tab.watch("overview")
+        contexts = world.dashboard.contexts
+        assert len(contexts._contexts) == 3
+        assert sorted(len(board.relay) for board in contexts.boards._boards.values()) == [1, 2]
+
+    virtually(body)
+
+
+def test_a_user_who_loses_a_right_loses_the_stream_and_others_keep_theirs() -> None:
+    async def body(world: World) -> None:
+        ann, bob = await world.tab("ann"), await world.tab("bob")
+        for tab in (ann, bob):
+            await tab.watch("workloads")
+            await tab.next()
+        await world.hub.resource(WIDE).delete("ann")
+        async with asyncio.timeout(20):
+            assert await _heard(ann) == []
+        await world.scale(7)  # whose watches were ann's goes on with bob's
+        found = await bob.next()
+        while isinstance(found, str):
+            found = await bob.next()
+        assert not found.get("snapshot")
+        assert found["rows"][0]["desired"] == 7
+        assert (await ann.ask("GET", "/dashboard/api/workloads")).status == 403
+
+    virtually(body)
+
+
+def test_a_board_ends_with_the_last_who_may_read_it() -> None:
+    async def body(world: World) -> None:
+        ann, bob = await world.tab("ann"), await world.tab("bob")
+        for tab in (ann, bob):
+            await tab.watch("overview")
+            await tab.next()
+        for name in ("ann", "bob"):
+            await world.hub.resource(ACCOUNTS).delete(name, "default")
+        await asyncio.gather(_heard(ann), _heard(bob))
+        assert len(world.dashboard.contexts.boards) == 0
+
+    virtually(body)
+
+
+def test_the_overview_sends_what_changed_and_no_more() -> None:
+    async def body(world: World) -> None:
+        await world.cluster("member1")
+        await world.cluster("member2")
+        tab = await world.tab()
+        await tab.watch("overview")
+        whole = await tab.next()
+        assert isinstance(whole, dict)
+        assert [row["name"] for row in whole["rows"][0]["clusters"]] == ["member1", "member2"]
+        assert whole["rows"][0]["workloads"] == {"total": 1, "healthy": 0, "progressing": 0, "unhealthy": 1}
+        await world.hub.resource(CLUSTERS).patch("member2", {"spec": {"region": "north"}})
+        changed = await tab.next()
+        assert isinstance(changed, dict)
+        assert [row["region"] for row in changed["rows"][0]["clusters"]] == ["north"]
+        assert "moves" not in changed["rows"][0]
+        await world.hub.resource(DEPLOYMENTS).delete("nginx", "default")
+        after = await tab.next()
+        assert isinstance(after, dict)
+        assert after["rows"][0]["clusters"] == []
+        assert after["rows"][0]["workloads"]["total"] == 0
+        assert [one["object"]["kind"] for one in after["rows"][0]["problems"]] == ["Cluster", "Cluster"]
+
+    virtually(body)
+
+
+def test_policies_events_and_drift_are_told_as_they_happen() -> None:
+    async def body(world: World) -> None:
+        tab = await world.tab()
+        for topic, make in (("policies", world.policy), ("events", world.event), ("drift", world.work)):
+            await tab.watch(topic)
+            first = await tab.next()
+            assert isinstance(first, dict)
+            assert first["snapshot"]
+            await asyncio.sleep(1)
+            await make()
+            said = await tab.next()
+            assert isinstance(said, dict)
+            assert said["topic"] == topic
+            if topic == "events":
+                assert [row["reason"] for row in said["rows"]] == ["Tested"]
+            else:
+                assert said["refetch"]
+
+    virtually(body)
+
+
+def test_topics_need_the_right_to_what_they_show() -> None:
+    async def body(world: World) -> None:
+        tab = await world.tab("ann", {**READING, "resources": ["clusters", "resourcebindings"]})
+        for topic in ("policies", "events", "drift"):
+            reply = await tab.ask("GET", "/dashboard/api/stream", query=f"topics=overview,{topic}")
+            assert reply.status == 403, topic
 
     virtually(body)

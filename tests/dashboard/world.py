@@ -253,6 +253,10 @@ class Dashboards:
             served = await self.hub.mapper.of_kind(tree["apiVersion"], tree["kind"])
             await self.hub.resource(served.type).create(tree)
 
+    async def kind(self, api_version: str, kind: str) -> GroupVersionResource:
+        """The type under which the hub serves a kind."""
+        return (await self.hub.mapper.of_kind(api_version, kind)).type
+
     async def signed_in(self, name: str = "admin", role: str = "cluster-admin") -> Browser:
         browser = self.browser()
         reply = await browser.login(await self.token(name, role=role))

@@ -4,7 +4,7 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { Annotation, EditorState } from "@codemirror/state";
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
@@ -23,6 +23,9 @@ interface Props {
   save?: () => void;
   marks?: Mark[];
 }
+
+/** Marks a text that came from outside: nobody needs to hear of it. */
+const given = Annotation.define<boolean>();
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--code-key)" },
@@ -43,12 +46,16 @@ const look = EditorView.theme({
   ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-completionInfo": { maxWidth: "320px", whiteSpace: "pre-wrap" },
+  // On a phone it would hide the other proposals and leave the window.
+  "@media (max-width: 720px)": { ".cm-completionInfo": { display: "none" } },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
 });
 
 export default function YamlEditor({ text, label, changed, save, marks = [] }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
+  // Texts that were reported and have not come back as `text` yet: more may have been typed since.
+  const reported = useRef<string[]>([]);
   const latest = useRef({ changed, save });
   latest.current = { changed, save };
   useEffect(() => {
@@ -82,7 +89,10 @@ export default function YamlEditor({ text, label, changed, save, marks = [] }: P
             ...historyKeymap,
           ]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.changed?.(update.state.doc.toString());
+            if (!update.docChanged || update.transactions.some((one) => one.annotation(given))) return;
+            const typed = update.state.doc.toString();
+            reported.current.push(typed);
+            latest.current.changed?.(typed);
           }),
         ],
       }),
@@ -92,8 +102,11 @@ export default function YamlEditor({ text, label, changed, save, marks = [] }: P
   }, []);
   useEffect(() => {
     const editor = view.current;
-    if (!editor || editor.state.doc.toString() === text) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+    if (!editor) return;
+    const own = reported.current.lastIndexOf(text);
+    reported.current.splice(0, own < 0 ? reported.current.length : own + 1);
+    if (own >= 0 || editor.state.doc.toString() === text) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text }, annotations: given.of(true) });
   }, [text]);
   useEffect(() => {
     const editor = view.current;

@@ -4,11 +4,11 @@ import type { GraphEdge, NodeType } from "../types";
 import type { Graph, Shown } from "./fold";
 
 export const WIDTH = 152;
-export const HEIGHT = 58;
+export const HEIGHT = 74;
 const GAP_X = 34;
 const GAP_Y = 12;
 const CLUSTER_GAP = 10;
-const STACK_Y = 40;
+const STACK_Y = 36;
 const STACK: NodeType[] = ["template", "policy", "binding"];
 const COLUMNS: NodeType[] = ["cluster", "override", "work", "object", "pod"];
 
@@ -71,6 +71,24 @@ export function draw(graph: Graph): Drawing {
     width: Math.max(0, ...nodes.map((one) => one.x)) + WIDTH,
     height: Math.max(0, ...nodes.map((one) => one.y)) + HEIGHT,
   };
+}
+
+const WAYS: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const STRAIGHT = 3;
+
+/** The node that an arrow key leads to: the nearest in its direction, rather straight ahead than aside. */
+export function beside(drawing: Drawing, id: string, key: string): string | undefined {
+  const here = drawing.nodes.find((one) => one.node.id === id);
+  const way = WAYS[key];
+  if (!here || !way) return undefined;
+  let [found, least]: [string | undefined, number] = [undefined, Infinity];
+  for (const { node, x, y } of drawing.nodes) {
+    const [dx, dy] = [x - here.x, y - here.y];
+    const ahead = dx * way[0] + dy * way[1];
+    const far = ahead + STRAIGHT * Math.abs(dx * way[1] + dy * way[0]);
+    if (ahead > 0 && far < least) [found, least] = [node.id, far];
+  }
+  return found;
 }
 
 function line(edge: GraphEdge, from: Placed, to: Placed): Line {

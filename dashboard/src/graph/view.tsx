@@ -4,7 +4,7 @@ import { t } from "../i18n";
 import { StateIcon } from "../parts/state";
 import type { GraphEdge, GraphNode, NodeType } from "../types";
 import { fold, type Graph, type Shown } from "./fold";
-import { draw, HEIGHT, WIDTH } from "./layout";
+import { beside, draw, HEIGHT, WIDTH } from "./layout";
 
 export const TYPES = {
   template: "Template",
@@ -17,7 +17,9 @@ export const TYPES = {
   pod: "Pod",
 } as const satisfies Record<NodeType, string>;
 
-const POD_NAME = 17;
+const POD_NAME = 14;
+/** Names longer than this take two lines. */
+const ONE_LINE = 15;
 
 export type Picked = { node: Shown } | { edge: GraphEdge; from: GraphNode; to: GraphNode };
 
@@ -66,12 +68,14 @@ function NodeBody({ node }: { node: Shown }) {
         <StateIcon state={node.state} />
         <span class="node-type">
           {t(TYPES[node.type])}
-          {kind && ` · ${kind}`}
         </span>
         {node.folds > 0 && <span class="node-fold">+</span>}
       </span>
-      <span class="node-label">{shown}</span>
-      <span class="node-sentence">{node.sentence}</span>
+      <span class={`node-label ${shown.length > ONE_LINE ? "long" : ""}`}>{shown}</span>
+      <span class="node-sentence">
+        {kind && `${kind}, `}
+        {node.sentence}
+      </span>
     </>
   );
 }
@@ -94,8 +98,15 @@ function Drawn({ graph, picked, pick, choose }: Inner & Pick<Props, "pick">) {
     const [from, to] = [byId.get(edge.from), byId.get(edge.to)];
     if (from && to) pick({ edge, from, to });
   };
+  const walk = (event: KeyboardEvent) => {
+    const at = (event.target as HTMLElement).dataset["node"];
+    const next = at && beside(drawing, at, event.key);
+    if (!next) return;
+    event.preventDefault();
+    box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(next)}"]`)?.focus();
+  };
   return (
-    <div class="graph" ref={box} tabIndex={0} role="group" aria-label={t("The way of this workload")}>
+    <div class="graph" ref={box} tabIndex={0} role="group" aria-label={t("The way of this workload")} onKeyDown={walk}>
       <div style={{ width: `${drawing.width * scale}px`, height: `${drawing.height * scale}px` }}>
         <div class="canvas" style={{ width: `${drawing.width}px`, height: `${drawing.height}px`, transform: `scale(${scale})` }}>
           <svg width={drawing.width} height={drawing.height} role="group" aria-label={t("Arrows")}>
@@ -113,7 +124,8 @@ function Drawn({ graph, picked, pick, choose }: Inner & Pick<Props, "pick">) {
                   d={path}
                   class="hit"
                   role="button"
-                  tabIndex={0}
+                  // Not tabIndex: on SVG elements the name would be another attribute, and the arrow out of reach of the keyboard.
+                  tabindex={0}
                   aria-label={t("Arrow from {a} to {b}", { a: byId.get(edge.from)?.label ?? "", b: byId.get(edge.to)?.label ?? "" })}
                   onClick={() => pickEdge(edge)}
                   onKeyDown={(event) => {
@@ -130,6 +142,7 @@ function Drawn({ graph, picked, pick, choose }: Inner & Pick<Props, "pick">) {
             <button
               type="button"
               key={node.id}
+              data-node={node.id}
               class={`node n-${node.state} t-${node.type} ${picked === node.id ? "picked" : ""}`}
               style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
               title={`${node.label}: ${node.sentence}`}

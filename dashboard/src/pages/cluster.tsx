@@ -1,10 +1,11 @@
-// One cluster: conditions, capacity, models, taints, labels, events.
+// One cluster: conditions, capacity, models, taints, labels, nodes, events.
 import { amount, ago, clock, short } from "../format";
 import { t } from "../i18n";
 import { useLive } from "../live";
 import { Bars } from "../parts/bars";
 import { Show, useGet } from "../parts/load";
 import { EventList } from "./events";
+import { Nodes } from "./nodes";
 import { Ready, StateIcon } from "../parts/state";
 import { BASE } from "../api";
 import type { ClusterDetail, ClusterRow, Condition, Model, State } from "../types";
@@ -62,7 +63,7 @@ function Detail({ data }: { data: ClusterDetail }) {
         <div>
           <dt>{t("Workloads")}</dt>
           <dd>
-            {data.workloads}
+            {data.workloads ? <a href={`${BASE}/workloads?cluster=${encodeURIComponent(data.name)}`}>{data.workloads}</a> : 0}
           </dd>
         </div>
       </dl>
@@ -114,6 +115,10 @@ function Detail({ data }: { data: ClusterDetail }) {
         <section class="card" aria-labelledby="h-models">
           <h2 id="h-models">{t("Resource models")}</h2>
           <Models models={data.models ?? []} />
+        </section>
+        <section class="card span-all" aria-labelledby="h-nodes">
+          <h2 id="h-nodes">{t("Nodes")}</h2>
+          <Nodes cluster={data.name} />
         </section>
         <section class="card span-all" aria-labelledby="h-events">
           <h2 id="h-events">{t("Events")}</h2>

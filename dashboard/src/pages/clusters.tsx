@@ -4,39 +4,36 @@ import { BASE } from "../api";
 import { count } from "../format";
 import { t } from "../i18n";
 import { useLive } from "../live";
+import { mergeClusters } from "../merge";
 import { SmallBar } from "../parts/bars";
 import { Drawer } from "../parts/drawer";
 import { Show, useGet } from "../parts/load";
 import { Ready } from "../parts/state";
 import { Td, Th, VirtualTable } from "../parts/virtual";
+import { place } from "../router";
 import type { ClusterRow } from "../types";
 import { Join } from "./join";
 
-/** The rows with changed ones replaced or added, and those that are gone left out. */
-export function merge(before: ClusterRow[], changed: ClusterRow[], gone: string[]): ClusterRow[] {
-  const rows = new Map(before.map((row) => [row.name, row]));
-  for (const row of changed) rows.set(row.name, row);
-  for (const name of gone) rows.delete(name);
-  return [...rows.values()].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
-}
+const NAMES = new Intl.Collator("en", { numeric: true });
 
 export function Clusters() {
   const found = useGet<ClusterRow[]>("clusters");
   const [filter, setFilter] = useState("");
-  const [only, setOnly] = useState("");
+  const [only, setOnly] = useState(place.value.values.get("only") ?? "");
   const [joining, setJoining] = useState(false);
   useLive(
     ["clusters"],
-    (change) => found.set((rows) => merge(rows, change.rows as ClusterRow[], change.gone.map((ref) => ref.name))),
+    (change) => found.set((rows) => mergeClusters(change.snapshot ? [] : rows, change.rows as ClusterRow[], change.gone)),
     found.again,
   );
   const shown = useMemo(() => {
     const word = filter.toLowerCase();
-    return (found.data ?? []).filter(
+    const rows = (found.data ?? []).filter(
       (row) =>
         (!only || (only === "ready") === (row.ready === true)) &&
         [row.name, row.region, row.zone, row.provider, row.version, row.mode].some((text) => text?.toLowerCase().includes(word)),
     );
+    return rows.sort((a, b) => NAMES.compare(a.name, b.name));
   }, [found.data, filter, only]);
   return (
     <>
@@ -61,7 +58,7 @@ export function Clusters() {
               <select aria-label={t("Status")} value={only} onChange={(event) => setOnly(event.currentTarget.value)}>
                 <option value="">{t("All")}</option>
                 <option value="ready">{t("Ready")}</option>
-                <option value="not">{t("Not ready")}</option>
+                <option value="not-ready">{t("Not ready")}</option>
               </select>
               <span class="dim">{t("{n} of {all}", { n: count(shown.length), all: count(rows.length) })}</span>
             </div>

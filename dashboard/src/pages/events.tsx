@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { BASE, title } from "../api";
 import { ago, clock } from "../format";
 import { t } from "../i18n";
-import { useLive } from "../live";
+import { useLive, useRefetch } from "../live";
+import { mergeEvents } from "../merge";
 import { Show, useGet } from "../parts/load";
 import { RefLink } from "../parts/reference";
 import { StateIcon } from "../parts/state";
@@ -11,6 +12,7 @@ import { go, place } from "../router";
 import type { DriftRow, EventRow } from "../types";
 
 const SHOWN = 300;
+const KEPT = 500;
 
 export function Events() {
   const drift = place.value.path === "/drift";
@@ -35,7 +37,16 @@ function All() {
   const [text, setText] = useState("");
   const [namespace, cluster] = [values.get("namespace") ?? "", values.get("cluster") ?? ""];
   const found = useGet<EventRow[]>("events", { namespace, cluster });
-  useLive(["overview"], () => undefined, found.again);
+  // Events of a member are not followed: they are read through the proxy, when asked for.
+  useLive(
+    cluster ? [] : ["events"],
+    (change) => {
+      if (change.snapshot) return;
+      if (change.refetch) found.again();
+      else found.set((rows) => mergeEvents(rows, change.rows as EventRow[], namespace, KEPT));
+    },
+    found.again,
+  );
   const set = (name: string, value: string) => {
     const next = new URLSearchParams(values);
     if (value) next.set(name, value);
@@ -65,7 +76,7 @@ export function EventList({ rows }: { rows: EventRow[] }) {
   return (
     <ul class="events">
       {order.map((row, index) => (
-        <li key={index}>
+        <li key={row.id || index}>
           <StateIcon state={row.type === "Warning" ? "bad" : "ok"} label={row.type} />
           <div>
             <p>
@@ -86,7 +97,8 @@ export function EventList({ rows }: { rows: EventRow[] }) {
 
 function Drift() {
   const found = useGet<DriftRow[]>("drift");
-  useLive(["workloads"], () => undefined, found.again);
+  // Members are asked about every copy for this: not more often than every ten seconds.
+  useRefetch(["drift"], found.again, 10_000);
   return (
     <Show from={found}>
       {(rows) =>

@@ -2,12 +2,13 @@
 import { count } from "../format";
 import { t } from "../i18n";
 import { useLive } from "../live";
+import { mergeOverview } from "../merge";
 import { Bars } from "../parts/bars";
 import { Show, useGet } from "../parts/load";
 import { Moves } from "../parts/moves";
 import { RefLink } from "../parts/reference";
 import { Ring } from "../parts/ring";
-import { severityState, StateIcon } from "../parts/state";
+import { NOT_WELL, severityState, StateIcon } from "../parts/state";
 import { BASE } from "../api";
 import type { Overview as Data, Problem, State } from "../types";
 
@@ -17,11 +18,7 @@ export function Overview() {
   const found = useGet<Data>("overview");
   useLive(
     ["overview"],
-    (change) => {
-      const whole = change.rows[0] as Partial<Data> | undefined;
-      if (whole && "clusters" in whole && "workloads" in whole) found.set(() => whole as Data);
-      else found.again();
-    },
+    (change) => found.set((before) => mergeOverview(before, change)),
     found.again,
   );
   return (
@@ -56,15 +53,13 @@ export function Overview() {
 
 function Counts({ data }: { data: Data }) {
   const ready = data.clusters.filter((row) => row.ready === true).length;
-  const { total, healthy, progressing, unhealthy } = data.workloads;
-  const rest = total - healthy - progressing - unhealthy;
+  const { healthy, progressing, unhealthy } = data.workloads;
   return (
     <ul class="counts" aria-label={t("Overview")}>
-      <Count to="/clusters" state={ready === data.clusters.length ? "ok" : "bad"} value={`${count(ready)} / ${count(data.clusters.length)}`} word={t("clusters ready")} />
+      <Count to={ready === data.clusters.length ? "/clusters" : "/clusters?only=not-ready"} state={ready === data.clusters.length ? "ok" : "bad"} value={`${count(ready)} / ${count(data.clusters.length)}`} word={t("clusters ready")} />
       <Count to="/workloads?status=Healthy" state="ok" value={count(healthy)} word={t("workloads healthy")} />
       <Count to="/workloads?status=Progressing" state="wait" value={count(progressing)} word={t("workloads progressing")} />
-      <Count to="/workloads?status=Unhealthy" state="bad" value={count(unhealthy)} word={t("workloads unhealthy")} />
-      {rest > 0 && <Count to="/workloads?status=NoPolicy" state="off" value={count(rest)} word={t("workloads not propagated")} />}
+      <Count to={`/workloads?status=${NOT_WELL}`} state="bad" value={count(unhealthy)} word={t("workloads unhealthy")} />
     </ul>
   );
 }

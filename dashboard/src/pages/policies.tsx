@@ -1,7 +1,7 @@
 // Policies with what they match now, and where two want the same object.
 import { BASE, key, title } from "../api";
 import { t } from "../i18n";
-import { useLive } from "../live";
+import { useRefetch } from "../live";
 import { Show, useGet } from "../parts/load";
 import { StateIcon } from "../parts/state";
 import { address } from "../router";
@@ -9,7 +9,7 @@ import type { PolicyRow } from "../types";
 
 export function Policies() {
   const found = useGet<PolicyRow[]>("policies");
-  useLive(["overview"], () => undefined, found.again);
+  useRefetch(["policies"], found.again, 1000);
   return (
     <>
       <div class="title-row">

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { asQuery, BASE, key, title } from "../api";
 import { editable } from "../editor/print";
 import { t } from "../i18n";
+import { useRefetch } from "../live";
 import { Show, useGet } from "../parts/load";
 import { Preview } from "../parts/preview";
 import { RefLink } from "../parts/reference";
@@ -15,6 +16,7 @@ const SHOWN = 50;
 export function Policy() {
   const { values } = place.value;
   const found = useGet<PolicyDetail>("policy", Object.fromEntries(values));
+  useRefetch(["policies"], found.again, 1000);
   return (
     <>
       <p class="crumbs">

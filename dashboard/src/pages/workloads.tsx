@@ -4,11 +4,12 @@ import { get, key, title } from "../api";
 import { count } from "../format";
 import { t } from "../i18n";
 import { useLive } from "../live";
+import { mergeRows } from "../merge";
 import { ErrorBox } from "../parts/load";
-import { Status, STATUSES } from "../parts/state";
+import { NOT_WELL, Status, STATUSES } from "../parts/state";
 import { Td, Th, VirtualTable } from "../parts/virtual";
 import { address, go, place } from "../router";
-import type { Ref, WorkloadPage, WorkloadRow, WorkloadStatus } from "../types";
+import type { WorkloadPage, WorkloadRow, WorkloadStatus } from "../types";
 
 const PAGE = 500;
 const KINDS = ["Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Service", "ConfigMap", "Secret"];
@@ -17,24 +18,9 @@ interface List extends WorkloadPage {
   asked: string;
 }
 
-/** Changed rows in place; new ones in their order, when all rows are loaded and nothing is filtered. */
-export function mergeRows(before: WorkloadRow[], changed: WorkloadRow[], gone: Ref[], add: boolean): WorkloadRow[] {
-  const news = new Map(changed.map((row) => [key(row.ref), row]));
-  const lost = new Set(gone.map(key));
-  const rows = before.filter((row) => !lost.has(key(row.ref))).map((row) => news.get(key(row.ref)) ?? row);
-  if (!add) return rows;
-  const known = new Set(rows.map((row) => key(row.ref)));
-  const added = changed.filter((row) => !known.has(key(row.ref)));
-  return added.length ? [...rows, ...added].sort((a, b) => order(a.ref).localeCompare(order(b.ref))) : rows;
-}
-
-function order(ref: Ref): string {
-  return `${ref.namespace ?? ""}\n${ref.kind}\n${ref.name}`;
-}
-
 export function Workloads() {
   const { values } = place.value;
-  const wanted = Object.fromEntries(["q", "namespace", "kind", "status"].map((name) => [name, values.get(name) ?? ""]));
+  const wanted = Object.fromEntries(["q", "namespace", "cluster", "kind", "status"].map((name) => [name, values.get(name) ?? ""]));
   const asked = JSON.stringify(wanted);
   const [list, setList] = useState<List | null>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -92,6 +78,7 @@ export function Workloads() {
       <div class="filters">
         <Typed name="q" label={t("Filter")} hint={t("Name")} value={wanted["q"] ?? ""} set={set} main />
         <Typed name="namespace" label={t("Namespace")} hint={t("Namespace")} value={wanted["namespace"] ?? ""} set={set} />
+        <Typed name="cluster" label={t("Cluster")} hint={t("Cluster")} value={wanted["cluster"] ?? ""} set={set} />
         <select aria-label={t("Kind")} value={wanted["kind"]} onChange={(event) => set("kind", event.currentTarget.value)}>
           <option value="">{t("All kinds")}</option>
           {KINDS.map((kind) => (
@@ -100,6 +87,7 @@ export function Workloads() {
         </select>
         <select aria-label={t("Status")} value={wanted["status"]} onChange={(event) => set("status", event.currentTarget.value)}>
           <option value="">{t("All states")}</option>
+          <option value={NOT_WELL}>{t("Not well")}</option>
           {(Object.keys(STATUSES) as WorkloadStatus[]).map((status) => (
             <option key={status} value={status}>
               {t(STATUSES[status].word)}

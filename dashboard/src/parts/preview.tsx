@@ -25,7 +25,17 @@ export function Preview({ first, label, applied }: Props) {
   const [error, setError] = useState<Error | null>(null);
   const [busy, setBusy] = useState(false);
   const [force, setForce] = useState(false);
-  useEffect(() => setText(first), [first]);
+  const [overtaken, setOvertaken] = useState(false);
+  const base = useRef(first);
+  const applying = useRef(false);
+  // What somebody else has changed replaces the text only while nothing was typed.
+  useEffect(() => {
+    const mine = text !== base.current && !applying.current;
+    base.current = first;
+    applying.current = false;
+    setOvertaken(mine);
+    if (!mine) setText(first);
+  }, [first]);
   const dirty = text !== first;
 
   const running = useRef<AbortController | null>(null);
@@ -55,15 +65,18 @@ export function Preview({ first, label, applied }: Props) {
 
   const apply = async () => {
     setBusy(true);
+    applying.current = true;
     try {
       const found = await post<Applied[]>("apply", { manifests: text, force });
       setChecked(found);
+      applying.current = found.every((one) => !one.errors.length);
       setError(null);
       if (found.every((one) => !one.errors.length)) {
         setDone(found);
         applied?.();
       }
     } catch (failed) {
+      applying.current = false;
       setError(failed as Error);
     } finally {
       setBusy(false);
@@ -93,7 +106,13 @@ export function Preview({ first, label, applied }: Props) {
             {t("Apply")}
           </button>
           {dirty && first && (
-            <button type="button" onClick={() => setText(first)}>
+            <button
+              type="button"
+              onClick={() => {
+                setText(first);
+                setOvertaken(false);
+              }}
+            >
               {t("Undo all changes")}
             </button>
           )}
@@ -106,6 +125,7 @@ export function Preview({ first, label, applied }: Props) {
             {t("Take over fields that others manage")}
           </label>
         )}
+        {overtaken && dirty && <p class="warning">{t("Somebody has changed it since you began to edit.")}</p>}
         {error && <ErrorBox error={error} />}
         {done && (
           <ul class="done" role="status">

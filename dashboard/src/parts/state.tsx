@@ -58,6 +58,9 @@ export const STATUSES: Record<WorkloadStatus, { state: State; word: "Healthy" | 
   NoPolicy: { state: "off", word: "No policy" },
 };
 
+/** The states that the overview counts as unhealthy, as a filter. */
+export const NOT_WELL = "Unhealthy,Unscheduled,NoPolicy";
+
 export function Status({ status }: { status: WorkloadStatus }) {
   const known = STATUSES[status] ?? STATUSES.Progressing;
   return <Badge state={known.state} text={t(known.word)} />;

@@ -1,5 +1,5 @@
 // A table of which only the visible rows are in the page: ten thousand rows cost as much as thirty.
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 interface Props<T> {
@@ -47,20 +47,34 @@ export function VirtualTable<T>({ label, head, rows, height, id, row, end, kind 
       <div class="tbody" role="rowgroup" ref={box} tabIndex={0}>
         <div class="space" role="presentation" style={{ height: `${rows.length * height}px` }}>
           {rows.slice(first, last).map((one, index) => (
-            <div
-              class="tr"
-              role="row"
-              key={id(one)}
-              aria-rowindex={first + index + 1}
-              style={{ top: `${(first + index) * height}px`, height: `${height}px` }}
-            >
-              {row(one)}
-            </div>
+            <Line key={id(one)} of={one} index={first + index} height={height} row={row} />
           ))}
         </div>
       </div>
     </div>
   );
+}
+
+interface LineProps<T> {
+  of: T;
+  index: number;
+  height: number;
+  row: (row: T) => ComponentChildren;
+}
+
+/** One row: drawn again only when it is another one, or elsewhere. */
+class Line<T> extends Component<LineProps<T>> {
+  override shouldComponentUpdate(next: LineProps<T>): boolean {
+    return next.of !== this.props.of || next.index !== this.props.index;
+  }
+
+  override render({ of, index, height, row }: LineProps<T>) {
+    return (
+      <div class="tr" role="row" aria-rowindex={index + 1} style={{ top: `${index * height}px`, height: `${height}px` }}>
+        {row(of)}
+      </div>
+    );
+  }
 }
 
 export function Th({ children }: { children?: ComponentChildren }) {

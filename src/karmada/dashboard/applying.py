@@ -5,7 +5,7 @@ from typing import Any
 
 from karmada.dashboard import manifests
 from karmada.dashboard.answers import bad_request
-from karmada.dashboard.desks import MANAGER
+from karmada.dashboard.credential_cache import MANAGER
 from karmada.dashboard.manifests import Manifest
 from karmada.dashboard.routes import Visit
 from karmada.dashboard.rows import JSONObject, ref

@@ -1,104 +1,83 @@
-"""What one credential sees, kept up to date: rows of clusters and workloads, and who is to hear of their changes.
+"""What some credentials see, kept up to date: rows of clusters and workloads, and who is to hear of their changes.
 
-One set of watches serves all tabs of a credential. Changes are gathered for a quarter of a second and encoded once,
-however many streams there are; a reader that falls behind loses its queue and begins again with a snapshot. Rights may
-be taken away while a watch is open: they are asked for again every few seconds, and a board without them ends.
+One set of watches serves everybody whose rights to list and watch are the same (see `view`), and changes are encoded
+once for all of them. A reader that falls behind loses its queue and begins again with a snapshot.
 """
 
-import asyncio
-import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import orjson
 
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
 from karmada.apiserver.times import rfc3339
-from karmada.dashboard import rows
-from karmada.dashboard.answers import Refusal
-from karmada.dashboard.feed import Feed, message
+from karmada.dashboard.feed import Changes, Feed, Subscription, message
+from karmada.dashboard.kinds import CLUSTERS, EVENTS, ON_DEMAND, POLICIES, TEMPLATES, WIDE_POLICIES, WORKS, scope_of
 from karmada.dashboard.moves import move_sentence
 from karmada.dashboard.problems import problems
-from karmada.dashboard.rows import JSONObject, Ref, key_of, ref
-from karmada.machinery.client import Client
+from karmada.dashboard.relay import Relay
+from karmada.dashboard.rows import CLUSTER_VERSION, JSONObject, Ref, key_of, ref
+from karmada.dashboard.shapes import row_maker
+from karmada.dashboard.tally import Tally
 from karmada.machinery.clock import Clock
-from karmada.machinery.codec import BYTES
-from karmada.machinery.errors import ApiError, Forbidden, Timeout
+from karmada.machinery.codec import Codec, digests, structs
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
+from karmada.policies.election import Policy
 
-_log = logging.getLogger(__name__)
-CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
-BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
-WIDE_BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "clusterresourcebindings")
-TEMPLATES = {
-    GroupVersionResource("apps", "v1", "deployments"): ("apps/v1", "Deployment"),
-    GroupVersionResource("apps", "v1", "statefulsets"): ("apps/v1", "StatefulSet"),
-    GroupVersionResource("apps", "v1", "daemonsets"): ("apps/v1", "DaemonSet"),
-    GroupVersionResource("batch", "v1", "jobs"): ("batch/v1", "Job"),
-    GroupVersionResource("batch", "v1", "cronjobs"): ("batch/v1", "CronJob"),
-}
-"""Kinds of which those that no policy propagates are shown too."""
-REVIEWS = GroupVersionResource("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
-RECHECK = 10.0
-"""Seconds for which rights are believed."""
-LOADING = 10.0
 MOVES = 50
 SHOWN_AT_ONCE = 1000
 """Rows of workloads in a snapshot; who has more asks for pages."""
+EVENTS_AT_ONCE = 200
+"""Events in a message; when there were more, readers read all anew."""
 
 
 class Board:
-    """Rows that one credential may see, in all namespaces or in one."""
+    """Rows of all namespaces, or of one."""
 
-    def __init__(self, hub: Client, clock: Clock, check: Callable[[], Any], namespace: str = "") -> None:
-        """`check` is awaited now and then; it raises when the credential counts no more."""
-        self._hub = hub
+    def __init__(self, clock: Clock, kinds: Collection[GroupVersionResource], namespace: str = "") -> None:
+        """`kinds` may be followed by every credential that takes part in `relay`."""
         self._clock = clock
-        self._check = check
         self._namespace = namespace
+        self._kinds = kinds
+        self.relay = Relay()
         self._supervisor = Supervisor(clock)
-        self._informers: dict[GroupVersionResource, Informer[bytes]] = {}
-        self.refused: dict[GroupVersionResource, str] = {}
-        """What may not be read, and how that was said."""
+        self.informers: dict[GroupVersionResource, Informer[Any]] = {}
         self.clusters: dict[str, JSONObject] = {}
         self._bindings: dict[str, JSONObject] = {}
         self._templates: dict[str, JSONObject] = {}
+        self._tally = Tally()
         self._held: dict[str, int] = {}
         """Workloads by cluster."""
         self.moves: deque[JSONObject] = deque(maxlen=MOVES)
+        self._moved = False
+        """Whether something moved since the last message."""
+        self._problems: list[JSONObject] = []
+        """Those of the last message."""
+        self._policies: bytes = b""
         self.feed = Feed(clock, self._change)
-        self.closed = False
 
-    async def start(self) -> None:
-        """Follow what may be read."""
-        kinds = [CLUSTERS, BINDINGS, *TEMPLATES] + ([] if self._namespace else [WIDE_BINDINGS])
-        allowed = await asyncio.gather(*(self._may(kind) for kind in kinds))
-        for kind, may in zip(kinds, allowed, strict=True):
-            if may:
+    def start(self) -> None:
+        """Follow everything but what is followed on demand."""
+        for kind in self._kinds:
+            if kind not in ON_DEMAND.values():
                 self._follow(kind)
-        self._supervisor.start("rights", self._recheck, restart=False)
 
     async def stop(self) -> None:
         """End, and all streams with it."""
-        self.closed = True
         self.feed.end()
         await self._supervisor.stop()
 
-    async def ready(self, *kinds: GroupVersionResource) -> None:
-        """Wait until kinds are loaded; raises what keeps them from it."""
-        for kind in kinds:
-            if kind in self.refused:
-                raise Forbidden(self.refused[kind])
-        for kind in (*kinds, *TEMPLATES):
-            informer = self._informers.get(kind)
-            if informer is None or await informer.is_loaded(LOADING) or kind in TEMPLATES:
-                continue
-            failure = informer.reflector.failure
-            raise failure if isinstance(failure, ApiError) else Timeout(f"{kind.resource} could not be read in time")
+    def subscribe(self, topics: frozenset[str]) -> Subscription:
+        """Begin to hear of changes."""
+        for kind in (ON_DEMAND[topic] for topic in topics & ON_DEMAND.keys()):
+            if kind in self._kinds and kind not in self.informers:
+                self._follow(kind)
+        return self.feed.subscribe(topics)
 
     def cluster_rows(self) -> list[JSONObject]:
         """All clusters by name."""
@@ -122,20 +101,30 @@ class Board:
         found: dict[str, str] = row["labels"] if row is not None else {}
         return found
 
+    def policies(self) -> list[Policy]:
+        """All policies that may be read."""
+        informers = (self.informers.get(kind) for kind in (POLICIES, WIDE_POLICIES))
+        return [policy for one in informers if one is not None and one.has_synced for policy in one.values()]
+
+    def policy_rows(self, make: Callable[["Board"], Any]) -> bytes:
+        """What `make` says of policies, encoded; made again when policies, or what they hold, changed."""
+        self._policies = self._policies or orjson.dumps(make(self))
+        return self._policies
+
     def overview(self) -> JSONObject:
         """Everything at a glance."""
         clusters = self.cluster_rows()
         return {
             "clusters": clusters,
-            "workloads": rows.counts_of(self._all()),
-            "problems": problems(clusters, self._all()),
+            "workloads": self._tally.counts(),
+            "problems": problems(clusters, self._tally.ill.values()),
             "moves": list(reversed(self.moves)),
         }
 
     def snapshot(self, topic: str) -> bytes:
         """A topic as it is."""
         whole: list[Any] = []
-        more = False
+        more = topic in ON_DEMAND or topic == "policies"
         if topic == "overview":
             whole = [self.overview()]
         elif topic == "clusters":
@@ -154,67 +143,52 @@ class Board:
             if key not in self._bindings:
                 yield row
 
-    async def _may(self, kind: GroupVersionResource) -> bool:
-        """Whether the credential may list and watch a kind."""
-        for verb in ("list", "watch"):
-            said = {"verb": verb, "group": kind.group, "version": kind.version, "resource": kind.resource}
-            if self._namespace and kind != CLUSTERS:
-                said["namespace"] = self._namespace
-            answer = await self._hub.resource(REVIEWS).create(
-                {
-                    "apiVersion": "authorization.k8s.io/v1",
-                    "kind": "SelfSubjectAccessReview",
-                    "spec": {"resourceAttributes": said},
-                }
-            )
-            if not (answer.get("status") or {}).get("allowed"):
-                where = f" in the namespace {self._namespace}" if self._namespace else " in all namespaces"
-                place = "" if kind in (CLUSTERS, WIDE_BINDINGS) else where
-                hint = "; choose a namespace that you may read" if place and not self._namespace else ""
-                self.refused[kind] = f"you may not {verb} {kind.resource}.{kind.group}{place}{hint}"
-                return False
-        self.refused.pop(kind, None)
-        return True
-
-    async def _recheck(self) -> None:
-        """End this board when the credential, or the right to something that is shown, is gone."""
-        while True:
-            await self._clock.sleep(RECHECK)
-            try:
-                await self._check()
-                allowed = [await self._may(kind) for kind in self._informers]
-            except (ApiError, Refusal) as error:
-                if isinstance(error, ApiError) and error.transient:
-                    continue
-                break
-            if not all(allowed):
-                break
-        self.closed = True
-        self.feed.end()
-
     def _follow(self, kind: GroupVersionResource) -> None:
-        scope = Scope("" if kind in (CLUSTERS, WIDE_BINDINGS) else self._namespace)
-        taken, handle = _projection(kind), self._cluster_changed if kind == CLUSTERS else self._workload_changed
-        informer = Informer(self._hub.transport, kind, BYTES, scope, project=taken, clock=self._clock)
+        scope = Scope(scope_of(kind, self._namespace))
+        codec = _CODECS.get(kind) or digests(row_maker(kind))
+        informer = Informer(self.relay, kind, codec, scope, clock=self._clock)
+        handle = self._handlers().get(kind, self._workload_changed)
         informer.add_handler(lambda changes: handle(kind, changes))
-        self._informers[kind] = informer
+        self.informers[kind] = informer
         self._supervisor.start(kind.resource, informer.run)
 
-    def _cluster_changed(self, kind: GroupVersionResource, changes: list[Change[bytes]]) -> None:
+    def _handlers(self) -> dict[GroupVersionResource, Callable[[GroupVersionResource, list[Change[Any]]], None]]:
+        return {
+            CLUSTERS: self._cluster_changed,
+            POLICIES: self._policy_changed,
+            WIDE_POLICIES: self._policy_changed,
+            EVENTS: self._event_changed,
+            WORKS: self._work_changed,
+        }
+
+    def _cluster_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         for change in changes:
             name = change.key.name
             if change.new is None:
                 self.clusters.pop(name, None)
             else:
-                self.clusters[name] = orjson.loads(change.new.body)
-        self.feed.touch({change.key.name for change in changes}, {})
+                self.clusters[name] = change.new.value
+        self.feed.touch(clusters={change.key.name for change in changes})
 
-    def _workload_changed(self, kind: GroupVersionResource, changes: list[Change[bytes]]) -> None:
+    def _policy_changed(self, kind: GroupVersionResource, changes: list[Change[Policy]]) -> None:
+        self._policies = b""
+        self.feed.touch(topics=("policies",))
+
+    def _event_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
+        said = [one.new.value for one in changes if one.new is not None and not one.initial]
+        self.feed.touch(events={row["id"]: row for row in said})
+
+    def _work_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
+        if any(not one.initial and (one.new and one.new.value) != (one.old and one.old.value) for one in changes):
+            self.feed.touch(topics=("drift",))
+
+    def _workload_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         clusters: set[str] = set()
         touched: dict[str, Ref] = {}
+        claimed = False
         for change in changes:
-            before = orjson.loads(change.old.body) if change.old is not None else None
-            after = orjson.loads(change.new.body) if change.new is not None else None
+            before = change.old.value if change.old is not None else None
+            after = change.new.value if change.new is not None else None
             row = after or before
             assert row is not None
             key = key_of(row["ref"])
@@ -223,14 +197,18 @@ class Board:
                 table.pop(key, None)
             else:
                 table[key] = after
+            claimed = claimed or _claim(before) != _claim(after)
+            self._tally.note(key, self.workload(key))
             if kind not in TEMPLATES:
                 clusters |= self._count(before, -1) | self._count(after, 1)
                 if not change.initial:
-                    self._moved(before, after)
+                    self._note_move(before, after)
             elif key in self._bindings:
                 continue
             touched[key] = row["ref"]
-        self.feed.touch(clusters, touched)
+        if claimed:
+            self._policies = b""
+        self.feed.touch(clusters, touched, topics=("policies",) if claimed else ())
 
     def _count(self, row: JSONObject | None, step: int) -> set[str]:
         """Count a workload in (or out of) its clusters; which they are."""
@@ -239,12 +217,13 @@ class Board:
             self._held[name] = self._held.get(name, 0) + step
         return names
 
-    def _moved(self, before: JSONObject | None, after: JSONObject | None) -> None:
+    def _note_move(self, before: JSONObject | None, after: JSONObject | None) -> None:
         old, new = _shares(before), _shares(after)
         if old == new:
             return
         row = after or before
         assert row is not None
+        self._moved = True
         self.moves.append(
             {
                 "ref": row["ref"],
@@ -258,43 +237,67 @@ class Board:
     def _cluster(self, name: str) -> JSONObject:
         return {**self.clusters[name], "workloads": self._held.get(name, 0)}
 
-    def _change(self, topic: str, clusters: set[str], workloads: dict[str, Ref]) -> bytes:
+    def _change(self, topic: str, changes: Changes) -> bytes:
         """What changed of a topic, encoded; empty if nothing did."""
-        if topic == "overview":
-            if not clusters and not workloads:
-                return b""
-            return message({"topic": topic, "rows": [self.overview()], "gone": []})
-        if topic == "clusters":
-            there = [self._cluster(name) for name in sorted(clusters) if name in self.clusters]
-            lost = [ref(rows.CLUSTER_VERSION, "Cluster", "", name) for name in clusters if name not in self.clusters]
-            return message({"topic": topic, "rows": there, "gone": lost}) if there or lost else b""
-        if topic == "workloads":
-            if not workloads:
-                return b""
-            found = {key: self.workload(key) for key in workloads}
-            there = [row for row in found.values() if row is not None]
-            lost = [workloads[key] for key, row in found.items() if row is None]
-            return message({"topic": topic, "rows": there, "gone": lost})
+        match topic:
+            case "overview":
+                return self._overview_change(changes)
+            case "clusters":
+                return self._rows(topic, *self._cluster_changes(changes))
+            case "workloads":
+                return self._rows(topic, *self._workload_changes(changes.workloads))
+            case "events":
+                whole = len(changes.events) <= EVENTS_AT_ONCE
+                return self._rows(topic, [*changes.events.values()] if whole else [], [], not whole)
+            case "policies" | "drift":
+                return self._rows(topic, [], [], topic in changes.topics)
         key = topic.partition(":")[2]
-        if key not in workloads:
+        wanted = {key: changes.workloads[key]} if key in changes.workloads else {}
+        return self._rows(topic, *self._workload_changes(wanted))
+
+    def _rows(self, topic: str, there: list[JSONObject], lost: list[Ref], refetch: bool = False) -> bytes:
+        if not there and not lost and not refetch:
             return b""
-        row = self.workload(key)
-        return message(
-            {"topic": topic, "rows": [row] if row is not None else [], "gone": [] if row else [workloads[key]]}
-        )
+        return message({"topic": topic, "rows": there, "gone": lost, "refetch": refetch})
+
+    def _cluster_changes(self, changes: Changes) -> tuple[list[JSONObject], list[Ref]]:
+        there = [self._cluster(name) for name in sorted(changes.clusters) if name in self.clusters]
+        gone = sorted(changes.clusters - self.clusters.keys())
+        return there, [ref(CLUSTER_VERSION, "Cluster", "", name) for name in gone]
+
+    def _workload_changes(self, wanted: dict[str, Ref]) -> tuple[list[JSONObject], list[Ref]]:
+        found = {key: self.workload(key) for key in wanted}
+        there = [row for row in found.values() if row is not None]
+        return there, [wanted[key] for key, row in found.items() if row is None]
+
+    def _overview_change(self, changes: Changes) -> bytes:
+        """Clusters that changed, counts, and what else is not as in the message before."""
+        if not changes.clusters and not changes.workloads:
+            return b""
+        there, lost = self._cluster_changes(changes)
+        row: JSONObject = {"clusters": there, "workloads": self._tally.counts()}
+        ill = problems(self.clusters.values(), self._tally.ill.values())
+        if ill != self._problems:
+            self._problems = row["problems"] = ill
+        if self._moved:
+            self._moved = False
+            row["moves"] = list(reversed(self.moves))
+        return message({"topic": "overview", "rows": [row], "gone": lost})
 
 
 def _shares(row: JSONObject | None) -> dict[str, int]:
     return {one["name"]: one["replicas"] or 0 for one in row["clusters"]} if row is not None else {}
 
 
-def _projection(kind: GroupVersionResource) -> Callable[[bytes], bytes]:
-    if kind == CLUSTERS:
-        return lambda body: rows.encoded(rows.cluster_row(orjson.loads(body)))
-    if kind not in TEMPLATES:
-        return lambda body: rows.encoded(rows.binding_row(orjson.loads(body)))
-    api_version, name = TEMPLATES[kind]
-    return lambda body: rows.encoded(rows.template_row({**orjson.loads(body), "apiVersion": api_version, "kind": name}))
+def _claim(row: JSONObject | None) -> Any:
+    """What of a workload decides which policies choose it and which holds it."""
+    return (row["policy"], row.get("labels")) if row is not None else None
+
+
+_CODECS: dict[GroupVersionResource, Codec[Any]] = {
+    POLICIES: structs(PropagationPolicy),
+    WIDE_POLICIES: structs(ClusterPropagationPolicy),
+}
 
 
 def _order(row: JSONObject) -> tuple[str, str, str]:

@@ -1,7 +1,8 @@
 """Who is to hear of changes: messages gathered for a quarter of a second and encoded once, however many readers."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -12,6 +13,17 @@ PAUSE = 0.25
 """Seconds between two messages of a stream."""
 QUEUE = 32
 """Messages that may wait for a reader."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What changed since the last messages."""
+
+    clusters: set[str] = field(default_factory=set)
+    workloads: dict[str, Ref] = field(default_factory=dict)
+    events: dict[str, JSONObject] = field(default_factory=dict)
+    topics: set[str] = field(default_factory=set)
+    """Topics that are not sent row by row: readers read them anew."""
 
 
 class Subscription:
@@ -35,14 +47,13 @@ class Subscription:
 class Feed:
     """The readers of one board. `change` makes the message of a topic from what changed, empty if nothing did."""
 
-    def __init__(self, clock: Clock, change: Callable[[str, set[str], dict[str, Ref]], bytes]) -> None:
+    def __init__(self, clock: Clock, change: Callable[[str, Changes], bytes]) -> None:
         self._clock = clock
         self._change = change
         self._readers: set[Subscription] = set()
-        self._clusters: set[str] = set()
-        self._workloads: dict[str, Ref] = {}
+        self._changes = Changes()
         self._due: asyncio.TimerHandle | None = None
-        self._told = -PAUSE
+        self._sent_at = -PAUSE
 
     def __len__(self) -> int:
         return len(self._readers)
@@ -65,28 +76,39 @@ class Feed:
         for one in self._readers:
             one.put(None)
 
-    def touch(self, clusters: set[str], workloads: dict[str, Ref]) -> None:
-        """Something changed: tell it soon, not sooner than `PAUSE` after the last time."""
+    def touch(
+        self,
+        clusters: Iterable[str] = (),
+        workloads: Mapping[str, Ref] | None = None,
+        events: Mapping[str, JSONObject] | None = None,
+        topics: Iterable[str] = (),
+    ) -> None:
+        """Something changed: send it soon, not sooner than `PAUSE` after the last time."""
         if not self._readers:
             return
-        self._clusters |= clusters
-        self._workloads |= workloads
+        changes = self._changes
+        changes.clusters.update(clusters)
+        changes.workloads.update(workloads or {})
+        changes.events.update(events or {})
+        changes.topics.update(topics)
         if self._due is None:
-            wait = max(0.0, self._told + PAUSE - self._clock.monotonic())
+            wait = max(0.0, self._sent_at + PAUSE - self._clock.monotonic())
             self._due = self._clock.call_later(wait, self._tell)
 
     def _tell(self) -> None:
         self._due = None
-        self._told = self._clock.monotonic()
-        clusters, workloads = self._clusters, self._workloads
-        self._clusters, self._workloads = set(), {}
-        made: dict[str, bytes] = {}
+        self._sent_at = self._clock.monotonic()
+        changes, self._changes = self._changes, Changes()
+        made: dict[frozenset[str], bytes] = {}
+        parts: dict[str, bytes] = {}
         for one in tuple(self._readers):
-            for topic in one.topics:
-                if topic not in made:
-                    made[topic] = self._change(topic, clusters, workloads)
-                if made[topic]:
-                    one.put(made[topic])
+            whole = made.get(one.topics)
+            if whole is None:
+                for topic in one.topics - parts.keys():
+                    parts[topic] = self._change(topic, changes)
+                whole = made[one.topics] = b"".join(parts[topic] for topic in sorted(one.topics))
+            if whole:
+                one.put(whole)
 
 
 def message(data: JSONObject) -> bytes:

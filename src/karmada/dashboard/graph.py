@@ -4,6 +4,7 @@ from typing import Any
 
 from karmada.api import names
 from karmada.api.conditions import APPLIED
+from karmada.api.counting import counted
 from karmada.api.decision import Attempt
 from karmada.dashboard.rows import CLUSTER_VERSION, POLICY_VERSION, JSONObject, Ref, ref, ref_of
 from karmada.explain.why.facts import Binding, Facts, MemberFacts
@@ -13,7 +14,7 @@ from karmada.explain.why.verdicts import reason
 from karmada.works.status import condition
 
 PODS = 20
-"""Pods of one cluster that get a node each; more are told in one."""
+"""Pods of one cluster that get a node each; more share one."""
 UNCHOSEN = 12
 """Clusters that were not chosen and get a node each."""
 WORK_VERSION, BINDING_VERSION = "work.karmada.io/v1alpha1", "work.karmada.io/v1alpha2"
@@ -49,7 +50,7 @@ def graph(facts: Facts, links: list[Link], verdicts: list[JSONObject], overrides
     by_name = {link.name: link for link in links}
     replicas = (template.get("spec") or {}).get("replicas")
     label = f"{facts.kind.kind} {facts.name}"
-    wanted = f"{replicas} replicas wanted" if replicas is not None else "the object in the control plane"
+    wanted = f"{counted(replicas, 'replica')} wanted" if replicas is not None else "the object in the control plane"
     said = by_name["template"].said if by_name["template"].broken else wanted
     top = made.node("template", "template", label, _state(by_name["template"]), said, ref=ref_of(template))
     policy = by_name.get("policy")
@@ -142,7 +143,7 @@ def _target(
 ) -> None:
     known = next((one for one in facts.clusters if one.metadata.name == cluster), None)
     ready = known is not None and any(one.type == "Ready" and one.status == "True" for one in known.status.conditions)
-    share = f"{replicas} replicas" if replicas else "the whole object"
+    share = counted(replicas, "replica") if replicas else "the whole object"
     sentence = share if ready else f"{share}; the cluster is not ready" if known else f"{share}; the cluster is gone"
     node = made.node(
         f"cluster/{cluster}",

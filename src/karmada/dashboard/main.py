@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from karmada.dashboard.answers import secured
 from karmada.dashboard.remote import RemoteUpstream
 from karmada.dashboard.routes import ROOT
+from karmada.dashboard.sealed import SessionFiles
 from karmada.dashboard.server import Dashboard
 from karmada.machinery import logging as logs
 from karmada.machinery.clock import REAL
@@ -63,6 +64,9 @@ def parser() -> FlagParser:
     add("--tls-cert-file", type=Path, help="Certificate to serve with; one is made at every start if absent.")
     add("--tls-private-key-file", type=Path, help="Its key.")
     add("--hosts", type=items, default=(), help="Names by which browsers reach it, by commas; addresses always do.")
+    add(
+        "--session-dir", type=Path, help="Folder in which sessions outlive a restart, sealed; in memory only if absent."
+    )
     add_truth(made, "--read-only", False, "Refuse all writes and terminals.")
     add_truth(made, "--enable-search", True, "Show the search, where the control plane has karmada-search.")
     add("--v", "-v", dest="verbosity", type=int, default=0, help="How much to log.")
@@ -87,6 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             read_only=READ_ONLY if flags.read_only else "",
             hosts=(flags.bind_address, *flags.hosts),
             search=flags.enable_search,
+            files=SessionFiles(flags.session_dir, target.server.encode()) if flags.session_dir else None,
         )
         site = Site(dashboard)
         server = HttpServer(site, admit=site.admit, tls=_tls(flags))

@@ -21,10 +21,10 @@ async def object_(visit: Visit) -> JSONObject:
     """One object; Secrets are shown only to those who ask for them, and may read them."""
     api_version, kind, namespace, name = visit.subject()
     cluster = visit.params.get("cluster", "")
-    desk = visit.desk
-    client = desk.member(checked_name(cluster, "a cluster")) if cluster else desk.hub
+    context = visit.context
+    client = context.member(checked_name(cluster, "a cluster")) if cluster else context.hub
     asked = _read(client, api_version, kind, namespace, name)
-    found = await (desk.members.in_time(asked) if cluster else asked)
+    found = await (context.members.in_time(asked) if cluster else asked)
     found = {"apiVersion": api_version, "kind": kind, **found}
     found["metadata"].pop("managedFields", None)
     if visit.params.get("reveal") == "true":
@@ -43,7 +43,7 @@ async def schema(visit: Visit) -> JSONObject:
     api_version, kind = checked_kind(visit.params.get("apiVersion", ""), visit.params.get("kind", ""))
     group, version = split_api_version(api_version)
     path = f"/openapi/v3/apis/{group}/{version}" if group else f"/openapi/v3/api/{version}"
-    document = orjson.loads(await visit.desk.hub.transport.raw("GET", path))
+    document = orjson.loads(await visit.context.hub.transport.raw("GET", path))
     schemas: JSONObject = (document.get("components") or {}).get("schemas") or {}
     wanted = {"group": group, "version": version, "kind": kind}
     root = next((node for node in schemas.values() if wanted in (node.get(_GVK) or ())), None)

@@ -1,72 +1,66 @@
 """Policies: what they choose, where it goes, and who else wants the same."""
 
-import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 from karmada.api.codec import to_tree
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, Placement, PropagationPolicy, ResourceSelector
-from karmada.dashboard.board import BINDINGS, Board
+from karmada.dashboard.answers import PRIVATE
+from karmada.dashboard.board import Board
+from karmada.dashboard.kinds import BINDINGS, POLICIES, WIDE_POLICIES
 from karmada.dashboard.redaction import redacted
 from karmada.dashboard.routes import Visit
 from karmada.dashboard.rows import POLICY_VERSION, JSONObject, Ref, key_of, ref
-from karmada.machinery.client import Client
-from karmada.machinery.errors import ApiError, NotFound
-from karmada.machinery.resource import Scope
+from karmada.dashboard.view import View
+from karmada.dashboard.views import view_of
+from karmada.machinery.errors import NotFound
+from karmada.machinery.httpserver.model import HttpResponse
 from karmada.policies.election import Policy, elect
-from karmada.policies.matching import Match, Subject, closest
+from karmada.policies.matching import Match, Subject, fit
 
 CONFLICTS = 20
-"""Conflicts of one policy that are told."""
-KINDS = {"PropagationPolicy": PropagationPolicy, "ClusterPropagationPolicy": ClusterPropagationPolicy}
+"""Conflicts of one policy that are listed."""
+KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
 
 
-async def policies(visit: Visit) -> list[JSONObject]:
+async def policies(visit: Visit) -> HttpResponse:
     """All policies that may be read."""
-    board, known = await asyncio.gather(_board(visit), _policies(visit.desk.hub, visit.namespace))
-    held = _held(board)
-    conflicts = _conflicts(known, board)
-    return [_row(policy, held, conflicts) for policy in known]
+    view = await _view(visit)
+    return HttpResponse(200, view.board.policy_rows(_rows), headers=dict(PRIVATE))
 
 
 async def policy(visit: Visit) -> JSONObject:
     """One policy with what it chooses."""
     _, kind, namespace, name = visit.subject()
-    type_ = KINDS.get(kind)
-    if type_ is None:
+    if kind not in KINDS:
         raise NotFound(f"{kind} is no kind of policy: there are {', '.join(KINDS)}")
-    board, known = await asyncio.gather(_board(visit), _policies(visit.desk.hub, namespace))
-    found = next(
-        (one for one in known if (one.kind, one.metadata.namespace, one.metadata.name) == (kind, namespace, name)), None
+    view = await _view(visit)
+    hub = visit.context.hub
+    wide = kind == "ClusterPropagationPolicy"
+    found: Policy = await (
+        hub.of(ClusterPropagationPolicy).get(name) if wide else hub.of(PropagationPolicy).get(name, namespace)
     )
-    if found is None:
-        raise NotFound(f"there is no {kind} {name}")
-    own = _ref(found)
+    own, board = _ref(found), view.board
     matched = [row["ref"] for row in board.workload_rows() if row["policy"] == own]
     tree = to_tree(found)
     tree["metadata"].pop("managedFields", None)
+    known = [found, *(one for one in board.policies() if _ref(one) != own)]
     row = _row(found, _held(board), _conflicts(known, board))
     return {**row, "object": redacted(tree), "matched": matched}
 
 
-async def _board(visit: Visit) -> Board:
-    wide = await visit.desk.board()
-    if BINDINGS in wide.refused and visit.namespace:
-        wide = await visit.desk.board(visit.namespace)
-    await wide.ready(BINDINGS)
-    return wide
+async def _view(visit: Visit) -> View:
+    """What is seen of policies, in all namespaces or in one; there the cluster-wide ones only if they may be read."""
+    view = await view_of(visit)
+    needed = {BINDINGS, POLICIES, WIDE_POLICIES}
+    await view.ready(*(needed - (view.refused.keys() & {WIDE_POLICIES} if visit.namespace else set())))
+    return view
 
 
-async def _policies(hub: Client, namespace: str) -> list[Policy]:
-    """Policies of all namespaces, or of one, and the cluster-wide ones where they may be read."""
-    own = (await hub.of(PropagationPolicy).list(Scope(namespace))).items
-    try:
-        wide = (await hub.of(ClusterPropagationPolicy).list()).items
-    except ApiError:
-        if not namespace:
-            raise
-        wide = []
-    return [*own, *wide]
+def _rows(board: Board) -> list[JSONObject]:
+    known = sorted(board.policies(), key=lambda one: (one.kind, one.metadata.namespace, one.metadata.name))
+    held, conflicts = _held(board), _conflicts(known, board)
+    return [_row(policy, held, conflicts) for policy in known]
 
 
 def _held(board: Board) -> Counter[str]:
@@ -87,27 +81,38 @@ def _row(policy: Policy, held: Counter[str], conflicts: dict[str, list[JSONObjec
 
 def _conflicts(known: list[Policy], board: Board) -> dict[str, list[JSONObject]]:
     """Of every policy, the objects that it selects and another holds."""
-    own = [one for one in known if isinstance(one, PropagationPolicy)]
-    wide = [one for one in known if not isinstance(one, PropagationPolicy)]
+    by_kind: defaultdict[tuple[str, str], list[Policy]] = defaultdict(list)
+    for policy in known:
+        for kind in {(one.api_version, one.kind) for one in policy.spec.resource_selectors}:
+            by_kind[kind].append(policy)
     found: dict[str, list[JSONObject]] = {}
     for row in board.workload_rows():
-        said, labels = row["ref"], board.labels(key_of(row["ref"]))
+        said = row["ref"]
+        near: list[PropagationPolicy] = []
+        wide: list[ClusterPropagationPolicy] = []
+        for one in by_kind.get((said["apiVersion"], said["kind"]), ()):
+            if not isinstance(one, PropagationPolicy):
+                wide.append(one)
+            elif one.metadata.namespace == said["namespace"]:
+                near.append(one)
+        if len(near) + len(wide) < 2:
+            continue
+        labels = board.labels(key_of(said))
         subject = Subject(said["apiVersion"], said["kind"], said["namespace"], said["name"], labels)
-        near = [one for one in own if one.metadata.namespace == subject.namespace]
         everybody: list[Policy] = [*near, *wide]
-        choosing = [one for one in everybody if closest(one.spec.resource_selectors, subject) is not Match.NONE]
+        choosing = [one for one in everybody if fit(one, subject) is not Match.NONE]
         if len(choosing) < 2:
             continue
         winner: Policy | None = elect(near, subject) or elect(wide, subject)
         holder = row["policy"] or (_ref(winner) if winner is not None else None)
         for one in choosing:
             mine = _ref(one)
-            told = found.setdefault(key_of(mine), [])
-            if holder is None or mine == holder or len(told) >= CONFLICTS:
+            listed = found.setdefault(key_of(mine), [])
+            if holder is None or mine == holder or len(listed) >= CONFLICTS:
                 continue
             place = f"{said['namespace']}/{said['name']}" if said["namespace"] else said["name"]
             sentence = f"{said['kind']} {place} is selected too, but {holder['kind']} {holder['name']} holds it"
-            told.append({"with": holder, "object": said, "sentence": sentence})
+            listed.append({"with": holder, "object": said, "sentence": sentence})
     return found
 
 

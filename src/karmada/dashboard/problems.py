@@ -1,6 +1,7 @@
 """What is not well, with a remedy: judged from rows, the worst first."""
 
 from collections.abc import Iterable
+from heapq import nsmallest
 
 from karmada.dashboard.rows import CLUSTER_VERSION, JSONObject, ref
 
@@ -16,9 +17,19 @@ _ORDER = ("error", "warning", "info")
 
 def problems(clusters: Iterable[JSONObject], workloads: Iterable[JSONObject]) -> list[JSONObject]:
     """Clusters that are not ready, and workloads that are not where they should be."""
-    found = [_cluster(row) for row in clusters if row["ready"] is not True]
-    found += [_workload(row) for row in workloads if row["status"] in _REMEDIES]
-    return sorted(found, key=lambda one: _ORDER.index(one["severity"]))[:MOST]
+    found = [(_cluster_severity(row), _cluster, row) for row in clusters if row["ready"] is not True]
+    found += [(_SEVERITY[row["status"]], _workload, row) for row in workloads if is_problem(row)]
+    worst = nsmallest(MOST, found, key=lambda one: _ORDER.index(one[0]))
+    return [{"severity": severity, **say(row)} for severity, say, row in worst]
+
+
+def is_problem(row: JSONObject) -> bool:
+    """Whether a workload is not where it should be."""
+    return row["status"] in _REMEDIES
+
+
+def _cluster_severity(row: JSONObject) -> str:
+    return "error" if row["ready"] is False else "warning"
 
 
 def _cluster(row: JSONObject) -> JSONObject:
@@ -31,9 +42,7 @@ def _cluster(row: JSONObject) -> JSONObject:
         if row["mode"] == "Pull"
         else f"Check network, credentials and health of {name}: kubectl --context {name} get --raw /readyz."
     )
-    severity = "error" if row["ready"] is False else "warning"
     return {
-        "severity": severity,
         "object": ref(CLUSTER_VERSION, "Cluster", "", name),
         "sentence": said,
         "remedy": remedy,
@@ -44,7 +53,6 @@ def _workload(row: JSONObject) -> JSONObject:
     said = row["ref"]
     place = f"{said['namespace']}/{said['name']}" if said["namespace"] else said["name"]
     return {
-        "severity": _SEVERITY[row["status"]],
         "object": said,
         "sentence": f"{said['kind']} {place}: {row['sentence']}",
         "remedy": _REMEDIES[row["status"]],

@@ -13,6 +13,7 @@ from karmada.apiserver.auth.authentication import bearer_token
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.dashboard.credential import Credential
 from karmada.dashboard.upstream import PROXY, Warn
+from karmada.machinery.channel import splice
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError, BadRequest, Unauthorized, Unavailable
@@ -22,7 +23,6 @@ from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.httpserver.model import ByteStream, HttpAnswer, HttpRequest, StreamResponse, Upgrade
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.membership.channel import splice
 from karmada.membership.dialing import dial
 
 REVIEWS = GroupVersionResource("authentication.k8s.io", "v1", "selfsubjectreviews")

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from karmada.dashboard.answers import bad_request
 from karmada.dashboard.credential import Credential
-from karmada.dashboard.desks import Desk
+from karmada.dashboard.credential_cache import CredentialContext
 from karmada.dashboard.names import checked_kind, checked_name, checked_object
 from karmada.machinery.httpserver.model import HttpRequest
 
@@ -57,9 +57,9 @@ class Visit:
         return dict(parse_qsl(self.request.query, keep_blank_values=True, max_num_fields=50))
 
     @cached_property
-    def desk(self) -> Desk:
+    def context(self) -> CredentialContext:
         """What is kept for whoever asks."""
-        return self.dashboard.desks.of(self.credential)
+        return self.dashboard.contexts.of(self.credential)
 
     @property
     def namespace(self) -> str:

@@ -1,10 +1,9 @@
 """Rows of lists: what is shown of a Cluster, a binding or a template. Objects in, plain data out."""
 
-from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
+from karmada.api.counting import counted
+from karmada.explain.events import last_seen
 from karmada.policies.claims import read_claim
 
 JSONObject = dict[str, Any]
@@ -99,6 +98,28 @@ def template_row(tree: JSONObject) -> JSONObject:
     }
 
 
+def event_row(event: JSONObject, cluster: str = "") -> JSONObject:
+    """An event."""
+    about = event.get("involvedObject") or {}
+    row: JSONObject = {
+        "id": (event.get("metadata") or {}).get("uid", ""),
+        "time": last_seen(event) or (event.get("metadata") or {}).get("creationTimestamp", ""),
+        "type": event.get("type", ""),
+        "reason": event.get("reason", ""),
+        "object": ref_of({**about, "metadata": about}),
+        "message": event.get("message", ""),
+        "count": (event.get("series") or {}).get("count") or event.get("count") or 1,
+    }
+    return {**row, "cluster": cluster} if cluster else row
+
+
+def work_row(tree: JSONObject) -> JSONObject:
+    """What of a Work decides whether a member holds what was wanted."""
+    applied = _condition(tree.get("status") or {}, "Applied")
+    generation = (tree.get("metadata") or {}).get("generation", 0)
+    return {"generation": generation, "applied": applied.get("status", ""), "message": applied.get("message", "")}
+
+
 def policy_of(about: JSONObject) -> Ref | None:
     """The policy that metadata names."""
     claim = read_claim(about.get("labels") or {}, about.get("annotations") or {})
@@ -106,21 +127,6 @@ def policy_of(about: JSONObject) -> Ref | None:
         return None
     kind = "ClusterPropagationPolicy" if claim.is_cluster_wide else "PropagationPolicy"
     return ref(POLICY_VERSION, kind, claim.namespace, claim.name)
-
-
-def counts_of(rows: Iterable[JSONObject]) -> dict[str, int]:
-    """How many workloads there are, by what is said of them; what has no place is not well."""
-    found = {"total": 0, "healthy": 0, "progressing": 0, "unhealthy": 0}
-    names = {"Healthy": "healthy", "Progressing": "progressing"}
-    for row in rows:
-        found["total"] += 1
-        found[names.get(row["status"], "unhealthy")] += 1
-    return found
-
-
-def encoded(row: JSONObject) -> bytes:
-    """A row as caches keep it."""
-    return orjson.dumps(row)
 
 
 def _share(name: str, replicas: int | None, item: JSONObject) -> JSONObject:
@@ -156,7 +162,7 @@ def _judged(
     leaving = [task.get("fromCluster", "") for task in spec.get("gracefulEvictionTasks") or ()]
     if leaving:
         return "Progressing", f"it is leaving {', '.join(leaving)}"
-    return "Healthy", f"healthy in {len(clusters)} cluster{'s' if len(clusters) > 1 else ''}"
+    return "Healthy", f"healthy in {counted(len(clusters), 'cluster')}"
 
 
 def _condition(status: JSONObject, name: str) -> JSONObject:

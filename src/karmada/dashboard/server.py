@@ -11,11 +11,12 @@ from karmada.dashboard import guard
 from karmada.dashboard.answers import PRIVATE, Refusal, forbidden, found, refused, secured, unauthorized
 from karmada.dashboard.cookies import session_of
 from karmada.dashboard.credential import Credential
-from karmada.dashboard.desks import Desks
+from karmada.dashboard.credential_cache import CredentialCache
+from karmada.dashboard.route_table import table
 from karmada.dashboard.routes import ROOT, Demand, Routes, Visit
+from karmada.dashboard.sealed import SessionFiles
 from karmada.dashboard.sessions import Guesses, Sessions
 from karmada.dashboard.static import Static
-from karmada.dashboard.table import table
 from karmada.dashboard.upstream import Upstream
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import Unauthorized
@@ -42,17 +43,21 @@ class Dashboard:
         hosts: Collection[str] = (),
         search: bool = True,
         static: Static | None = None,
+        files: SessionFiles | None = None,
+        administrator: str = "",
     ) -> None:
-        """`read_only` says why nothing may be written, if so; `hosts` are the names this server is known by."""
+        """`read_only` says why nothing may be written, if so; `hosts` are the names this server is known by; `files`
+        keep sessions over a restart; `administrator` is the path of the administrator's kubeconfig on this machine."""
         self.upstream = upstream
         self.clock = clock
         self.read_only = read_only
         self.hosts = {host.lower() for host in hosts}
         self.search = search
+        self.administrator = administrator
         self.static = static or Static()
-        self.sessions = Sessions(clock)
+        self.sessions = Sessions(clock, files=files)
         self.guesses = Guesses(clock)
-        self.desks = Desks(upstream, clock)
+        self.contexts = CredentialCache(upstream, clock)
         self.routes = Routes(table())
 
     def admit(self, request: HttpRequest) -> HttpResponse | int:
@@ -76,7 +81,7 @@ class Dashboard:
 
     async def close(self) -> None:
         """End all streams and forget all credentials."""
-        await self.desks.close()
+        await self.contexts.close()
 
     async def _answer(self, request: HttpRequest) -> HttpAnswer:
         if not guard.known_host(request.headers, self.hosts):
@@ -118,7 +123,7 @@ class Dashboard:
         except Unauthorized as error:
             if session is not None:
                 self.sessions.close(cookie)
-                self.desks.drop(session.credential)
+                self.contexts.drop(session.credential)
             raise unauthorized(f"sign in again: {error}") from None
         request.client = credential.user.name
         return credential, cookie

@@ -1,7 +1,8 @@
-"""Sessions and one-time codes, in memory only: bounded in number, in age, and in how often a wrong guess may be made.
+"""Sessions and one-time codes: bounded in number, in age, and in how often a wrong guess may be made.
 
 What identifies a session or a code is random and 256 bits long; only its hash is kept, so that neither a dump of the
-tables nor the time that a look-up takes tells a valid one.
+tables nor the time that a look-up takes tells a valid one. Sessions outlive the process where there are files for them
+(see `sealed`); codes never do.
 """
 
 import hashlib
@@ -12,12 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from karmada.dashboard.credential import Credential
+from karmada.dashboard.sealed import SessionFiles, kept
 from karmada.machinery.clock import Clock
 
 SECONDS = 12 * 3600.0
 """How long a session lasts."""
 IDLE = 3600.0
 """How long it lasts without a request."""
+NOTED = 60.0
+"""Seconds after which a use is noted on the disk again."""
 MOST = 1000
 MOST_OF_ONE = 20
 """Sessions of one user; one more ends the one that was used least recently."""
@@ -40,6 +44,8 @@ class Session:
     csrf: str
     started: float
     used: float
+    noted: float
+    """When its use was last noted on the disk."""
 
 
 class _Code(NamedTuple):
@@ -48,11 +54,17 @@ class _Code(NamedTuple):
 
 
 class Sessions:
-    """All sign-ins of a process."""
+    """All sign-ins; with `files`, those of the process before as well."""
 
-    def __init__(self, clock: Clock, new: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        new: Callable[[], str] = lambda: secrets.token_urlsafe(32),
+        files: SessionFiles | None = None,
+    ) -> None:
         self._clock = clock
         self._new = new
+        self._files = files
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._codes: OrderedDict[str, _Code] = OrderedDict()
         self._secret = new()
@@ -62,30 +74,36 @@ class Sessions:
         self._sweep()
         mine = [name for name, one in self._sessions.items() if one.credential.user.name == credential.user.name]
         for name in mine[: max(0, len(mine) - MOST_OF_ONE + 1)]:
-            del self._sessions[name]
+            self._forget(name)
         if len(self._sessions) >= MOST:
-            self._sessions.popitem(last=False)
+            self._forget(next(iter(self._sessions)))
         identifier, now = self._new(), self._clock.monotonic()
-        self._sessions[_hashed(identifier)] = Session(credential, self._new(), now, now)
+        session = self._sessions[_hashed(identifier)] = Session(credential, self._new(), now, now, now)
+        if self._files is not None:
+            made = kept(credential, session.csrf, self._clock.now())
+            self._files.put(_hashed(identifier), identifier, made, MOST)
         return identifier
 
     def find(self, identifier: str, *, touch: bool = True) -> Session | None:
         """The session of a cookie; `touch` counts as use."""
         name = _hashed(identifier)
-        session = self._sessions.get(name)
+        session = self._sessions.get(name) or self._take_up(name, identifier)
         if session is None:
             return None
         if not self._lives(session):
-            del self._sessions[name]
+            self._forget(name)
             return None
         if touch:
             session.used = self._clock.monotonic()
             self._sessions.move_to_end(name)
+            if self._files is not None and session.used - session.noted >= NOTED:
+                session.noted = session.used
+                self._files.used(name, self._clock.now())
         return session
 
     def close(self, identifier: str) -> None:
         """End a session."""
-        self._sessions.pop(_hashed(identifier), None)
+        self._forget(_hashed(identifier))
 
     def offer(self, credential: Credential) -> str:
         """A code with which somebody may sign in as a user, once and soon."""
@@ -121,9 +139,30 @@ class Sessions:
         young = now - session.started < SECONDS and now - session.used < IDLE
         return young and self._clock.now() < session.credential.ends
 
+    def _take_up(self, name: str, identifier: str) -> Session | None:
+        """A session of an earlier process."""
+        found = self._files.get(name, identifier) if self._files is not None and identifier else None
+        if found is None:
+            return None
+        what, used = found
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        age, idle = max(0.0, now - what.started), max(0.0, now - used)
+        made = Session(what.credential, what.csrf, monotonic - age, monotonic - idle, monotonic - idle)
+        if len(self._sessions) >= MOST:
+            self._sessions.popitem(last=False)
+        self._sessions[name] = made
+        return made
+
+    def _forget(self, name: str) -> None:
+        self._sessions.pop(name, None)
+        if self._files is not None:
+            self._files.remove(name)
+
     def _sweep(self) -> None:
         for name in [name for name, session in self._sessions.items() if not self._lives(session)]:
-            del self._sessions[name]
+            self._forget(name)
+        if self._files is not None:
+            self._files.sweep(self._clock.now() - IDLE)
 
 
 class Guesses:

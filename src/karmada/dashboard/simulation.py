@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.counting import counted
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.dashboard import manifests
 from karmada.dashboard.answers import bad_request
@@ -27,13 +28,13 @@ async def simulate(visit: Visit) -> JSONObject:
     """The moves that manifests, failing clusters or other replicas would cause."""
     body = visit.body()
     down, replicas = _names(body.get("clustersDown")), _replicas(body.get("replicas"))
-    hub = visit.desk.hub
+    hub = visit.context.hub
     items = [one.item for one in manifests.read(body)]
     there = world.of((await hub.of(Cluster).list()).items)
     clusters = list(world.without(there, down).values())
     terms = await running(hub)
     asked = await _subjects(hub, items, replicas, visit.namespace, terms)
-    async with visit.desk.long:
+    async with visit.context.long:
         return await _result(asked, clusters, Snapshot(clusters), terms)
 
 
@@ -79,7 +80,8 @@ def _problems(done: Outcome, about: Ref) -> list[JSONObject]:
         found.append(_problem("error", about, f"{done.name}: {done.refused}", remedy))
     if done.lost:
         remedy = "Add room to the clusters that stay, or let the placement mean more of them."
-        found.append(_problem("error", about, f"{done.name}: {done.lost} replicas would run nowhere", remedy))
+        said = f"{done.name}: {counted(done.lost, 'replica')} would run nowhere"
+        found.append(_problem("error", about, said, remedy))
     return found
 
 

@@ -4,33 +4,33 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from karmada.dashboard.answers import PRIVATE
-from karmada.dashboard.board import Board
 from karmada.dashboard.feed import Subscription
 from karmada.dashboard.routes import Visit
+from karmada.dashboard.view import View
 from karmada.machinery.httpserver.model import StreamResponse
 
 HEARTBEAT = 15.0
 """Seconds of silence at most. A session that has ended is noticed then, too."""
 
 
-def stream_of(visit: Visit, board: Board, topics: frozenset[str]) -> StreamResponse:
+def stream_of(visit: Visit, view: View, topics: frozenset[str]) -> StreamResponse:
     """The stream of some topics."""
-    subscription = board.feed.subscribe(topics)
+    subscription = view.subscribe(topics)
     return StreamResponse(
         200,
-        _messages(visit, board, subscription),
+        _messages(visit, view, subscription),
         "text/event-stream",
         {**PRIVATE, "X-Accel-Buffering": "no"},
-        ended=lambda: board.feed.unsubscribe(subscription),
+        ended=lambda: view.unsubscribe(subscription),
     )
 
 
-async def _messages(visit: Visit, board: Board, subscription: Subscription) -> AsyncIterator[bytes]:
-    desk, sessions = visit.desk, visit.dashboard.sessions
+async def _messages(visit: Visit, view: View, subscription: Subscription) -> AsyncIterator[bytes]:
+    context, sessions = visit.context, visit.dashboard.sessions
     try:
-        yield b"retry: 1000\n\n" + _snapshots(board, subscription)
-        while not board.closed:
-            desk.used = visit.dashboard.clock.monotonic()
+        yield b"retry: 1000\n\n" + _snapshots(view, subscription)
+        while not view.closed:
+            context.used = visit.dashboard.clock.monotonic()
             try:
                 async with asyncio.timeout(HEARTBEAT):
                     message = await subscription.messages.get()
@@ -43,13 +43,13 @@ async def _messages(visit: Visit, board: Board, subscription: Subscription) -> A
                 return
             if subscription.behind:
                 subscription.behind = False
-                message = _snapshots(board, subscription)
+                message = _snapshots(view, subscription)
             yield message
             if visit.session and sessions.find(visit.session, touch=False) is None:
                 return
     finally:
-        board.feed.unsubscribe(subscription)
+        view.unsubscribe(subscription)
 
 
-def _snapshots(board: Board, subscription: Subscription) -> bytes:
-    return b"".join(board.snapshot(topic) for topic in sorted(subscription.topics))
+def _snapshots(view: View, subscription: Subscription) -> bytes:
+    return b"".join(view.board.snapshot(topic) for topic in sorted(subscription.topics))

@@ -11,8 +11,7 @@ from karmada.dashboard.graph import graph, verdicts
 from karmada.dashboard.names import checked_kind
 from karmada.dashboard.redaction import redacted
 from karmada.dashboard.routes import Visit
-from karmada.dashboard.rows import POLICY_VERSION, JSONObject, ref
-from karmada.dashboard.views import event_row
+from karmada.dashboard.rows import POLICY_VERSION, JSONObject, event_row, ref
 from karmada.explain.events import events_of
 from karmada.explain.why.chain import chain
 from karmada.explain.why.facts import Facts, read
@@ -31,9 +30,9 @@ TIMELINE = 200
 async def workload(visit: Visit) -> JSONObject:
     """Everything about a workload."""
     api_version, kind, namespace, name = visit.subject()
-    desk = visit.desk
-    served = await kind_of(desk.hub, api_version, kind)
-    facts = await read(desk.hub, desk.members, served, namespace if served.namespaced else "", name)
+    context = visit.context
+    served = await kind_of(context.hub, api_version, kind)
+    facts = await read(context.hub, context.members, served, namespace if served.namespaced else "", name)
     if facts.template is None:
         raise NotFound(f"there is no {kind} {name} in the control plane")
     links = chain(facts)
@@ -48,7 +47,7 @@ async def workload(visit: Visit) -> JSONObject:
         "verdicts": judged,
         "recorded": facts.recorded_at if recorded else "",
         "overrides": changed,
-        "timeline": await _timeline(desk.hub, facts, links),
+        "timeline": await _timeline(context.hub, facts, links),
         "why": _why(links),
     }
 

@@ -14,6 +14,17 @@ PHONE = (390, 844)
 WORKLOAD = "/workload?apiVersion=apps%2Fv1&kind=Deployment&namespace=default&name=nginx"
 
 
+CUT = """() => [...document.querySelectorAll("main *")].filter((one) => {
+  const own = [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
+  if (!own || !one.checkVisibility() || one.getBoundingClientRect().right <= window.innerWidth + 1) return false;
+  for (let box = one; box && box.tagName !== "MAIN"; box = box.parentElement) {
+    const within = box.getBoundingClientRect().right <= window.innerWidth + 1;
+    if (within && getComputedStyle(box).overflowX !== "visible") return false;
+  }
+  return true;
+}).map((one) => one.textContent.trim().slice(0, 60))"""
+
+
 def executable() -> str | None:
     """Where Chromium is; None where it is not installed."""
     return which("chromium") or which("chromium-browser")
@@ -69,6 +80,11 @@ class Window:
         )
         return found
 
+    async def cut(self) -> list[str]:
+        """Texts that the right edge of the window cuts off, and that no part of the page scrolls into sight."""
+        found: list[str] = await self.page.evaluate(CUT)
+        return found
+
     async def overflow(self) -> int:
         """How many pixels the page is wider than the window."""
         wider: int = await self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
@@ -101,6 +117,10 @@ class Chrome:
             await made.sign_in(token)
             await made.shows(".top .brand")
         return made
+
+    async def blank(self) -> Page:
+        """An empty page that no policy restricts."""
+        return await (await self._browser.new_context()).new_page()
 
 
 async def chrome(stack: AsyncExitStack) -> Chrome:

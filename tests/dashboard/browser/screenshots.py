@@ -1,17 +1,18 @@
 """Takes the pictures of docs/dashboard.md: a federation with things to see, every page, both colours.
 
-make screenshots
+make screenshots: all of them; `python -m tests.dashboard.browser.screenshots FOLDER NAME...`: some.
 """
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from PIL import Image
-from tests.dashboard.browser.chrome import DESK, PHONE, WORKLOAD, Window, chrome
+from playwright.async_api import Page
+from tests.dashboard.browser.chrome import DESK, PHONE, WORKLOAD, Chrome, Window, chrome
+from tests.dashboard.browser.pictures import reduced
 from tests.dashboard.world import Dashboards, deployment, policy
 from tests.membership.world import QUICK, World, eventually
 
@@ -23,7 +24,6 @@ from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec, NodePool
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
-COLOURS = 256
 PLACES = {
     "member1": ("alpha", "north", 4),
     "member2": ("alpha", "south", 3),
@@ -93,6 +93,9 @@ async def _furnish(federation: Dashboards) -> None:
     for name, replicas in (("shop", 4), ("basket", 2), ("search", 6), ("mail", 3)):
         weights = {"member1": 1, "member2": 1} if replicas % 2 else {"member2": 1, "member4": 1}
         await federation.apply(_weighted(name, weights), _sized(deployment(name, replicas)))
+    # A Deployment that somebody made in a member by hand: Karmada does not take it over.
+    await federation.members["member2"].inside.resource(DEPLOYMENTS).create(deployment("legacy"))
+    await federation.apply(policy("legacy", "member2"), deployment("legacy"))
     await federation.apply(policy("reports", "nowhere"), deployment("reports"), deployment("forgotten"))
     rival = policy("everything", "member4")
     rival["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
@@ -114,26 +117,121 @@ async def _settled(federation: Dashboards) -> None:
     await eventually(look)
 
 
-class Pictures:
-    """Takes pictures, reduced to few colours: they stay small and sharp."""
+class Shot(NamedTuple):
+    """A picture: where it is taken, what has to be visible, and what is done before."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    name: str
+    path: str = ""
+    sign: str = "main h1"
+    prepare: Callable[[Window], Awaitable[None]] | None = None
 
-    async def take(self, window: Window, name: str, path: str = "", sign: str = "main h1") -> None:
-        if path:
-            await window.open(path)
-        await window.shows(sign)
+
+async def _verdict(window: Window) -> None:
+    boxes = window.page.locator(".node.t-cluster.n-off, .way .n-off")
+    await boxes.first.click()
+
+
+async def _joining(window: Window) -> None:
+    await window.page.get_by_role("button", name="Join a cluster").click()
+    await window.page.get_by_text("Pull", exact=True).click()
+    await window.page.locator("#join-name").fill("member5")
+    await window.page.get_by_role("button", name="Create a token").click()
+
+
+async def _weight(window: Window) -> None:
+    """A change of a weight, with what it would move."""
+    await window.shows(".preview .cm-content")
+    await window.page.locator(".preview .cm-content").click()
+    line = window.page.locator(".preview .cm-line", has_text="weight: 2")
+    # The editor draws only the lines near those that are in sight.
+    while not await line.count():
+        await window.page.keyboard.press("PageDown")
+    await line.first.click()
+    await window.page.keyboard.press("End")
+    await window.page.keyboard.press("Backspace")
+    await window.page.keyboard.type("6")
+
+
+async def _misspelt(window: Window) -> None:
+    await window.shows(".preview .cm-content")
+    await window.page.locator(".preview .cm-line", has_text="Divided").click()
+    await window.page.keyboard.press("End")
+    await window.page.keyboard.type("X")
+    await window.shows(".marks li")
+    await window.page.keyboard.press("Enter")
+    await window.page.keyboard.press("Control+Space")
+
+
+async def _pod(window: Window) -> None:
+    await window.page.locator(".node.t-pod, .way .node:has-text('Pod')").first.click()
+    await window.page.get_by_role("link", name="Logs").click()
+    await window.filled(".log")
+
+
+async def _terminal(window: Window) -> None:
+    await _pod(window)
+    await window.page.locator(".tabs").get_by_role("link", name="Terminal").click()
+    await window.sees("Connected")
+    await window.page.locator(".terminal").click()
+    await window.page.keyboard.type("hostname\n")
+
+
+NODE = ".node.t-pod, .way .node"
+WELL = [
+    Shot("clusters", "/clusters", ".badge"),
+    Shot("cluster", "/clusters/member1", ".conditions li"),
+    Shot("join", "/clusters", ".wizard .command", _joining),
+    Shot("workload", WORKLOAD, NODE),
+    Shot("verdict", WORKLOAD, ".drawer", _verdict),
+    Shot("policies", "/policies", ".policy"),
+    Shot("policy", POLICY, ".preview .move", _weight),
+    Shot("what-if", "/what-if?down=member1", ".move"),
+    Shot("search", "/search?q=nginx", ".found"),
+    Shot("editor", "/editor?new=policy", ".cm-tooltip-autocomplete", _misspelt),
+    Shot("logs", WORKLOAD, ".log", _pod),
+    Shot("terminal", WORKLOAD, ".terminal", _terminal),
+]
+BROKEN = [
+    Shot("overview", "/", ".problems li"),
+    Shot("workloads", "/workloads", ".badge.b-bad"),
+    Shot("broken", WORKLOAD, ".node.n-bad"),
+    Shot("events", "/events", ".events li"),
+    Shot("drift", "/drift", ".events li"),
+]
+
+
+class Studio:
+    """Windows of one federation, and the folder that gets their pictures."""
+
+    def __init__(self, federation: Dashboards, browser: Chrome, folder: Path, blank: Page) -> None:
+        self._federation = federation
+        self._browser = browser
+        self._folder = folder
+        self._blank = blank
+
+    async def window(self, size: tuple[int, int] = DESK, colours: str = "light", locale: str = "en-US") -> Window:
+        """A window of the administrator."""
+        code = (await self._federation.link())["code"]
+        return await self._browser.window(self._federation.world.endpoint, code, size, colours, locale)
+
+    async def take(self, window: Window, shot: Shot, suffix: str = "") -> None:
+        """One picture."""
+        if shot.path:
+            await window.open(shot.path)
+        await window.shows("main h1, #token")
+        await window.counts(".loading", 0)
+        if shot.prepare is not None:
+            await shot.prepare(window)
+        await window.shows(shot.sign)
         await window.counts(".loading", 0)
         await window.page.evaluate("document.fonts.ready")
-        await window.page.wait_for_timeout(700)
-        image = Image.open(BytesIO(await window.page.screenshot(animations="disabled")))
-        reduced = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        reduced.save(self.folder / f"dashboard-{name}.png", optimize=True)
+        await window.page.wait_for_timeout(500)
+        picture = await reduced(self._blank, await window.page.screenshot(animations="disabled"))
+        (self._folder / f"dashboard-{shot.name}{suffix}.png").write_bytes(picture)
 
 
-async def main(folder: Path) -> None:
-    """All pictures."""
+async def main(folder: Path, names: frozenset[str] = frozenset()) -> None:
+    """Pictures of every page, or of some, in both colours and on a phone."""
     async with AsyncExitStack() as stack:
         browser = await chrome(stack)
         options = ControlPlaneOptions(options=Options(QUICK), dashboard=True)
@@ -143,39 +241,31 @@ async def main(folder: Path) -> None:
         federation = Dashboards(world, stack)
         await _furnish(federation)
         await _settled(federation)
-
-        async def admin() -> str:
-            code: str = (await federation.link())["code"]
-            return code
-
-        pictures = Pictures(folder)
-        out = await browser.window(world.endpoint)
-        await pictures.take(out, "sign-in", "/login", "#token")
-        window = await browser.window(world.endpoint, await admin())
-        await pictures.take(window, "clusters", "/clusters", ".badge")
-        await pictures.take(window, "cluster", "/clusters/member1")
-        await window.open(WORKLOAD)
-        await window.page.locator(".node.t-cluster.n-off").first.click()
-        await pictures.take(window, "verdict", sign=".drawer")
-        await pictures.take(window, "policies", "/policies", ".policy")
-        await pictures.take(window, "search", "/search?q=nginx", ".found")
-        await _policy(window, pictures)
-        await _pod(window, pictures)
-        dark = await browser.window(world.endpoint, await admin(), DESK, "dark")
-        await pictures.take(dark, "what-if", "/what-if?down=member1", ".move")
-        phone = await browser.window(world.endpoint, await admin(), PHONE)
-        await pictures.take(window, "workload", WORKLOAD, ".node.t-pod")
+        studio = Studio(federation, browser, folder, await browser.blank())
+        windows = {
+            "": await studio.window(),
+            "-dark": await studio.window(colours="dark"),
+            "-phone": await studio.window(PHONE),
+        }
+        for suffix in windows:
+            size, colours = PHONE if suffix == "-phone" else DESK, "dark" if suffix == "-dark" else "light"
+            out = await browser.window(world.endpoint, "", size, colours)
+            await studio.take(out, Shot("sign-in", "/login", "#token"), suffix)
+        for shot in _chosen(WELL, names):
+            for suffix, window in windows.items():
+                await studio.take(window, shot, suffix)
         await _moved(federation)
         await federation.members["member3"].change_faults(down=True)
-        await window.open("/")
-        await window.shows(".move-arc")
-        await pictures.take(window, "overview", sign="a.member.s-bad")
-        await pictures.take(window, "workloads", "/workloads", ".badge.b-bad")
-        await pictures.take(window, "events", "/events", ".events li")
-        await pictures.take(dark, "workload-dark", WORKLOAD, ".node.n-bad")
-        await pictures.take(phone, "phone", WORKLOAD, ".way .n-bad")
-        chinese = await browser.window(world.endpoint, await admin(), locale="zh-CN")
-        await pictures.take(chinese, "chinese", "/", "a.member.s-bad")
+        await windows[""].open("/")
+        await windows[""].shows("a.member.s-bad")
+        for shot in _chosen(BROKEN, names):
+            for suffix, window in windows.items():
+                await studio.take(window, shot, suffix)
+        await studio.take(await studio.window(locale="zh-CN"), Shot("chinese", "/", "a.member.s-bad"))
+
+
+def _chosen(shots: list[Shot], names: frozenset[str]) -> list[Shot]:
+    return [shot for shot in shots if not names or shot.name in names]
 
 
 async def _moved(federation: Dashboards) -> None:
@@ -185,32 +275,5 @@ async def _moved(federation: Dashboards) -> None:
     await policies.patch("shop", {"spec": {"placement": spec["placement"]}}, "default")
 
 
-async def _policy(window: Window, pictures: Pictures) -> None:
-    """A change of a weight, with what it would move."""
-    await window.open(POLICY)
-    await window.shows(".preview .cm-content")
-    editor = window.page.locator(".preview .cm-content")
-    await editor.get_by_text("weight: 2").click()
-    await window.page.keyboard.press("End")
-    await window.page.keyboard.press("Backspace")
-    await window.page.keyboard.type("6")
-    await window.shows(".move")
-    await pictures.take(window, "policy")
-
-
-async def _pod(window: Window, pictures: Pictures) -> None:
-    await window.open(WORKLOAD)
-    await window.shows(".node.t-pod")
-    await window.page.locator(".node.t-pod").first.click()
-    await window.page.get_by_role("link", name="Logs").click()
-    await window.filled(".log")
-    await pictures.take(window, "logs")
-    await window.page.locator(".tabs").get_by_role("link", name="Terminal").click()
-    await window.sees("Connected")
-    await window.page.locator(".terminal").click()
-    await window.page.keyboard.type("hostname\n")
-    await pictures.take(window, "terminal")
-
-
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), frozenset(sys.argv[2:])))

@@ -107,6 +107,55 @@ async def test_a_policy_is_edited_with_a_preview_and_applied(federation: Dashboa
     assert window.complaints == []
 
 
+async def test_policies_and_events_appear_as_they_happen(federation: Dashboards, chromium: "Chrome") -> None:
+    window = await chromium.window(federation.world.endpoint, await admin(federation))
+    await window.open("/policies")
+    await window.sees("There is no policy yet")
+    await window.shows(".l-live")
+    await window.page.evaluate("window.sameDocument = true")
+    await federation.apply(policy("nginx", "member1"))
+    await window.sees("default/nginx", ".policies")
+    await window.page.locator("#nav").get_by_role("link", name="Events and drift").click()
+    await window.sees("Events and drift", "h1")
+    await window.shows(".l-live")
+    await federation.apply(deployment())
+    await window.sees("ScheduleBindingSucceed", ".events")
+    assert await window.page.evaluate("window.sameDocument") is True
+    assert window.complaints == []
+
+
+async def test_what_was_typed_outlives_a_change_by_somebody_else(federation: Dashboards, chromium: "Chrome") -> None:
+    await federation.apply(policy("nginx", "member1"))
+    window = await chromium.window(federation.world.endpoint, await admin(federation))
+    await window.open("/policies")
+    await window.page.get_by_role("link", name="default/nginx").click()
+    editor = window.page.locator(".preview .cm-content")
+    await editor.get_by_text("member1").click()
+    await window.page.keyboard.press("End")
+    await window.page.keyboard.type("-of-mine")
+    placement = {"clusterAffinity": {"clusterNames": ["member2"]}}
+    await federation.hub.resource(POLICIES).patch("nginx", {"spec": {"placement": placement}}, "default")
+    await window.sees("Somebody has changed it since you began to edit.")
+    assert await editor.get_by_text("member1-of-mine").count() == 1
+    await window.page.get_by_role("button", name="Undo all changes").click()
+    await window.sees("member2", ".preview .cm-content")
+    assert window.complaints == []
+
+
+async def test_numbers_lead_to_what_they_count(federation: Dashboards, chromium: "Chrome") -> None:
+    await federation.apply(policy("nginx", "member1"), deployment(), deployment("forgotten"))
+    window = await chromium.window(federation.world.endpoint, await admin(federation))
+    await window.page.get_by_role("link", name="workloads unhealthy").click()
+    await window.sees("forgotten", ".table.workloads")
+    await window.counts(".table.workloads .tbody .tr", 1)
+    await window.open("/clusters/member1")
+    await window.shows("table.plain >> text=Ready")
+    await window.page.locator(".facts a").click()
+    await window.sees("nginx", ".table.workloads")
+    await window.counts(".table.workloads .tbody .tr", 1)
+    assert window.complaints == []
+
+
 async def test_errors_of_the_server_stand_in_the_editor(federation: Dashboards, chromium: "Chrome") -> None:
     window = await chromium.window(federation.world.endpoint, await admin(federation))
     await window.open("/editor?new=policy")
@@ -147,7 +196,9 @@ async def test_a_user_without_rights_is_told_which_one_is_missing(federation: Da
 
 async def test_pages_come_back_after_a_restart_of_the_control_plane(tmp_path: Path, chromium: "Chrome") -> None:
     storage = MemoryStorage()
-    options = ControlPlaneOptions(storage=storage, folder=tmp_path, options=Options(QUICK), dashboard=True)
+    options = ControlPlaneOptions(
+        storage=storage, folder=tmp_path, options=Options(QUICK), dashboard=True, sessions=tmp_path / "sessions"
+    )
     async with AsyncExitStack() as first:
         plane = await first.enter_async_context(ControlPlane(options))
         world = World(plane, first)
@@ -160,14 +211,13 @@ async def test_pages_come_back_after_a_restart_of_the_control_plane(tmp_path: Pa
     async with AsyncExitStack() as second:
         plane = await second.enter_async_context(ControlPlane(options))
         await plane.listen(port=int(world.endpoint.rpartition(":")[2]))
-        await window.sees("Your session has ended.", seconds=30)
-        await window.page.get_by_label("Token").fill(token)
-        await window.page.get_by_role("button", name="Sign in").click()
         await window.shows(".l-live")
         assert window.page.url.endswith("/workloads")
         again = Dashboards(World(plane, second), second)
         await again.apply(deployment("later"))
         await window.sees("later")
+        await window.page.get_by_role("button", name="Sign out").click()
+        await window.shows("#token")
 
 
 PAGES = [
@@ -232,6 +282,7 @@ async def test_every_page_fits_a_phone(federation: Dashboards, chromium: "Chrome
         await window.shows("main h1")
         await window.counts(".loading", 0)
         assert await window.overflow() == 0, path
+        assert await window.cut() == [], path
         assert await window.faults() == [], path
     assert not await window.page.locator("#nav").is_visible()
     await window.page.get_by_role("button", name="Menu").click()

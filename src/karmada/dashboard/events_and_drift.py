@@ -3,17 +3,14 @@
 import asyncio
 from typing import Any
 
+from karmada.dashboard.kinds import EVENTS, WORKS
 from karmada.dashboard.names import checked_name
 from karmada.dashboard.routes import Visit
-from karmada.dashboard.rows import JSONObject, ref_of
-from karmada.dashboard.views import event_row
+from karmada.dashboard.rows import JSONObject, event_row, ref_of
 from karmada.explain.errors import NoAnswer
-from karmada.explain.events import EVENTS
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.resource import Scope
-from karmada.machinery.transport import GroupVersionResource
 
-WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 MOST = 500
 COMPARED = 300
 """Copies that are compared with what was sent, of all clusters together."""
@@ -26,21 +23,21 @@ _DRIFTS = ("metadata.labels", "spec", "data", "rules", "subjects", "roleRef", "w
 async def events(visit: Visit) -> list[JSONObject]:
     """Events of the control plane, or of a member, the newest first."""
     cluster = visit.params.get("cluster", "")
-    desk = visit.desk
-    client = desk.member(checked_name(cluster, "a cluster")) if cluster else desk.hub
+    context = visit.context
+    client = context.member(checked_name(cluster, "a cluster")) if cluster else context.hub
     asked = client.resource(EVENTS).page(Scope(visit.namespace), limit=2000)
-    found = (await (desk.members.in_time(asked) if cluster else asked)).items
+    found = (await (context.members.in_time(asked) if cluster else asked)).items
     return sorted((event_row(one, cluster) for one in found), key=lambda one: str(one["time"]), reverse=True)[:MOST]
 
 
 async def drift(visit: Visit) -> list[JSONObject]:
     """Works that could not be applied, and copies in members that differ from them."""
-    async with visit.desk.long:
+    async with visit.context.long:
         return await _drift(visit)
 
 
 async def _drift(visit: Visit) -> list[JSONObject]:
-    works = (await visit.desk.hub.resource(WORKS).list()).items
+    works = (await visit.context.hub.resource(WORKS).list()).items
     found: list[JSONObject] = []
     compared: list[tuple[str, JSONObject]] = []
     for work in works:
@@ -71,7 +68,7 @@ async def _differs(
         if cluster in dead:
             return None
         try:
-            copy = await visit.desk.members.in_time(_copy(visit, cluster, about))
+            copy = await visit.context.members.in_time(_copy(visit, cluster, about))
         except NotFound:
             return {"ref": about, "cluster": cluster, "sentence": "it is not there, although its Work was applied"}
         except (ApiError, NoAnswer) as error:
@@ -90,7 +87,7 @@ async def _differs(
 
 
 async def _copy(visit: Visit, cluster: str, about: JSONObject) -> JSONObject:
-    client = visit.desk.member(cluster)
+    client = visit.context.member(cluster)
     kind = await client.mapper.of_kind(about["apiVersion"], about["kind"])
     return await client.resource(kind.type).get(about["name"], about["namespace"] if kind.namespaced else "")
 

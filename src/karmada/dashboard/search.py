@@ -19,7 +19,7 @@ async def search(visit: Visit) -> Any:
         raise Refusal(404, "NotFound", "search is switched off: start the control plane with --enable-search")
     query = {"q": visit.params.get("q", "")[:LONGEST], "limit": visit.params.get("limit") or "100"}
     try:
-        found = orjson.loads(await visit.desk.hub.transport.raw("GET", f"{PATH}?{urlencode(query)}"))
+        found = orjson.loads(await visit.context.hub.transport.raw("GET", f"{PATH}?{urlencode(query)}"))
     except NotFound:
         raise Refusal(404, "NotFound", "the control plane has no karmada-search: install it first") from None
     return found["items"]
