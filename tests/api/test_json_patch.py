@@ -121,6 +121,12 @@ def test_malformed_patches_raise_patch_errors(operations: Any) -> None:
         json_patch.apply({}, operations)
 
 
+def test_a_copy_is_not_what_it_was_copied_from() -> None:
+    made = json_patch.apply({"a": {"b": {}}}, [{"op": "copy", "from": "/a", "path": "/n"}])
+    made["n"]["b"]["c"] = 1  # as a server does that writes defaults into what it was sent
+    assert made == {"a": {"b": {}}, "n": {"b": {"c": 1}}}
+
+
 def test_doubling_copies_are_stopped() -> None:
     doubling = [{"op": "copy", "from": "/a", "path": "/a/-"} for _ in range(60)]
     with pytest.raises(JSONPatchError, match="accumulated size"):

@@ -206,3 +206,17 @@ def test_bad_field_selectors_are_refused_in_known_words(text: str, message: str)
     with pytest.raises(FieldSelectorError) as raised:
         field_selector.parse(text)
     assert (str(raised.value), raised.value.text) == (message, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "required"),
+    [
+        ("a=b", ("a", "b")),
+        ("a in (b)", ("a", "b")),
+        ("a in (b, c),d==e", ("d", "e")),
+        ("a!=b,!c,d,e notin (f),g>1", None),
+        ("", None),
+    ],
+)
+def test_a_selector_names_a_label_that_all_it_matches_have(text: str, required: tuple[str, str] | None) -> None:
+    assert label_selector.parse(text).required_label() == required

@@ -7,9 +7,10 @@ from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha1 import Work, WorkSpec
 from karmada.machinery.client import Client, type_of
 from karmada.machinery.codec import Identity, structs
-from karmada.machinery.discovery import RESTMapper, UnknownKind
+from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import Conflict, Gone, NotFound, Unavailable
 from karmada.machinery.resource import Scope, split_list
+from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.transport import EventType, GroupVersionResource
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")

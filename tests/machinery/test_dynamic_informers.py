@@ -4,10 +4,10 @@ import asyncio
 from random import Random
 
 from karmada.machinery.client import Client
-from karmada.machinery.discovery import RESTMapper
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.informers.dynamic import PERIOD, DynamicInformers
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.loop import VirtualClock, run_virtual

@@ -1,53 +1,25 @@
+"""Informers follow a collection: order, resumption, handlers, indexes."""
+
 import asyncio
 from random import Random
 from weakref import ref
 
 import orjson
 import pytest
+from tests.machinery.informers import CONFIG_MAPS, Recorder, config_map, settle, start
 
 from karmada.api.work.v1alpha1 import Work
 from karmada.machinery.client import Client
-from karmada.machinery.codec import TREE, structs
-from karmada.machinery.errors import BadAnswer, BadRequest, Gone, ServerError, Timeout, Unavailable
-from karmada.machinery.informers.cache import STEP, Cache, Key, Room
+from karmada.machinery.codec import digests, structs
+from karmada.machinery.errors import BadAnswer, ServerError, Unavailable
+from karmada.machinery.informers.cache import KEPT, Cache, Key
 from karmada.machinery.informers.cache import number as as_number
 from karmada.machinery.informers.factory import InformerFactory
-from karmada.machinery.informers.informer import Informer, NotSynced
+from karmada.machinery.informers.informer import NotSynced
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import EventType, GroupVersionResource, WatchEvent
 from karmada.testing.loop import VirtualClock, run_virtual
-
-CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
-
-
-def config_map(name, namespace="default", labels=None, **data):
-    metadata = {"name": name, "namespace": namespace} | ({"labels": labels} if labels else {})
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-class Recorder:
-    """Writes down every change a handler gets."""
-
-    def __init__(self):
-        self.seen = []
-
-    def __call__(self, changes):
-        for old, new, initial in changes:
-            kind = "add" if old is None else "delete" if new is None else "update"
-            self.seen.append((kind, (new or old).key.name) + (("initial",) if initial else ()))
-
-
-def start(server, scope=None, **options):
-    informer = Informer(server, CONFIG_MAPS, TREE, scope or Scope(), clock=VirtualClock(), random=Random(1), **options)
-    recorder = Recorder()
-    informer.add_handler(recorder)
-    task = asyncio.get_running_loop().create_task(informer.run())
-    return informer, recorder.seen, task
-
-
-async def settle():
-    await asyncio.sleep(100)
 
 
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming list", "paged list"])
@@ -106,48 +78,6 @@ def test_a_broken_watch_is_resumed_unnoticed(server, error):
     run_virtual(main)
 
 
-def test_a_forgotten_revision_means_a_new_load_that_yields_only_differences(server):
-    async def main():
-        for name in ("same", "changed", "gone", "recreated"):
-            server.put(CONFIG_MAPS, config_map(name))
-        informer, seen, _ = start(server)
-        await informer.synced()
-        seen.clear()
-        server.streams, cut = [], server.streams
-        server.put(CONFIG_MAPS, config_map("changed", x="1"))
-        server.remove(CONFIG_MAPS, "gone", "default")
-        server.remove(CONFIG_MAPS, "recreated", "default")
-        server.put(CONFIG_MAPS, config_map("recreated"))
-        server.put(CONFIG_MAPS, config_map("new"))
-        server.compact()
-        server.streams = cut
-        server.cut()
-        await settle()
-        assert informer.reflector.loads == 2
-        assert sorted(seen) == [
-            ("add", "new"),
-            ("add", "recreated"),
-            ("delete", "gone"),
-            ("delete", "recreated"),
-            ("update", "changed"),
-        ]
-
-    run_virtual(main)
-
-
-def test_a_server_that_answers_410_for_ever_is_not_hammered(server):
-    async def main():
-        informer, _, _ = start(server)
-        await informer.synced()
-        before = len(server.requests)
-        server.failures = [Gone("too old")] * 10_000
-        server.cut(Gone("too old"))
-        await asyncio.sleep(600)
-        assert len(server.requests) - before < 40
-
-    run_virtual(main)
-
-
 def test_bookmarks_move_the_revision_from_which_a_watch_resumes(server):
     async def main():
         informer, _, _ = start(server)
@@ -176,68 +106,6 @@ def test_repeated_and_older_events_are_ignored(server):
         await settle()
         assert seen == []
         assert informer.get("a", "default") is None
-
-    run_virtual(main)
-
-
-def test_a_load_older_than_what_was_seen_is_refused(server):
-    async def main():
-        server.put(CONFIG_MAPS, config_map("a"))
-        informer, seen, _ = start(server)
-        await informer.synced()
-        seen.clear()
-        server.put(CONFIG_MAPS, config_map("b"))
-        await settle()
-        real, server.revision = server.revision, 100
-        del server.objects[CONFIG_MAPS, "default", "b"]
-        server.cut(Gone("compacted"))
-        await asyncio.sleep(5)
-        assert informer.get("b", "default") is not None
-        assert isinstance(informer.reflector.failure, Unavailable)
-        server.revision = real + 1
-        await settle()
-        assert informer.get("b", "default") is None
-
-    run_virtual(main)
-
-
-FUTURE = {"details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}}
-
-
-@pytest.mark.parametrize(
-    "error", [Gone("compacted"), Timeout("the future", FUTURE), None], ids=["gone", "future", "silence"]
-)
-def test_a_server_that_was_restored_from_a_backup_is_believed_in_the_end(server, error):
-    async def main():
-        server.put(CONFIG_MAPS, config_map("a"))
-        server.put(CONFIG_MAPS, config_map("b"))
-        informer, seen, _ = start(server)
-        await informer.synced()
-        seen.clear()
-        del server.objects[CONFIG_MAPS, "default", "b"]
-        server.history.clear()
-        server.revision = 50
-        server.put(CONFIG_MAPS, config_map("a", restored="yes"))
-        for _ in range(2):
-            server.cut(error)
-            await asyncio.sleep(15)
-        assert seen == []
-        await settle()
-        assert seen == [("delete", "b"), ("update", "a")]
-        server.put(CONFIG_MAPS, config_map("c"))
-        await settle()
-        assert seen[2:] == [("add", "c")]
-
-    run_virtual(main)
-
-
-def test_the_first_load_is_retried_until_it_works(server):
-    async def main():
-        server.put(CONFIG_MAPS, config_map("a"))
-        server.failures = [ServerError("boom"), Unavailable("down"), Gone("odd")]
-        informer, seen, _ = start(server)
-        await informer.synced()
-        assert seen == [("add", "a", "initial")]
 
     run_virtual(main)
 
@@ -289,6 +157,38 @@ def test_a_projection_drops_what_nobody_reads(server):
         assert "data" not in informer.get("a", "default")
 
     run_virtual(main)
+
+
+def test_a_digest_is_made_once_for_each_state_and_kept_in_place_of_the_object(server):
+    async def main():
+        made = []
+
+        def keys(body):
+            made.append(sorted(orjson.loads(body)["data"]))
+            return made[-1]
+
+        for number in range(KEPT + 1):
+            server.put(CONFIG_MAPS, config_map(f"m{number:04}", x="1"))
+        informer, _, _ = start(server, codec=digests(keys))
+        await informer.synced()
+        assert len(made) == KEPT + 1
+        server.put(CONFIG_MAPS, config_map("m0000", x="1", y="2"))
+        await settle()
+        for _ in range(2):
+            assert informer.get("m0000", "default") == ["x", "y"]
+            assert informer.values().count(["x"]) == KEPT
+        assert len(made) == KEPT + 2
+        assert informer.item(Key("default", "m0000")).body == b""
+
+    run_virtual(main)
+
+
+def test_an_object_of_which_no_digest_can_be_made_is_a_bad_answer():
+    def refuse(body):
+        raise ValueError("it has no shape")
+
+    with pytest.raises(BadAnswer, match="it has no shape"):
+        Cache(digests(refuse)).read(orjson.dumps(config_map("a")))
 
 
 def test_a_failing_handler_disturbs_neither_its_neighbours_nor_the_rest_of_the_batch(server):
@@ -374,28 +274,6 @@ def test_one_collection_that_cannot_load_does_not_delay_another(server):
     run_virtual(main)
 
 
-def test_a_server_that_takes_a_streaming_list_for_a_plain_watch_is_listed(server):
-    async def main():
-        class Old:
-            def __getattr__(self, name):
-                return getattr(server, name)
-
-            def watch(self, request):
-                params = {name: value for name, value in request.params.items() if name != "sendInitialEvents"}
-                params.setdefault("resourceVersion", str(server.revision))
-                return server.watch(request._replace(params=params))
-
-        server.put(CONFIG_MAPS, config_map("a"))
-        informer, seen, _ = start(Old())
-        await asyncio.sleep(61)
-        assert seen == [("add", "a", "initial")]
-        server.put(CONFIG_MAPS, config_map("b"))
-        await asyncio.sleep(1)
-        assert len(informer) == 2
-
-    run_virtual(main)
-
-
 def test_a_watch_that_went_silent_is_opened_again(server):
     async def main():
         informer, seen, _ = start(server)
@@ -404,37 +282,6 @@ def test_a_watch_that_went_silent_is_opened_again(server):
         server.put(CONFIG_MAPS, config_map("a"))
         await asyncio.sleep(700)
         assert seen == [("add", "a")]
-
-    run_virtual(main)
-
-
-@pytest.mark.parametrize("streaming", [True, False], ids=["streaming list", "paged list"])
-def test_a_load_that_does_not_fit_is_refused_and_what_is_there_stays(server, streaming):
-    async def main():
-        server.streaming_lists = streaming
-        server.put(CONFIG_MAPS, config_map("a"))
-        room = Room(20_000)
-        informer, seen, task = start(server, room=room)
-        await informer.synced()
-        kept = room.used
-        assert 0 < kept < 20_000
-        for number in range(100):
-            server.put(CONFIG_MAPS, config_map(f"m{number:03}", a="x" * 1000))
-        await settle()
-        assert isinstance(informer.reflector.failure, BadAnswer)
-        assert "a" in {key.name for key in (item.key for item in informer.all_items())}
-        assert room.used <= 20_000
-        assert len(seen) == len(informer)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        assert room.used == 0
-
-        informer, _, task = start(server, room=room)
-        await settle()
-        assert not informer.has_synced
-        assert isinstance(informer.reflector.failure, BadAnswer)
-        assert room.used == 0
-        task.cancel()
 
     run_virtual(main)
 
@@ -458,49 +305,6 @@ def test_what_came_before_a_bad_event_is_delivered(server):
 @pytest.mark.parametrize("revision", ["9" * 5000, "٣" * 50], ids=["long", "other digits"])
 def test_revisions_that_are_no_numbers_of_kubernetes_are_none(revision):
     assert as_number(revision) == 0
-
-
-class EndlessPages:
-    """A server whose lists never end, and that has no streaming ones."""
-
-    def __init__(self):
-        self.pages = 0
-
-    async def send(self, request):
-        self.pages += 1
-        await asyncio.sleep(0)
-        return b'{"items":[],"metadata":{"resourceVersion":"5","continue":"more"}}'
-
-    def watch(self, request):
-        raise BadRequest("no streaming lists")
-
-
-def test_a_load_whose_pages_never_end_fails():
-    async def main():
-        endless = EndlessPages()
-        informer, _, task = start(endless)
-        await asyncio.sleep(0.1)
-        assert isinstance(informer.reflector.failure, BadAnswer)
-        assert endless.pages < 1000
-        task.cancel()
-
-    run_virtual(main)
-
-
-def test_a_large_load_leaves_turns_for_others(server):
-    async def main():
-        for count in range(5000):
-            server.put(CONFIG_MAPS, config_map(f"m{count:05}"))
-        sizes = []
-        informer = Informer(server, CONFIG_MAPS, TREE, clock=VirtualClock(), random=Random(1))
-        informer.add_handler(lambda changes: sizes.append(len(changes)))
-        task = asyncio.get_running_loop().create_task(informer.run())
-        await informer.synced()
-        assert sum(sizes) == 5000
-        assert max(sizes) <= STEP
-        task.cancel()
-
-    run_virtual(main)
 
 
 def test_what_was_replaced_or_deleted_is_let_go_with_its_value():

@@ -40,7 +40,7 @@ def test_causes_without_end_are_not_remembered_without_end(caplog):
     throttled = ThrottledLog(log, Time())
     for number in range(3 * throttle.CAUSES):
         throttled.warning(number, "failed")
-    assert len(throttled._told) == throttle.CAUSES
+    assert len(throttled._logged) == throttle.CAUSES
 
 
 def test_a_bucket_gives_a_burst_and_then_a_rate():

@@ -251,3 +251,17 @@ def test_workers_are_left_for_fresh_changes_while_the_first_load_waits():
             one.cancel()
 
     run_virtual(main)
+
+
+def test_who_comes_with_one_key_to_a_busy_lane_is_not_behind_the_many_of_another_tenant():
+    lanes: Lanes[str] = Lanes(1)
+    for number in range(100):
+        lanes.push(f"storm-{number}", "member1", Priority.NORMAL, "storm")
+    taken, lane, _ = lanes.pop()
+    lanes.push("second-0", "member1", Priority.NORMAL, "second")
+    order = [taken]
+    for _ in range(3):
+        lanes.free(lane)
+        taken, lane, _ = lanes.pop()
+        order.append(taken)
+    assert order == ["storm-0", "storm-1", "second-0", "storm-2"]

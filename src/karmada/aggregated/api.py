@@ -49,7 +49,7 @@ class ClusterApi:
         """Read Secrets with this client; Clusters are in this store."""
         self._identities.connect(store)
         self._guard.connect(hub)
-        store.subscribe(self._seen)
+        store.subscribe(self._seen, CLUSTERS)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
         self._review = FailureReview(hub)
 

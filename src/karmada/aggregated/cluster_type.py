@@ -7,11 +7,13 @@ it has the shape of a status: a condition needs no reason. Unlike there, it cann
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.crd.definition import definition
+from karmada.api.crd.schema import root_schema
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.api.field_errors import FieldError, invalid
 from karmada.api.kinds import BY_TYPE
@@ -44,6 +46,7 @@ def cluster_type(gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time
     """The served type of clusters."""
     kind, _ = BY_TYPE[Cluster]
     (custom,) = resource_types_of(definition(kind))
+    described = partial(root_schema, Cluster)
     modeling = gates.enabled("CustomizedClusterResourceModeling")
 
     def prepare_create(cluster: JSONObject) -> None:
@@ -79,6 +82,7 @@ def cluster_type(gates: FeatureGates = DEFAULTS, now: Callable[[], float] = time
         ),
         columns=_COLUMNS,
         row=_row,
+        described=described,
     )
 
 

@@ -64,7 +64,7 @@ class ClusterIdentities:
     def connect(self, store: WatchCache) -> None:
         """Where Clusters are kept."""
         self._store = store
-        store.subscribe(self._seen)
+        store.subscribe(self._seen, CLUSTERS, CLAIMS)
 
     def applies(self, request: AdmissionRequest) -> bool:
         """Clusters whose identity is new."""

@@ -14,6 +14,9 @@ CLUSTER_PROPAGATION_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 COMPONENT_VERSION = "karmada.io/component-version"
 """On a Lease: the version of the component that renews it."""
 
+SHARDS = "karmada.io/shards"
+"""On a Lease of a sharded component: into how many shards its holder divides the keys."""
+
 TRACEPARENT = "tracing.karmada.io/traceparent"
 """On a template, its binding and Works: a W3C trace context; what is done about them is recorded under it."""
 
@@ -62,10 +65,21 @@ DEPENDENCIES = "resourcebinding.karmada.io/dependencies"
 # Clusters an object came from.
 ENDPOINT_SLICE_PROVISION_CLUSTER = "endpointslice.karmada.io/provision-cluster"
 """Source cluster of a dispatched EndpointSlice."""
+TRIMMED_FIELDS = "search.karmada.io/trimmed-fields"
+"""Of a ResourceRegistry: dotted paths of fields that are not cached, separated by commas."""
 CACHED_FROM_CLUSTER = "resource.karmada.io/cached-from-cluster"
 """Cluster of an object answered from the search cache or proxy."""
 QUERY_FROM_CLUSTER = "resource.karmada.io/query-from-cluster"
 """Cluster of a PodMetrics or NodeMetrics answered by the metrics adapter."""
+
+# The network of a cluster's pods, on the Cluster.
+NETWORKS = "network.karmada.io/networks"
+"""Comma-separated names of the networks its pods are in: clusters that share one have routes to each other's pods."""
+POD_CIDRS = "network.karmada.io/pod-cidrs"
+"""Comma-separated ranges of the addresses of its pods."""
+# Quotas.
+QUOTA_NAMESPACES = "policy.karmada.io/quota-namespace-selector"
+"""On a FederatedResourceQuota in karmada-system: the label selector of the namespaces that it counts."""
 
 # Fixed values.
 CONFLICT_OVERWRITE = "overwrite"
@@ -88,3 +102,7 @@ REGISTERED_CLUSTERS = "agent.karmada.io/registered"
 """Comma-separated names of the clusters that registered with the token; written by the control plane."""
 AGENT_SECRET = "agent.karmada.io/cluster"
 """On a Secret that an agent wrote: the name of its cluster."""
+SIMULATED_PROCESSES = "simulator.karmada.io/processes"
+"""On a simulated Node: the namespaces, comma-separated, whose pods are processes; containers elsewhere run nothing."""
+SIMULATED_RUNTIME = "simulated://"
+"""How the container runtime of such a Node begins."""

@@ -119,6 +119,16 @@ REASON_ENDPOINT_SLICE_DISPATCHED = "EndpointSliceDispatchedSucceed"
 REASON_ENDPOINT_SLICE_DISPATCHED_FAILED = "EndpointSliceDispatchedFailed"
 """EndpointSliceDispatched=False."""
 
+VALID = "Valid"
+"""ServiceExport: is there a Service to export? Set only when there is something to report."""
+REASON_NO_SERVICE = "NoService"
+"""Valid=False: no cluster that has the export has the Service."""
+REASON_EXPORTED = "Exported"
+"""Valid=True: what was in the way is gone."""
+REACHABLE = "Reachable"
+"""MultiClusterService: have pods of its consumers a route to pods of its providers? Set only where clusters declare
+their networks; `karmada.works.networks` has the reasons."""
+
 # FederatedHPA.
 ABLE_TO_SCALE = "AbleToScale"
 """FederatedHPA: can the target be read and written?"""

@@ -87,7 +87,7 @@ class Division(Struct, frozen=True, kw_only=True):
     strategy: str
     """Duplicated, StaticWeight, DynamicWeight or Aggregated."""
     mode: str
-    """whole, scale up, scale down, keep or fresh."""
+    """whole, within room, scale up, scale down, keep or fresh."""
     replicas: int
     """How many were shared in this step."""
     weights: Mapping[str, int] = {}

@@ -101,10 +101,6 @@ def to_timedelta(nanoseconds: int) -> timedelta:
     return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 
-def from_timedelta(delta: timedelta) -> int:
-    return delta // timedelta(microseconds=1) * MICROSECOND
-
-
 def human(age: float) -> str:
     """An age in seconds as in kubectl's AGE columns: two units while that matters, one later."""
     whole = int(age)

@@ -3,9 +3,10 @@
 A `FeatureGates` value is immutable; components receive one and ask `enabled`. Gates of stage OWN are this project's
 own: `KeepLastCopy`, with which neither a policy edit that fits no cluster nor an eviction without a healthy replacement
 removes a workload's last running copy, and `AvoidEvictionLoops`, with which nothing new goes where a NoExecute taint
-would evict it later; and `ControlledMoves`, which obeys the fields of policies that Karmada does not have and is
-therefore on. They are set by their names only: who turns on a whole stage, as Karmada's own manifests do, means
-Karmada's features.
+would evict it later; `RoomAwareScaling`, with which replicas that a cluster has no room for go to others;
+`FederatedQuotaTree`, with which quotas may count several namespaces; and `ControlledMoves`, which obeys the fields of
+policies that Karmada does not have and is therefore on. They are set by their names only: who turns on a whole stage,
+as Karmada's own manifests do, means Karmada's features.
 """
 
 import difflib
@@ -39,6 +40,7 @@ FEATURES: Mapping[str, Feature] = {
     "CustomizedClusterResourceModeling": Feature(Stage.BETA, True, "clusters are modelled by grades of nodes"),
     "Failover": Feature(Stage.BETA, False, "NoExecute taints evict, ClusterTaintPolicies are obeyed"),
     "FederatedQuotaEnforcement": Feature(Stage.ALPHA, False, "FederatedResourceQuotas limit scheduling"),
+    "FederatedQuotaTree": Feature(Stage.OWN, False, "enforced quotas may count the namespaces of a label selector"),
     "GracefulEviction": Feature(Stage.BETA, True, "evicted workloads stay until the replacement is healthy"),
     "KeepLastCopy": Feature(Stage.OWN, False, "the last running copy of a workload is never removed"),
     "LoggingAlphaOptions": Feature(Stage.ALPHA, False, "experimental log options"),
@@ -49,6 +51,7 @@ FEATURES: Mapping[str, Feature] = {
     "PropagateDeps": Feature(Stage.BETA, True, "what a workload depends on follows it"),
     "PropagationPolicyPreemption": Feature(Stage.ALPHA, False, "policies of higher priority take templates over"),
     "ResourceQuotaEstimate": Feature(Stage.ALPHA, False, "estimators look at ResourceQuotas"),
+    "RoomAwareScaling": Feature(Stage.OWN, False, "fixed weights and FederatedHPAs heed the room that clusters have"),
     "SchedulingOvercommitProtection": Feature(Stage.ALPHA, False, "estimators count placements still under way"),
     "StatefulFailoverInjection": Feature(Stage.ALPHA, False, "state labels survive a failover"),
     "WorkloadAffinity": Feature(Stage.ALPHA, False, "workloads attract and repel each other"),

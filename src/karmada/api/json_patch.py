@@ -213,15 +213,6 @@ class _Patching:
         self._own[id(copy)] = copy
         return copy
 
-    def _share(self, value: Any) -> None:
-        """A value is going to be in two places: neither may change it in place."""
-        waiting = [value]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, dict | list):
-                self._own.pop(id(part), None)
-                waiting.extend(part.values() if isinstance(part, dict) else part)
-
     def _add(self, path: str, value: Any) -> None:
         missing = f'add operation does not apply: doc is missing path: "{path}"'
         self._paste(path, value, missing, f"error in add for path: '{path}'")
@@ -263,15 +254,16 @@ class _Patching:
         self._paste(path, moved[0], missing, f"error in move for path: '{path}'")
 
     def _copy(self, source: str, path: str) -> None:
-        value = self._fetch(source)
-        self._copied += len(orjson.dumps(value))
+        encoded = orjson.dumps(self._fetch(source))
+        self._copied += len(encoded)
         if self._copied > COPY_LIMIT:
             raise JSONPatchError(
                 f"Unable to complete the copy, the accumulated size increase of copy is {self._copied}, "
                 f"exceeding the limit {COPY_LIMIT}",
                 path,
             )
-        self._share(value)
+        # A copy of its own: whoever gets the document may change it in place, as defaulting does.
+        value = orjson.loads(encoded)
         missing = f"copy operation does not apply: doc is missing destination path: {path}"
         self._paste(path, value, missing, "error while adding value during copy")
 

@@ -82,14 +82,6 @@ class TypeMeta(Struct, frozen=True, kw_only=True):
     kind: str = ""
 
 
-class PartialObject(Struct, frozen=True, kw_only=True):
-    """Type and metadata of an object of any kind; the rest is not decoded."""
-
-    api_version: str = ""
-    kind: str = ""
-    metadata: ObjectMeta = ObjectMeta()
-
-
 class Condition(Struct, frozen=True, kw_only=True):
     """One observed aspect of an object's state."""
 

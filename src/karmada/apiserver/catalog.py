@@ -27,11 +27,10 @@ class Catalog:
         self._served: dict[Key, Served] = {}
         self._kinds: dict[Key, Served] = {}
         self._stored: dict[tuple[str, str], Served] = {}
-        self._groups: dict[str, set[str]] = {}
         self._listeners: list[Callable[[], None]] = []
         for type_ in types:
             self._put(Served(type_, converter_of(type_)))
-        self._builtin = frozenset(self._groups)
+        self._builtin = frozenset(served.type.group for served in self)
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self._served.values())
@@ -59,24 +58,16 @@ class Catalog:
         """One resource per stored kind: the storage version of each."""
         return list(self._stored.values())
 
-    def serves_group(self, group: str) -> bool:
-        """Whether any version of a group is served."""
-        return group in self._groups
-
     def is_builtin_group(self, group: str) -> bool:
         """Whether a group is served whatever the store holds."""
         return group in self._builtin
-
-    def serves_version(self, group: str, version: str) -> bool:
-        """Whether a version of a group is served."""
-        return version in self._groups.get(group, ())
 
     def types(self) -> list[ResourceType]:
         """All served types, in order of registration."""
         return [served.type for served in self._served.values()]
 
     def replace(self, remove: Iterable[Key], add: Iterable[Served]) -> None:
-        """Withdraw and register resources in one step, then tell the listeners."""
+        """Withdraw and register resources in one step, then notify the listeners."""
         for key in remove:
             self._drop(key)
         for served in add:
@@ -104,7 +95,6 @@ class Catalog:
         self._kinds.setdefault((type_.group, type_.version, type_.kind), served)
         if served.is_storage_version and not type_.open:
             self._stored[served.key] = served
-        self._groups.setdefault(type_.group, set()).add(type_.version)
 
     def _drop(self, key: Key) -> None:
         served = self._served.pop(key, None)
@@ -114,8 +104,3 @@ class Catalog:
         self._kinds.pop((type_.group, type_.version, type_.kind), None)
         if self._stored.get(served.key) is served:
             del self._stored[served.key]
-        remaining = {version for group, version, _ in self._served if group == type_.group}
-        if remaining:
-            self._groups[type_.group] = remaining
-        else:
-            self._groups.pop(type_.group, None)

@@ -97,10 +97,11 @@ class DirectTransport:
 def _plain(call: Call, event: StoreEvent) -> WatchEvent:
     """An event about an object that is stored as it is served: its name need not be looked for in it."""
     item = event.item
-    if not item.body:
+    body = item.body
+    if not body:
         return WatchEvent(event.type, _bookmark(call, event))
     which = Identity(item.name, item.namespace, item.index.uid, str(item.revision))
-    return WatchEvent(event.type, item.body, which)
+    return WatchEvent(event.type, body, which, item)
 
 
 def _bookmark(call: Call, event: StoreEvent) -> bytes:

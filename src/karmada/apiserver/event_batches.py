@@ -6,7 +6,6 @@ plugin beside the namespace's own is (a webhook, a policy, a quota), the events 
 decoding, defaulting and managedFields, which nobody reads of events.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -21,8 +20,9 @@ from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.paths import ResourcePath
 from karmada.apiserver.requests.routing import attributes_of
 from karmada.apiserver.schema.metadata import path_segment
-from karmada.apiserver.storage.base import Mismatch, StorageFailed
+from karmada.apiserver.storage.base import StorageFailed, Write
 from karmada.apiserver.times import rfc3339
+from karmada.apiserver.watchcache import key_of
 from karmada.machinery.errors import BadRequest
 from karmada.machinery.event_sink import EventSink, EventWrite, Outcome
 from karmada.machinery.httpserver.failure import Failure, bad_request
@@ -64,9 +64,7 @@ class EventBatches:
                     [outcomes[position]] = await self._requests.write([writes[position]])
             else:
                 quick += positions
-        stored = await asyncio.gather(*(self._store(writes[position]) for position in quick))
-        for position, outcome in zip(quick, stored, strict=True):
-            outcomes[position] = outcome
+        await self._store(writes, quick, outcomes)
         return outcomes
 
     async def _admitted(self, namespace: str, again: bool) -> bool:
@@ -83,39 +81,49 @@ class EventBatches:
             await plugin.mutate(request)
         return False
 
-    async def _store(self, write: EventWrite) -> Outcome:
-        try:
-            await (self._count(write) if write.happened_again else self._create(write))
-        except Mismatch:
-            if not write.happened_again:
-                return typed(already_exists("", "events", write.name))
-            [outcome] = await self._requests.write([write])  # somebody changed it in this very moment
-            return outcome
-        except (Failure, StorageFailed) as refusal:
-            return typed(refusal)
-        except orjson.JSONEncodeError as error:
-            return BadRequest(f"the event {write.name} cannot be encoded: {error}")
-        return None
+    async def _store(self, writes: Sequence[EventWrite], positions: Sequence[int], outcomes: list[Outcome]) -> None:
+        """Carry out those at some positions with one answer of the storage."""
+        now = rfc3339(self._context.now())
+        begun: list[int] = []
+        prepared: list[Write] = []
+        for position in positions:
+            write = writes[position]
+            try:
+                prepared.append(self._counted(write) if write.happened_again else self._created(write, now))
+                begun.append(position)
+            except Failure as refusal:
+                outcomes[position] = typed(refusal)
+            except orjson.JSONEncodeError as error:
+                outcomes[position] = BadRequest(f"the event {write.name} cannot be encoded: {error}")
+        for position, outcome in zip(begun, await self._context.store.write_all(prepared), strict=True):
+            write = writes[position]
+            if isinstance(outcome, StorageFailed):
+                outcomes[position] = typed(outcome)
+            elif outcome is not None and write.happened_again:  # somebody changed it in this very moment
+                [outcomes[position]] = await self._requests.write([write])
+            elif outcome is not None:
+                outcomes[position] = typed(already_exists("", "events", write.name))
 
-    async def _create(self, write: EventWrite) -> None:
-        event, served, context = write.tree, self._served, self._context
+    def _created(self, write: EventWrite, now: str) -> Write:
+        event, served = write.tree, self._served
         if problems := path_segment(write.name):
             raise bad_request(f"the name of the event {write.name} {problems[0]}")
         event["metadata"] = {
             "name": write.name,
             "namespace": write.namespace,
-            "uid": context.uid(),
-            "creationTimestamp": rfc3339(context.now()),
+            "uid": self._context.uid(),
+            "creationTimestamp": now,
         }
-        await context.store.create(served.key, write.namespace, write.name, served.encode(event), served.index(event))
+        return Write(key_of(served.key, write.namespace, write.name), served.encode(event), 0, served.index(event))
 
-    async def _count(self, write: EventWrite) -> None:
-        served, store = self._served, self._context.store
-        item = store.get(served.key, write.namespace, write.name)
+    def _counted(self, write: EventWrite) -> Write:
+        served = self._served
+        item = self._context.store.get(served.key, write.namespace, write.name)
         if item is None:
             raise not_found("", "events", write.name)
         event = orjson.loads(item.body) | write.tree
-        await store.update(served.key, write.namespace, write.name, served.encode(event), item.index, item.revision)
+        key = key_of(served.key, write.namespace, write.name)
+        return Write(key, served.encode(event), item.revision, item.index)
 
 
 _NO_PARAMETERS: Mapping[str, str] = {}

@@ -32,6 +32,8 @@ from karmada.machinery.httpserver.upgraded import ENDED
 _log = logging.getLogger(__name__)
 Authenticate = Callable[[HttpRequest], UserInfo]
 Impersonate = Callable[[UserInfo, Mapping[str, str]], UserInfo]
+JudgeWatch = Callable[[Call], None]
+"""Raises `Failure` for a watch that is refused."""
 BODY = Limits().body
 UNAUTHENTICATED_BODY = 64 * 1024
 """Bytes that the server reads for a request of somebody it does not know."""
@@ -50,10 +52,12 @@ class HttpDispatcher:
         remotes: ApiServices | None = None,
         traffic: Traffic | None = None,
         impersonate: Impersonate = lambda requester, headers: requester,
+        judge_watch: JudgeWatch = lambda call: None,
     ) -> None:
         self._dispatcher = dispatcher
         self._authenticate = authenticate
         self._impersonate = impersonate
+        self._judge_watch = judge_watch
         self._remotes = remotes
         self._traffic = traffic or Traffic()
         self._proxying = ProxyBudget()
@@ -128,6 +132,7 @@ class HttpDispatcher:
             call.agent = headers.get("user-agent", "")
             call.http = request
             if call.verb == "watch" and not self._dispatcher.pipeline.is_special(call):
+                self._judge_watch(call)
                 return await self._watch(call, visit)
             async with self._traffic.seat(visit, request_seconds(params)):
                 answer = _written(call, await self._dispatcher.pipeline.run(call))

@@ -14,7 +14,7 @@ from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
 from karmada.apiserver.flags import parse
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
-from karmada.apiserver.storage.choice import storage_at
+from karmada.apiserver.storage.urls import storage_at
 from karmada.machinery import logging as logs
 from karmada.machinery.process import run, serving
 

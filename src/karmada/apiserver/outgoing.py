@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from karmada.machinery.channel import Channel, SocketChannel
 from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head
 from karmada.machinery.httpserver.model import Headers
 
@@ -20,6 +21,7 @@ _IDLE_LIMIT = 4
 _BODY_LIMIT = 16 << 20
 _READ_SIZE = 64 << 10
 _OPEN_SECONDS = 60.0
+SWITCHING = 101
 
 
 _BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, IndexError)
@@ -44,6 +46,8 @@ class Opened(NamedTuple):
     status: int
     headers: Mapping[str, str]
     chunks: AsyncIterator[bytes]
+    channel: Channel | None = None
+    """The connection itself, after a change of protocol (101)."""
 
 
 class Target(NamedTuple):
@@ -74,7 +78,10 @@ class Caller(Protocol):
         ...
 
     async def open(self, method: str, target: Target, headers: Headers, body: bytes) -> Opened:
-        """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
+        """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there.
+
+        With the header `Upgrade` the server may switch to the protocol that it names, and to no other.
+        """
         ...
 
     async def close(self) -> None:
@@ -105,19 +112,27 @@ class HttpCaller:
     async def open(self, method: str, target: Target, headers: Headers, body: bytes) -> Opened:
         """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
         connection: _Connection | None = None
-        data = _encoded(method, target, {**headers, "Connection": "close"}, body)
+        asked = headers.get("Upgrade")
+        data = _encoded(method, target, {**headers, "Connection": "Upgrade" if asked else "close"}, body)
         try:
             async with asyncio.timeout(_OPEN_SECONDS):
                 connection = await self._connect(target)
                 connection.writer.write(data)
                 await connection.writer.drain()
-                status, received = await _read_head(connection.reader)
+                status, received = await _read_final_head(connection.reader)
+                if status == SWITCHING and (not asked or received.get("upgrade", "").lower() != str(asked).lower()):
+                    raise CallFailed("the server switched to a protocol that nobody asked for")
         except BaseException as error:
             if connection is not None:
                 connection.writer.close()
             if isinstance(error, _BROKEN):
                 raise _failure(target, error) from None
             raise
+        if status == SWITCHING:
+            return Opened(status, received, _nothing(), SocketChannel(connection.reader, connection.writer))
+        if method == "HEAD" or status in (204, 304):
+            connection.writer.close()
+            return Opened(status, received, _nothing())
         return Opened(status, received, _body_chunks(connection, received))
 
     async def close(self) -> None:
@@ -186,6 +201,20 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
         if name and is_field_value(value):
             headers[name.strip().lower()] = value.strip()
     return status, headers
+
+
+async def _read_final_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    """The head of the answer; interim ones (100, 103) are passed over."""
+    while True:
+        status, headers = await _read_head(reader)
+        if status >= 200 or status == SWITCHING:
+            return status, headers
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    """The body of an answer that has none."""
+    return
+    yield b""
 
 
 async def _body_chunks(connection: _Connection, headers: Mapping[str, str]) -> AsyncIterator[bytes]:

@@ -65,7 +65,7 @@ class Strategy:
     create_on_update: bool = False
     """Whether PUT creates an absent object."""
     warnings: Callable[[JSONObject], list[str]] = _no_warnings
-    """What clients should hear about an object that is valid, on create and update."""
+    """Warnings about an object that is valid, on create and update."""
     selectable: Mapping[str, Reader] = field(default_factory=dict)
     """Fields usable in field selectors besides metadata.name and metadata.namespace, read from what is stored."""
     selected_as: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +140,8 @@ class ResourceType:
     """Warning that every answer of a deprecated version carries."""
     open: bool = False
     """Not stored, with any subresource and in any scope: the handler of `(group, plural, "")` answers every path."""
+    described: Callable[[], JSONObject] | None = None
+    """The schema with the texts of its fields, where no stored CRD has it."""
     stored_as: tuple[str, str] = field(init=False)
     """Where objects live in the store: one place for all served versions."""
 

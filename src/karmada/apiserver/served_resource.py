@@ -40,7 +40,7 @@ class Served:
 
     __slots__ = (
         "_positions",
-        "_readers",
+        "_read",
         "api_version",
         "bare",
         "converter",
@@ -69,7 +69,7 @@ class Served:
         self.head = prefix + b'"metadata":{"resourceVersion":"'
         selectable_fields = type_.strategy.selectable
         self._positions = {name: position for position, name in enumerate(selectable_fields)}
-        self._readers = tuple(selectable_fields.values())
+        self._read = selectable.together(selectable_fields.values()) if selectable_fields else None
 
     def encode(self, obj: JSONObject) -> Value:
         """Encode an object of this version for the store; its resourceVersion is left out."""
@@ -83,12 +83,12 @@ class Served:
         """What the store indexes of an object."""
         metadata = obj["metadata"]
         owners = metadata.get("ownerReferences")
-        readers = self._readers
+        read = self._read
         return Index(
             metadata.get("uid", ""),
             metadata.get("labels") or _NONE,
-            tuple(owner["uid"] for owner in owners) if owners else (),
-            Selected(self._positions, tuple([read(obj) for read in readers])) if readers else _NONE,
+            tuple([owner["uid"] for owner in owners]) if owners else (),
+            Selected(self._positions, read(obj)) if read is not None else _NONE,
         )
 
 

@@ -34,10 +34,11 @@ from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, SystemPrio
 from karmada.apiserver.admission.limits import LimitRanger
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
 from karmada.apiserver.admission.mutating_policies import MutatingPolicies
-from karmada.apiserver.admission.pod_security import PodSecurity
+from karmada.apiserver.admission.pod_security import PodSecurity, PodSecurityLabels
 from karmada.apiserver.admission.policies import ValidatingPolicies
 from karmada.apiserver.admission.policy_sets import PolicySet
 from karmada.apiserver.admission.quota import ResourceQuotas
+from karmada.apiserver.admission.runtime_classes import RuntimeClasses
 from karmada.apiserver.admission.webhooks import MutatingWebhooks, ValidatingWebhooks, Webhooks
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.aggregation.proxy import Proxy
@@ -69,7 +70,7 @@ from karmada.apiserver.crds.conversion import WebhookConverter
 from karmada.apiserver.crds.sources import schema_source
 from karmada.apiserver.direct import DirectTransport
 from karmada.apiserver.flowcontrol import FlowSchemaStatus, seed
-from karmada.apiserver.http_dispatcher import HttpDispatcher
+from karmada.apiserver.http_dispatcher import HttpDispatcher, JudgeWatch
 from karmada.apiserver.metrics import RequestKey
 from karmada.apiserver.nonresource import ServerPages
 from karmada.apiserver.outgoing import Caller, HttpCaller
@@ -165,6 +166,8 @@ class ApiServerOptions:
     """Whether the server writes nothing of its own: for a storage that can only be read."""
     history: Bounds = field(default_factory=Bounds)
     """How much of the past is kept in memory for watches and pages that began there."""
+    judge_watch: JudgeWatch = lambda call: None
+    """Refuses watches over HTTP that would wait in vain."""
     random: Random = field(default_factory=SystemRandom)
     """Where uids, generated names and addresses come from; a seeded one makes a server repeat itself."""
 
@@ -293,6 +296,7 @@ class ApiServer:
                 self.api_services,
                 self.traffic,
                 self.identity.acting_as,
+                self.options.judge_watch,
             )
             renew = (lambda: self._tls(hosts)) if tls else None
             handler = Mounts(dispatcher, self.mounts)
@@ -304,7 +308,7 @@ class ApiServer:
         return port
 
     async def announce(self, host: str, port: int) -> None:
-        """Tell clients inside the cluster where the server is and how to believe it."""
+        """Publish the address of the server and the certificates to trust, for clients inside the cluster."""
         clients = self.identity.authority.certificate_pem + self.options.client_ca
         if self.options.proxies is not None and self.options.proxy_client is not None:
             trust = trust_document(clients, *self.options.proxies)
@@ -333,9 +337,11 @@ class ApiServer:
             TerminatingDefinitions(store),
             LimitRanger(store),
             PodSecurity(store),
+            PodSecurityLabels(),
             PodPriority(store),
             PodTolerations(store),
             DefaultStorageClass(store),
+            RuntimeClasses(store),
             *([StorageInUse()] if self.options.storage_protection else []),
             CertificateRules(self.authorizer, self.options.now),
             DefaultIngressClass(store),

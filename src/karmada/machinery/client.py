@@ -13,8 +13,8 @@ from typing import TypeVar
 from karmada.api.base import Struct
 from karmada.api.kinds import BY_TYPE
 from karmada.machinery.codec import BYTES, TREE, structs
-from karmada.machinery.discovery import RESTMapper
 from karmada.machinery.resource import Resource
+from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 
 K = TypeVar("K", bound=Struct)

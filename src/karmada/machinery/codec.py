@@ -1,7 +1,7 @@
 """How objects of a kind look in Python: a frozen struct, a tree of dicts, or the bytes themselves.
 
-A codec says how to read and write one of these forms and where its identity is. `shareable` tells caches whether a
-decoded value may be kept and handed to several readers: structs are frozen, trees are not.
+A codec says how to read and write one of these forms and where its identity is. `shareable` says whether
+caches may keep a decoded value and hand it to several readers: structs are frozen, trees are not.
 """
 
 from collections.abc import Callable
@@ -97,6 +97,8 @@ class Codec(Generic[T]):
     identity: Callable[[T], Identity]
     shareable: bool
     """Whether a decoded value may be kept and given to several readers."""
+    digest: bool = False
+    """Whether caches keep the decoded value in place of the encoded object."""
 
 
 def _tree_identity(tree: JSONObject) -> Identity:
@@ -125,6 +127,16 @@ TREE: Codec[JSONObject] = Codec(_tree, orjson.dumps, _tree_identity, shareable=F
 
 BYTES: Codec[bytes] = Codec(_same, _same, identity, shareable=True)
 """Encoded objects as they are."""
+
+
+def digests(make: Callable[[bytes], T]) -> Codec[T]:
+    """The codec of values that stand for objects in caches: made once for each state, and nothing is written from
+    them."""
+
+    def unwritable(value: T) -> Any:
+        raise TypeError("a digest is not the whole object")
+
+    return Codec(make, unwritable, unwritable, shareable=True, digest=True)
 
 
 RECENT = 64

@@ -181,14 +181,14 @@ class Committer(Generic[T]):
             return {}, {}
         answered = self._resource.codec.identity(decided)
         if (which.namespace, which.name, which.uid) != (answered.namespace, answered.name, answered.uid):
-            raise ValueError(f"a decision about {_told(which)} was answered with {_told(answered)}")
+            raise ValueError(f"a decision about {_described(which)} was answered with {_described(answered)}")
         return _changed_parts(current, decided, self._resource.codec.encode)
 
     async def _write(self, state: Identity, patch: JSONObject, exact: list[JSONObject] | None) -> Written[T]:
         """Send a merge patch, or the operations that say the same and more."""
         status = self._status_apart and "status" in patch
         if status and len(patch) > 1:
-            raise MixedChange(f"a decision about {_told(state)} changes status and {', '.join(patch)}")
+            raise MixedChange(f"a decision about {_described(state)} changes status and {', '.join(patch)}")
         guard = {"uid": state.uid, "resourceVersion": state.resource_version}
         subresource = "status" if status else ""
         if exact is None:
@@ -250,7 +250,7 @@ def _or_same(decided: T | None, current: T) -> T:
     return current if decided is None else decided
 
 
-def _told(which: Identity) -> str:
+def _described(which: Identity) -> str:
     return f"{which.namespace}/{which.name} ({which.uid})"
 
 

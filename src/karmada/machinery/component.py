@@ -6,6 +6,7 @@
 
 `body` runs while this process leads (or always, without leader election) and is given a `Process`. What it starts on
 the supervisor has ended before the lease is given up, and its client writes only while the lease is safely held.
+With several shards it runs in every replica, and its client writes only for keys of shards that are safely held.
 Those who wait for the lease are healthy and ready: they can take over, and an update of a Deployment need not wait for
 them to lead.
 """
@@ -22,14 +23,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from karmada.machinery import logging as logs
 from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL
 from karmada.machinery.delegation import DelegatedAuthorizer
 from karmada.machinery.flags import FlagParser, add_common, address
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.target import Target
 from karmada.machinery.http.transport import HttpTransport
-from karmada.machinery.leader import LeaderElector, Timing
+from karmada.machinery.leader import LEASES, LeaderElector, Timing
 from karmada.machinery.process import run, serving
 from karmada.machinery.serving import DiagnosticsServer
+from karmada.machinery.sharding.campaign import Campaign
+from karmada.machinery.sharding.layout import OtherLayouts
+from karmada.machinery.sharding.ownership import Ownership, ShardedTransport
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Spans, Tracer, spans_to
 from karmada.machinery.transport import Transport
@@ -53,6 +58,8 @@ class Process:
     ports: Sequence[int] = ()
     """Where health and metrics are served."""
     tracer: Tracer = OFF
+    shards: Campaign | None = None
+    """Divides the work between replicas; None when one replica works at a time."""
 
 
 Body = Callable[[Process], Awaitable[None]]
@@ -80,17 +87,21 @@ def component_flags(program: str, health: str, about: str) -> FlagParser:
     return parser
 
 
-def run_component(flags: Namespace, program: str, body: Body) -> int:
-    """Run a component as a program; its exit code."""
+def run_component(flags: Namespace, program: str, body: Body, *, undivided: int = 0) -> int:
+    """Run a component as a program; its exit code. `undivided`: shards (the first ones) that have no keys."""
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
     target = target_of(flags)
     addresses = _addresses(flags)
     if getattr(flags, "leader_elect", False):
         _check_timing(flags)
-    return run(lambda: _run(flags, program, target, addresses, body))
+    elif getattr(flags, "shards", 1) > 1:
+        raise SystemExit("error: --shards needs --leader-elect: replicas share the work by leases")
+    return run(lambda: _run(flags, program, target, addresses, body, undivided))
 
 
-async def _run(flags: Namespace, program: str, target: Target, addresses: list[tuple[str, int]], body: Body) -> None:
+async def _run(
+    flags: Namespace, program: str, target: Target, addresses: list[tuple[str, int]], body: Body, undivided: int
+) -> None:
     from prometheus_client import CollectorRegistry, ProcessCollector
 
     async with AsyncExitStack() as stack:
@@ -116,9 +127,20 @@ async def _run(flags: Namespace, program: str, target: Target, addresses: list[t
         if not getattr(flags, "leader_elect", False):
             await _work(client, diagnostics, registry, lambda other: other, body, beside)
             return
+        if getattr(flags, "shards", 1) > 1:
+            campaign = _campaign(flags, client, undivided)
+            divided = Client(ShardedTransport(transport), field_manager=program)
+            await _work(divided, diagnostics, registry, ShardedTransport, body, beside, campaign)
+            return
         elector = _elector(flags, client)
         fenced = Client(elector.fenced(transport), field_manager=program)
-        await elector.run(lambda: _work(fenced, diagnostics, registry, elector.fenced, body, beside))
+
+        async def lead() -> None:
+            if elector.shards_before > 1:
+                await _other_layouts(flags, client).gone()
+            await _work(fenced, diagnostics, registry, elector.fenced, body, beside)
+
+        await elector.run(lead)
 
 
 async def _work(
@@ -128,11 +150,12 @@ async def _work(
     fence: Callable[[Transport], Transport],
     body: Body,
     beside: _Beside,
+    shards: Campaign | None = None,
 ) -> None:
     """Run the body until it ends or something that must not fail does."""
     async with Supervisor() as supervisor:
         tracer = beside.trace(supervisor)
-        process = Process(client, supervisor, diagnostics, registry, fence, beside.ports, tracer)
+        process = Process(client, supervisor, diagnostics, registry, fence, beside.ports, tracer, shards)
         ended = asyncio.ensure_future(body(process))
         failed = asyncio.ensure_future(supervisor.wait())
         try:
@@ -150,11 +173,33 @@ def _elector(flags: Namespace, client: Client) -> LeaderElector:
         client,
         flags.leader_elect_resource_name,
         flags.leader_elect_resource_namespace,
-        f"{socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}",
-        timing=Timing(
-            flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline, flags.leader_elect_retry_period
-        ),
+        _identity(),
+        timing=_timing(flags),
     )
+
+
+def _campaign(flags: Namespace, client: Client, undivided: int) -> Campaign:
+    return Campaign(
+        client,
+        flags.leader_elect_resource_name,
+        flags.leader_elect_resource_namespace,
+        _identity(),
+        Ownership(flags.shards, undivided),
+        timing=_timing(flags),
+    )
+
+
+def _other_layouts(flags: Namespace, client: Client) -> OtherLayouts:
+    name, namespace = flags.leader_elect_resource_name, flags.leader_elect_resource_namespace
+    return OtherLayouts(client.resource(LEASES), name, namespace, 1, _timing(flags), REAL)
+
+
+def _identity() -> str:
+    return f"{socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}"
+
+
+def _timing(flags: Namespace) -> Timing:
+    return Timing(flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline, flags.leader_elect_retry_period)
 
 
 def _check_timing(flags: Namespace) -> None:

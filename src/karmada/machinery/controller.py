@@ -8,7 +8,7 @@ whose key takes long is relieved by another one, however many there are.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -18,6 +18,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError, Conflict
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.workqueue.queue import RETRIES, Priority, QueueClosed, WorkQueue
 
@@ -73,6 +74,7 @@ class Controller(Generic[K]):
         needs: Sequence[Informer[Any]] = (),
         lane: Callable[[K], Hashable] | None = None,
         lane_limit: int | None = None,
+        tenant: Callable[[K], Hashable] | None = None,
         deadline: float = 60.0,
         slow_after: float = 5.0,
         retries: BackoffPolicy = RETRIES,
@@ -93,6 +95,7 @@ class Controller(Generic[K]):
             name,
             lane=lane,
             lane_limit=lane_limit,
+            tenant=tenant,
             background_limit=max(1, workers // 2),
             retries=retries,
             clock=clock,
@@ -136,10 +139,35 @@ class Controller(Generic[K]):
 
         informer.add_handler(handle)
 
-    async def run(self) -> None:
-        """Wait for the informers the function reads, then work until cancelled."""
+    def divide(self, ownership: Ownership, by: Callable[[K], str], keys: Callable[[], Iterable[K]]) -> None:
+        """Reconcile only keys of shards that this process holds: a key belongs to the shard of what `by` makes of it.
+        When a shard is acquired, those of `keys`, which lists all there are, are looked at as after a start."""
+        reconcile = self._reconcile
+
+        async def owned(key: K) -> Result:
+            tenure = ownership.of(by(key))
+            if tenure is None:
+                return DONE
+            with tenure.working():
+                return await reconcile(key)
+
+        def acquired(shard: int) -> None:
+            for key in keys():
+                if ownership.shard(by(key)) == shard:
+                    self.enqueue(key, Priority.INITIAL)
+
+        self._reconcile = owned
+        self.queue.admits = lambda key: ownership.of(by(key)) is not None
+        ownership.on_acquired(acquired)
+
+    async def synced(self) -> None:
+        """Wait for the informers the function reads."""
         for informer in self._needs:
             await informer.synced()
+
+    async def run(self) -> None:
+        """Wait for the informers the function reads, then work until cancelled."""
+        await self.synced()
         self._crew, self._relieved, self._idle = [], set(), 0
         self._ended = asyncio.get_running_loop().create_future()
         self._hire()

@@ -1,25 +1,20 @@
-"""Which kinds an API server has, and what their collections are called.
+"""Which kinds an API server has, and what their collections are called: the documents in which it says so.
 
-`RESTMapper` keeps the last discovery answer and asks again when something is not in it, at most once in
-`MINIMUM_AGE` seconds. A group that cannot be discovered right now (its aggregated server is down) keeps its
-last known kinds: a transient error is never a verdict that a kind is gone. Documents that are too large or have
-another shape raise `BadAnswer`, and what was known stays.
+A group that cannot be discovered right now (its aggregated server is down) keeps its last known kinds: a transient
+error is never a verdict that a kind is gone. Documents that are too large or have another shape raise `BadAnswer`.
 """
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from karmada.machinery import limits
-from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError, BadAnswer, NotFound
 from karmada.machinery.transport import GroupVersionResource, Transport
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
-MINIMUM_AGE = 1.0
 _ROOTS = ("/api", "/apis")
 _LONGEST_NAME = 253
 _SHAPES = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -60,79 +55,31 @@ def split_api_version(text: str) -> tuple[str, str]:
     return group, version
 
 
-class RESTMapper:
-    """Kinds and collections of one server."""
+async def documents(transport: Transport) -> list[bytes]:
+    """The server's own words about its kinds."""
+    return [await _document(transport, root, AGGREGATED) for root in _ROOTS]
 
-    def __init__(self, transport: Transport, clock: Clock = REAL) -> None:
-        self._transport = transport
-        self._clock = clock
-        self._by_kind: dict[tuple[str, str], ApiResource] = {}
-        self._by_type: dict[GroupVersionResource, ApiResource] = {}
-        self._answered_at = float("-inf")
-        self._asking = asyncio.Lock()
-        self._answers: list[bytes] = []
-        self.known: tuple[ApiResource, ...] = ()
-        """What the last discovery said, in its order; the same object until a discovery says something else."""
-        self.stale: frozenset[str] = frozenset()
-        """Group versions the last discovery could not tell about; their kinds are those known before."""
 
-    async def of_kind(self, api_version: str, kind: str) -> ApiResource:
-        """The collection that holds objects of a kind."""
-        found = self.known_kind(api_version, kind)
-        if found is None:
-            await self._refresh_if_old()
-            found = self.known_kind(api_version, kind)
-        if found is None:
-            raise UnknownKind(f'the server has no kind "{kind}" in version "{api_version}"')
-        return found
+class Discovered(NamedTuple):
+    """What the documents of a server say."""
 
-    async def of_type(self, type_: GroupVersionResource) -> ApiResource:
-        """The kind of the objects in a collection."""
-        found = self._by_type.get(type_)
-        if found is None:
-            await self._refresh_if_old()
-            found = self._by_type.get(type_)
-        if found is None:
-            raise UnknownKind(f'the server has no resource "{type_.resource}" in "{type_.group}/{type_.version}"')
-        return found
+    resources: list[ApiResource]
+    """Every kind, in discovery order (preferred versions first within a group)."""
+    stale: set[str]
+    """Group versions that could not be discovered: their kinds are those known before."""
+    whole: bool
+    """Whether the documents alone were complete."""
 
-    def known_kind(self, api_version: str, kind: str) -> ApiResource | None:
-        """What the last discovery said, without asking again."""
-        return self._by_kind.get((api_version, kind))
 
-    async def all(self) -> list[ApiResource]:
-        """Every kind, in discovery order (preferred versions first within a group)."""
-        if not self.known:
-            await self._refresh_if_old()
-        return list(self.known)
-
-    async def refresh(self) -> None:
-        """Ask the server now."""
-        async with self._asking:
-            await self._ask()
-
-    async def _refresh_if_old(self) -> None:
-        # Whoever comes while somebody is asking waits for that answer: no answer yet is not a no.
-        async with self._asking:
-            if self._clock.monotonic() - self._answered_at >= MINIMUM_AGE:
-                await self._ask()
-
-    async def _ask(self) -> None:
-        answers = [await _document(self._transport, root, AGGREGATED) for root in _ROOTS]
-        # The same words mean the same kinds: an idle server is asked often and changes rarely.
-        if answers != self._answers:
-            try:
-                found, stale, whole = await _discover(self._transport, answers, list(self._by_type.values()))
-                _check(found)
-            except _SHAPES as error:
-                text = limits.printable(f"the server's discovery cannot be read: {error!r}")
-                raise BadAnswer(text) from error
-            self._by_type = {resource.type: resource for resource in found}
-            self.known = tuple(self._by_type.values())
-            self._by_kind = {(resource.api_version, resource.kind): resource for resource in found}
-            self._answers = answers if whole else []
-            self.stale = frozenset(stale)
-        self._answered_at = self._clock.monotonic()
+async def discover(transport: Transport, answers: list[bytes], previous: Iterable[ApiResource] = ()) -> Discovered:
+    """The kinds that documents describe; asks for further ones where the server is old. Raises `BadAnswer`."""
+    try:
+        found = await _discover(transport, answers, previous)
+        _check(found.resources)
+    except _SHAPES as error:
+        text = limits.printable(f"the server's discovery cannot be read: {error!r}")
+        raise BadAnswer(text) from error
+    return found
 
 
 async def _document(transport: Transport, path: str, accept: str = "") -> bytes:
@@ -153,10 +100,7 @@ def _check(found: list[ApiResource]) -> None:
                 raise ValueError("a name is no name")
 
 
-async def _discover(
-    transport: Transport, answers: list[bytes], previous: Iterable[ApiResource]
-) -> tuple[list[ApiResource], set[str], bool]:
-    """The kinds, the group versions that could not be discovered, and whether the answers alone told all of it."""
+async def _discover(transport: Transport, answers: list[bytes], previous: Iterable[ApiResource]) -> Discovered:
     found: list[ApiResource] = []
     stale: set[str] = set()
     whole = True
@@ -166,7 +110,7 @@ async def _discover(
         else:
             whole = False
             found += await _from_documents(transport, root, answer, previous, stale)
-    return found, stale, whole
+    return Discovered(found, stale, whole)
 
 
 def _from_aggregated(answer: dict[str, Any], previous: Iterable[ApiResource], stale: set[str]) -> Iterable[ApiResource]:

@@ -9,7 +9,7 @@
     ├── AlreadyExists 409     ├── Unavailable (no connection, or it broke)
     └── Conflict 409          └── BadAnswer (the server sent what no server may send)
 
-A transient error is never a verdict: `transient` tells which ones may go away by themselves.
+A transient error is never a verdict: `transient` marks the ones that may go away by themselves.
 """
 
 from typing import Any, ClassVar

@@ -107,6 +107,8 @@ class _Recent(Generic[V]):
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._values: OrderedDict[Hashable, tuple[float, V]] = OrderedDict()
+        self._due = float("-inf")
+        """When the oldest of them may be old enough to go: until then nobody needs to look."""
 
     def __len__(self) -> int:
         return len(self._values)
@@ -120,11 +122,13 @@ class _Recent(Generic[V]):
         self._values.move_to_end(key)
         if len(self._values) > REMEMBERED:
             self._values.popitem(last=False)
-        self.forget(now)
+        if now > self._due:
+            self._forget(now)
 
-    def forget(self, now: float) -> None:
-        while self._values and next(iter(self._values.values()))[0] < now - self._seconds:
+    def _forget(self, now: float) -> None:
+        while (oldest := next(iter(self._values.values()))[0]) < now - self._seconds:
             self._values.popitem(last=False)
+        self._due = oldest + self._seconds
 
 
 class _Tokens(NamedTuple):

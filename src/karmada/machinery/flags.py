@@ -15,6 +15,7 @@ from typing import TypeVar
 from karmada.api import duration, feature_gates
 from karmada.api.version import VERSION
 from karmada.machinery.logging import Format
+from karmada.machinery.sharding.balance import MOST
 
 LOGGING_OF_OLD = (
     "add-dir-header",
@@ -130,6 +131,18 @@ def add_leader(parser: ArgumentParser, name: str) -> None:
     add("--leader-elect-renew-deadline", type=seconds, default=10.0, help="How long a leader may go without renewing.")
     add("--leader-elect-retry-period", type=seconds, default=2.0, help="How often candidates try.")
     add_accepted(parser, ("leader-elect-resource-lock",))
+
+
+def add_shards(parser: ArgumentParser) -> None:
+    """The flag of components whose replicas can share the work."""
+    text = f"Parts into which replicas divide the work, 1 to {MOST}; with 1 one replica works at a time."
+    parser.add_argument("--shards", type=_shards, default=1, help=text)
+
+
+def _shards(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise ArgumentTypeError(f"{text!r} is no number of shards: write one from 1 to {MOST}")
+    return int(text)
 
 
 def seconds(text: str) -> float:

@@ -14,8 +14,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
-from karmada.api.annotations import COMPONENT_VERSION
+from karmada.api.annotations import COMPONENT_VERSION, SHARDS
 from karmada.api.version import VERSION
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339_micro
@@ -25,7 +26,7 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject, Reques
 log = logging.getLogger(__name__)
 
 LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
-_READS = frozenset({Verb.GET, Verb.LIST, Verb.WATCH})
+READS = frozenset({Verb.GET, Verb.LIST, Verb.WATCH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,25 @@ class NotLeader(ApiError):
     transient = True
 
 
+class Fence(Protocol):
+    """Says whether writes may begin now, and for how long those that began may last."""
+
+    @property
+    def identity(self) -> str:
+        """Who asks."""
+        ...
+
+    @property
+    def leads(self) -> bool:
+        """Whether writes are allowed now."""
+        ...
+
+    @property
+    def exclusive(self) -> float:
+        """For how long nobody else can hold the lease."""
+        ...
+
+
 class LeaderElector:
     """One candidate for one lease."""
 
@@ -59,7 +79,9 @@ class LeaderElector:
         *,
         timing: Timing | None = None,
         clock: Clock = REAL,
+        shards: int = 1,
     ) -> None:
+        """`shards`: into how many shards the holder divides its keys; the lease says so when there are several."""
         self._name = name
         self._namespace = namespace
         self.identity = identity
@@ -70,6 +92,9 @@ class LeaderElector:
         self._seen_at = 0.0
         self._renewed_at = float("-inf")
         """When the last successful renewal *started*."""
+        self._shards = shards
+        self.shards_before = 1
+        """Into how many shards the holder before this candidate divided its keys."""
 
     @property
     def leads(self) -> bool:
@@ -92,8 +117,27 @@ class LeaderElector:
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease and run `lead` while it is held; `LeadershipLost` when that ends before `lead` does."""
-        while not await self._try_hold():
+        while not await self.attempt():
             await self._clock.sleep(self._timing.retry)
+        await self.hold(lead)
+
+    async def attempt(self) -> bool:
+        """Take the lease if it is free; whether it is held now."""
+        return await self._try_hold()
+
+    async def look(self) -> bool:
+        """Whether the lease could be taken now; who looks from time to time knows at once when it has run out."""
+        try:
+            self._observe(await self._leases.get(self._name, self._namespace))
+        except NotFound:
+            return True
+        except ApiError as error:
+            log.debug("%s could not look at %s: %s", self.identity, self._name, error)
+            return False
+        return self._is_free((self._seen or {}).get("spec") or {})
+
+    async def hold(self, lead: Callable[[], Awaitable[None]]) -> None:
+        """Run `lead` while the lease that was taken is held, then release it; `LeadershipLost` when it was lost."""
         log.info("%s leads %s", self.identity, self._name)
         work = asyncio.ensure_future(lead())
         try:
@@ -103,6 +147,10 @@ class LeaderElector:
             await asyncio.gather(work, return_exceptions=True)
             await self._release()
         work.result()
+
+    def abandon(self) -> None:
+        """Let the lease run out instead of releasing it: a write may still be under way."""
+        self._renewed_at = float("-inf")
 
     async def _renew_while(self, work: asyncio.Future[None]) -> None:
         while not work.done():
@@ -140,15 +188,22 @@ class LeaderElector:
             return await self._create()
         self._observe(lease)
         spec = lease.get("spec") or {}
-        holder = spec.get("holderIdentity") or ""
-        duration = spec.get("leaseDurationSeconds") or self._timing.lease
-        if holder not in ("", self.identity) and self._clock.monotonic() < self._seen_at + duration:
+        if not self._is_free(spec):
             return False
+        holder = spec.get("holderIdentity") or ""
+        if holder != self.identity:
+            self.shards_before = shards_of(lease)
         try:
             self._observe(await self._leases.update(self._claimed(lease, holder)))
         except Conflict:
             return False
         return True
+
+    def _is_free(self, spec: JSONObject) -> bool:
+        """Whether the lease that was just observed is this candidate's, nobody's, or was not renewed for too long."""
+        duration = spec.get("leaseDurationSeconds") or self._timing.lease
+        is_others = spec.get("holderIdentity") not in (None, "", self.identity)
+        return not is_others or self._clock.monotonic() >= self._seen_at + duration
 
     async def _create(self) -> bool:
         metadata = {"name": self._name, "namespace": self._namespace}
@@ -170,6 +225,10 @@ class LeaderElector:
         spec["renewTime"] = now
         metadata = lease["metadata"]
         said = {**(metadata.get("annotations") or {}), COMPONENT_VERSION: VERSION}
+        if self._shards > 1:
+            said[SHARDS] = str(self._shards)
+        else:
+            said.pop(SHARDS, None)
         return lease | {"metadata": {**metadata, "annotations": said}, "spec": spec}
 
     def _observe(self, lease: JSONObject) -> None:
@@ -191,24 +250,24 @@ class LeaderElector:
             log.info("%s could not release %s, it will run out: %s", self.identity, self._name, error)
 
 
+def shards_of(lease: JSONObject) -> int:
+    """Into how many shards the last holder of a lease divides its keys."""
+    said = (lease["metadata"].get("annotations") or {}).get(SHARDS, "")
+    return int(said) if said.isdecimal() else 1
+
+
 class FencedTransport:
     """Refuses writes that could overlap with another leader's."""
 
-    def __init__(self, transport: Transport, elector: LeaderElector) -> None:
+    def __init__(self, transport: Transport, fence: Fence) -> None:
         self._transport = transport
-        self._elector = elector
+        self._fence = fence
 
     async def send(self, request: Request) -> bytes:
         """Pass reads on; pass writes on only while the lease is safely held, and only for as long."""
-        if request.verb in _READS:
+        if request.verb in READS:
             return await self._transport.send(request)
-        if not self._elector.leads:
-            raise NotLeader(f"{self._elector.identity} does not hold the lease")
-        try:
-            async with asyncio.timeout(min(request.timeout, self._elector.exclusive)):
-                return await self._transport.send(request)
-        except TimeoutError:
-            raise Timeout("the write had to end before the lease can be taken by another") from None
+        return await send_fenced(self._transport, self._fence, request)
 
     def watch(self, request: Request) -> AbstractAsyncContextManager[WatchStream]:
         """Watches are reads."""
@@ -221,3 +280,14 @@ class FencedTransport:
     async def close(self) -> None:
         """Close the wrapped transport."""
         await self._transport.close()
+
+
+async def send_fenced(transport: Transport, fence: Fence, request: Request) -> bytes:
+    """Send a write only while the lease is safely held, and only for as long."""
+    if not fence.leads:
+        raise NotLeader(f"{fence.identity} does not hold the lease")
+    try:
+        async with asyncio.timeout(min(request.timeout, fence.exclusive)):
+            return await transport.send(request)
+    except TimeoutError:
+        raise Timeout("the write had to end before the lease can be taken by another") from None

@@ -81,6 +81,9 @@ class Supervisor:
             try:
                 await function()
             except Exception:
+                if _cancelled():
+                    log.exception("background task %s failed when it was stopped", name)
+                    return
                 if self._clock.monotonic() - started >= PROVEN:
                     backoff.reset()
                 pause = backoff.next()
@@ -94,6 +97,14 @@ class Supervisor:
         try:
             await function()
         except Exception as error:
-            log.exception("background task %s failed", name)
-            if not self._failure.done():
+            if self._failure.done():
+                log.exception("background task %s failed as well", name)
+            else:
+                # Whoever waits raises it: losing a lease ends a process in one sentence, without a traceback.
                 self._failure.set_exception(error)
+
+
+def _cancelled() -> bool:
+    """Whether the running task was cancelled: a task group that fails meanwhile raises its failure only."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

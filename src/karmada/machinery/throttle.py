@@ -33,7 +33,7 @@ class TokenBucket:
         return self.take(0.0, now)
 
 
-class _Told(NamedTuple):
+class _Logged(NamedTuple):
     at: float
     left_out: int
 
@@ -45,7 +45,7 @@ class ThrottledLog:
         self._log = log
         self._now = now
         self._period = period
-        self._told: OrderedDict[Hashable, _Told] = OrderedDict()
+        self._logged: OrderedDict[Hashable, _Logged] = OrderedDict()
 
     def warning(self, cause: Hashable, message: str, *values: Any, trace: Exception | None = None) -> None:
         """Log a warning, or with `trace` an error with its traceback."""
@@ -59,13 +59,13 @@ class ThrottledLog:
         self, level: int, cause: Hashable, message: str, values: tuple[Any, ...], trace: Exception | None
     ) -> None:
         now = self._now()
-        before = self._told.pop(cause, None)
+        before = self._logged.pop(cause, None)
         if before is not None and now - before.at < self._period:
-            self._told[cause] = before._replace(left_out=before.left_out + 1)
+            self._logged[cause] = before._replace(left_out=before.left_out + 1)
             return
-        self._told[cause] = _Told(now, 0)
-        if len(self._told) > CAUSES:
-            self._told.popitem(last=False)
+        self._logged[cause] = _Logged(now, 0)
+        if len(self._logged) > CAUSES:
+            self._logged.popitem(last=False)
         if before is not None and before.left_out:
             message += " (%d more like this in the %.0f s before)"
             values = (*values, before.left_out, now - before.at)

@@ -78,12 +78,26 @@ class EventType(StrEnum):
     BOOKMARK = "BOOKMARK"
 
 
+class Held(Protocol):
+    """An encoded object that the server of this process holds, perhaps in less room than it takes."""
+
+    @property
+    def body(self) -> bytes:
+        """The object."""
+        ...
+
+
 class WatchEvent(NamedTuple):
-    """One watch event; `object` is the encoded object, `which` what is in it already known to be."""
+    """One watch event; `object` is the encoded object, `which` what is in it already known to be.
+
+    Whoever keeps the object keeps `held` instead where there is one: a second copy would take room. Whoever changes the
+    object leaves `held` out.
+    """
 
     type: EventType
     object: bytes
     which: "Identity | None" = None
+    held: Held | None = None
 
 
 WatchStream = AsyncIterator[list[WatchEvent]]

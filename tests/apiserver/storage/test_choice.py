@@ -3,10 +3,10 @@ import sys
 
 import pytest
 
-from karmada.apiserver.storage.choice import storage_at
 from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
+from karmada.apiserver.storage.urls import storage_at
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_other_urls_are_refused_with_the_forms_that_work(url: str) -> None:
 
 def test_no_storage_is_loaded_before_it_is_chosen() -> None:
     code = (
-        "import sys; import karmada.apiserver.storage.choice, karmada.apiserver.watchcache;"
+        "import sys; import karmada.apiserver.storage.urls, karmada.apiserver.watchcache;"
         "print([name for name in ('grpc', 'google.protobuf', 'sqlite3') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from karmada.apiserver.storage.base import Change, Compacted, Mismatch, Storage, StorageFailed, Value
+from karmada.apiserver.storage.base import Change, Compacted, Mismatch, Storage, StorageFailed, Value, Write, restamp
 
 Obj = Callable[..., Value]
 
@@ -27,9 +27,9 @@ async def test_a_write_is_answered_with_its_revision_in_the_object(storage: Stor
 
 async def test_the_listener_has_heard_of_a_write_when_it_is_answered(storage: Storage, obj: Obj, heard) -> None:
     record = await storage.put("/a", obj("1"), 0)
-    assert heard.told() == [("/a", record.value)]
+    assert heard.keys_and_values() == [("/a", record.value)]
     revision = await storage.delete("/a", obj("1"), record.revision)
-    assert heard.told()[1:] == [("/a", None)]
+    assert heard.keys_and_values()[1:] == [("/a", None)]
     assert heard.revision == revision
 
 
@@ -73,6 +73,37 @@ async def test_of_many_writers_of_one_key_one_wins(storage: Storage, obj: Obj, h
     assert {error.actual for error in lost} == {heard.changes[0].revision}
 
 
+async def test_of_several_writes_each_has_its_own_outcome(storage: Storage, obj: Obj, heard) -> None:
+    old = await storage.put("/old", obj("1"), 0)
+    writes = [
+        Write("/new", obj("1"), 0),
+        Write("/old", obj("2"), old.revision + 1),
+        Write("/old", None, old.revision),
+        Write("/new", obj("2"), 0),
+    ]
+    one, late, gone, other = await storage.write_all(writes)
+    assert (type(late), gone) == (Mismatch, None)
+    lost = one or other
+    assert {type(one), type(other)} == {type(None), Mismatch}, "of two writes of one key one wins"
+    assert lost.actual == next(change.revision for change in heard.changes if change.key == "/new")
+    assert sorted(heard.keys_and_values()[1:]) == sorted(
+        [("/new", heard.changes[1].value or heard.changes[2].value), ("/old", None)]
+    )
+    assert await storage.write_all([]) == []
+
+
+async def test_what_is_deleted_among_several_is_repeated_with_the_state_that_stands_in(
+    storage: Storage, obj: Obj, heard
+) -> None:
+    old = await storage.put("/old", obj("1"), 0)
+    assert await storage.write_all([Write("/old", None, old.revision)]) == [None]
+    gone = heard.changes[-1]
+    [repeated] = [change for change in await everything(storage, old.revision, gone.revision) if change.key == "/old"]
+    assert (repeated.value, repeated.previous) == (None, old)
+    assert repeated.last in (None, restamp(old.value, old.revision, gone.revision))
+    await storage.put("/old", obj("2"), 0)
+
+
 async def test_concurrent_writes_are_told_in_order_each_once(storage: Storage, obj: Obj, heard) -> None:
     async def writer(name: str) -> None:
         revision = 0
@@ -112,14 +143,14 @@ async def test_history_repeats_what_was_written(storage: Storage, obj: Obj) -> N
     second = await storage.put("/a", obj("2"), first.revision)
     gone = await storage.delete("/a", obj("2"), second.revision)
     again = await storage.put("/a", obj("3"), 0)
-    told = await everything(storage, start.revision, again.revision)
-    assert [(change.revision, change.value, change.previous) for change in told] == [
+    changes = await everything(storage, start.revision, again.revision)
+    assert [(change.revision, change.value, change.previous) for change in changes] == [
         (first.revision, first.value, None),
         (second.revision, second.value, first),
         (gone, None, second),
         (again.revision, again.value, None),
     ]
-    assert told[2].last == obj("2").at(gone)
+    assert changes[2].last == obj("2").at(gone)
     assert [change.key for change in await storage.history("/z", start.revision - 1, again.revision)] == ["/z"]
     assert await storage.history("/zz", start.revision - 1, again.revision) == []
     part = await everything(storage, first.revision, gone)
@@ -131,8 +162,8 @@ async def test_long_histories_come_in_parts(storage: Storage, obj: Obj) -> None:
     first = await storage.put("/first", obj(), 0)
     records = await asyncio.gather(*(storage.put(f"/{number}", obj(), 0) for number in range(1200)))
     wanted = sorted(record.revision for record in records)
-    told = await everything(storage, first.revision, wanted[-1])
-    assert [change.revision for change in told] == wanted
+    changes = await everything(storage, first.revision, wanted[-1])
+    assert [change.revision for change in changes] == wanted
 
 
 async def test_compaction_forgets_history_and_keeps_state(storage: Storage, obj: Obj) -> None:
@@ -143,8 +174,8 @@ async def test_compaction_forgets_history_and_keeps_state(storage: Storage, obj:
     deleted = await storage.delete("/gone", obj(), gone.revision)
     await storage.compact(deleted)
     third = await storage.put("/a", obj("3"), second.revision)
-    told = await everything(storage, deleted, third.revision)
-    assert [(change.value, change.previous) for change in told] == [(third.value, second)]
+    changes = await everything(storage, deleted, third.revision)
+    assert [(change.value, change.previous) for change in changes] == [(third.value, second)]
     with pytest.raises(Compacted) as error:
         await storage.history("", first.revision, third.revision)
     assert error.value.oldest >= deleted
@@ -168,8 +199,8 @@ async def test_a_reopened_storage_goes_on_where_it_was(storage: Storage, make, o
     snapshot = await again.open(heard)
     assert snapshot.revision >= gone
     assert [tuple(record) for record in snapshot.records] == [("/a", second.value, second.revision)]
-    told = await everything(again, first.revision, snapshot.revision)
-    assert [change.revision for change in told] == [second.revision, other.revision, gone]
+    changes = await everything(again, first.revision, snapshot.revision)
+    assert [change.revision for change in changes] == [second.revision, other.revision, gone]
     third = await again.put("/a", obj("3"), second.revision)
     assert third.revision > snapshot.revision
     await again.close()

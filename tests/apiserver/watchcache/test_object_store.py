@@ -7,7 +7,7 @@ import pytest
 
 from karmada.apiserver.storage.base import Compacted, Mismatch, Record, Snapshot, Value
 from karmada.apiserver.storage.memory import MemoryStorage
-from karmada.apiserver.watchcache import Bounds, Index, Item, StoreEvent, TooSlow, WatchCache, Watcher
+from karmada.apiserver.watchcache import Bounds, Index, Item, Label, StoreEvent, TooSlow, WatchCache, Watcher
 
 PODS = ("", "pods")
 NODES = ("", "nodes")
@@ -323,3 +323,49 @@ async def test_a_replaced_state_ends_watches_and_tells_listeners_the_difference(
         await anext(watcher)
     with pytest.raises(Compacted):
         store.list(PODS, at=8)
+
+
+async def test_a_list_by_a_label_looks_only_at_those_that_have_it(store: WatchCache) -> None:
+    for number in range(600):
+        await store.create(PODS, f"ns{number % 3}", f"p{number:03d}", value(), index(app=f"a{number % 100}"))
+    looked_at: list[str] = []
+
+    def match(item: Item) -> bool:
+        looked_at.append(item.name)
+        return item.index.labels.get("app") == "a7"
+
+    def listed(namespace: str = "", **more: int) -> list[str]:
+        page = store.list(PODS, namespace, match, label=Label("app", "a7"), **more)
+        return [item.name for item in page.items]
+
+    everywhere = ["p207", "p507", "p107", "p407", "p007", "p307"]
+    assert sorted(listed()) == sorted(everywhere)
+    assert len(looked_at) == 6
+    assert listed() == [item.name for item in store.list(PODS, match=match).items], "the same order"
+    first = store.list(PODS, "", match, 2, label=Label("app", "a7"))
+    rest = store.list(PODS, "", match, 0, first.next, label=Label("app", "a7"))
+    assert [item.name for item in (*first.items, *rest.items)] == listed()
+    assert set(listed("ns1")) == {item.name for item in store.list(PODS, "ns1", match).items}
+    was = store.get(PODS, "ns1", "p007")
+    assert was is not None
+    before = store.revision
+    await store.update(PODS, "ns1", "p007", value(), index(app="other"), was.revision)
+    gone = store.get(PODS, "ns2", "p107")
+    assert gone is not None
+    await store.delete(PODS, "ns2", "p107", value(), gone.revision)
+    await store.create(PODS, "ns0", "new", value(), index(app="a7"))
+    del looked_at[:]
+    assert sorted(listed()) == ["new", "p207", "p307", "p407", "p507"]
+    assert len(looked_at) == 5
+    assert sorted(listed(at=before)) == sorted(everywhere), "as it was"
+
+
+async def test_of_the_labels_that_lists_name_a_few_are_kept(store: WatchCache) -> None:
+    for number in range(300):
+        await store.create(PODS, "ns", f"p{number:03d}", value(), index(**{f"l{n}": str(number) for n in range(10)}))
+    for name in [f"l{n}" for n in range(10)] * 2:
+        found = store.list(PODS, match=lambda item, name=name: item.index.labels[name] == "5", label=Label(name, "5"))
+        assert [item.name for item in found.items] == ["p005"]
+    await store.create(PODS, "ns", "more", value(), index(l9="5"))
+    found = store.list(PODS, match=lambda item: item.index.labels.get("l9") == "5", label=Label("l9", "5"))
+    assert [item.name for item in found.items] == ["more", "p005"]

@@ -23,7 +23,13 @@ from karmada.machinery.http.target import Target
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 pool = Pool(Target("https://[::1]:6443"))
 wire = to_wire(Request(Verb.LIST, GroupVersionResource("", "v1", "pods"), "kube-system", params={"limit": "500"}))
-print(pool.host, pool.port, wire.path, "urllib.parse" in sys.modules)
+print(pool.address.host, pool.address.port, wire.path, "urllib.parse" in sys.modules)
 """
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
     assert output.split() == ["::1", "6443", "/api/v1/namespaces/kube-system/pods?limit=500", "False"]
+
+
+def test_plain_reads_need_no_event_loop():
+    program = "import sys, karmada.machinery.http.blocking, karmada.cli.getting; print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
+    assert "asyncio" not in output.split()

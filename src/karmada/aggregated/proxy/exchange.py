@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import httptools
 
-from karmada.membership.channel import Channel
+from karmada.machinery.channel import Channel
 
 HEAD_SECONDS = 60.0
 HEAD_LIMIT = 256 * 1024

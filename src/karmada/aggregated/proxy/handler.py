@@ -6,17 +6,18 @@ from collections.abc import Awaitable, Callable
 from karmada.aggregated.proxy.exchange import Body, ExchangeFailed, Reply, exchange
 from karmada.aggregated.proxy.fanout import FanOut
 from karmada.aggregated.proxy.headers import answered, impersonation, passed_on
-from karmada.aggregated.proxy.upstream import Upstream, Upstreams
+from karmada.aggregated.proxy.upstream import Opener, Upstream
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
+from karmada.apiserver.aggregation.proxy import wanted_protocol
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import not_found
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
+from karmada.machinery.channel import splice
 from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest
-from karmada.membership.channel import splice
 from karmada.membership.members import MemberUnavailable
 
 _TEXT = "text/plain; charset=utf-8"
@@ -27,7 +28,7 @@ _SLASHES = re.compile("/{2,}")
 class ClusterProxy:
     """Serves `clusters/proxy`: dials the cluster, forwards the request as its caller, streams the response."""
 
-    def __init__(self, upstreams: Upstreams, budget: ProxyBudget | None = None) -> None:
+    def __init__(self, upstreams: Opener, budget: ProxyBudget | None = None) -> None:
         self._upstreams = upstreams
         self._budget = budget or ProxyBudget()
         self._fan_out = FanOut(self.forward)
@@ -77,8 +78,7 @@ class ClusterProxy:
 
 def _head(upstream: Upstream, request: HttpRequest, path: str, user: UserInfo) -> bytes:
     headers = request.headers
-    upgrade = "upgrade" in headers and "upgrade" in headers.get("connection", "").lower()
-    fields = passed_on(headers, user, upstream.token, upstream.host, upgrade)
+    fields = passed_on(headers, user, upstream.token, upstream.host, wanted_protocol(headers))
     if request.body or request.method in ("POST", "PUT", "PATCH"):
         fields.append(("Content-Length", str(len(request.body))))
     return request_head(request.method, request_target(path, request.query, upstream.base), fields)

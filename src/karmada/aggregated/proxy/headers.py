@@ -6,7 +6,7 @@ of the user as whom the request was authorised, under the impersonator's own cre
 
 from collections.abc import Iterable, Mapping
 
-from karmada.apiserver.aggregation.proxy import is_identity
+from karmada.apiserver.aggregation.proxy import is_identity, without_token
 from karmada.apiserver.auth.model import UserInfo
 from karmada.machinery.http.head import identity_value, is_field_value
 
@@ -27,19 +27,21 @@ _HOP_BY_HOP = frozenset(
     }
 )
 _CREDENTIALS = frozenset({"authorization", "cookie", "sec-websocket-protocol"})
-_TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 _ACCOUNT, _ACCOUNT_GROUPS = "system:serviceaccount:", "system:serviceaccounts"
 _EVERYBODY = frozenset({"system:authenticated", "system:unauthenticated"})
 
 
 def passed_on(
-    headers: Mapping[str, str], user: UserInfo, token: bytes, host: str, upgrade: bool
+    headers: Mapping[str, str], user: UserInfo, token: bytes, host: str, protocol: str
 ) -> list[tuple[str, str]]:
-    """The headers of the request to the member; raises `UnsafeHead` for a user who cannot be named in one."""
+    """The headers of the request to the member, which may switch to a protocol if one is given.
+
+    Raises `UnsafeHead` for a user who cannot be named in a header.
+    """
     fields = [("Host", host)]
-    if upgrade:
-        fields += [("Connection", "Upgrade"), ("Upgrade", headers.get("upgrade", ""))]
-        if protocols := _without_token(headers.get("sec-websocket-protocol", "")):
+    if protocol:
+        fields += [("Connection", "Upgrade"), ("Upgrade", protocol)]
+        if protocols := without_token(headers.get("sec-websocket-protocol", "")):
             fields.append(("Sec-WebSocket-Protocol", protocols))
     else:
         fields.append(("Connection", "close"))
@@ -49,12 +51,6 @@ def passed_on(
     if token:
         fields.append(("Authorization", f"Bearer {token.decode('ascii').strip()}"))
     return fields + impersonation(user)
-
-
-def _without_token(protocols: str) -> str:
-    """The subprotocols a browser offers, without the one that carries its token for this server."""
-    offered = [protocol.strip() for protocol in protocols.split(",")]
-    return ", ".join(protocol for protocol in offered if protocol and not protocol.startswith(_TOKEN_PROTOCOL))
 
 
 def impersonation(user: UserInfo) -> list[tuple[str, str]]:

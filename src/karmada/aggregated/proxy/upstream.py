@@ -4,13 +4,14 @@ import asyncio
 import ssl
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.machinery.channel import Channel
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.membership.access import SecretAccess, proxy_headers, target_of
-from karmada.membership.channel import Channel
 from karmada.membership.dialing import dial
 from karmada.membership.members import MemberUnavailable
 from karmada.membership.tunnel.tunnels import Tunnels
@@ -27,6 +28,14 @@ class Upstream:
     base: str
     token: bytes
     """Of the account that impersonates users; empty where the other end has its own."""
+
+
+class Opener(Protocol):
+    """Opens connections on which requests are passed on."""
+
+    async def open(self, cluster: Cluster) -> Upstream:
+        """A connection; raises `MemberUnavailable`."""
+        ...
 
 
 class Upstreams:

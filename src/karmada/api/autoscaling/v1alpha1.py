@@ -291,14 +291,14 @@ class CronFederatedHPARule(Struct, frozen=True, kw_only=True):
     """minReplicas to set on a FederatedHPA."""
     target_max_replicas: Int32 | None = None
     """maxReplicas to set on a FederatedHPA."""
-    suspend: Annotated[bool, Schema(default=False)] | None = None
+    suspend: bool | None = None
     """Do nothing."""
     time_zone: str | None = None
     """Zone of the times, by its IANA name; that of the controller if absent."""
-    successful_history_limit: Annotated[Int32, Schema(default=3, minimum=1, maximum=32)] | None = None
-    """Number of successes to remember."""
-    failed_history_limit: Annotated[Int32, Schema(default=3, minimum=0, maximum=32)] | None = None
-    """Number of failures to remember."""
+    successful_history_limit: Annotated[Int32, Schema(minimum=1, maximum=32)] | None = None
+    """Number of successes to remember; 3 if absent."""
+    failed_history_limit: Annotated[Int32, Schema(minimum=0, maximum=32)] | None = None
+    """Number of failures to remember; 3 if absent."""
 
 
 class CronFederatedHPASpec(Struct, frozen=True, kw_only=True):

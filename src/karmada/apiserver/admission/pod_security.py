@@ -4,14 +4,17 @@ Each check finds what a pod violates and says it in the words of the reference. 
 a container, `restricted` demands more on top.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
 
+from karmada.api import field_errors
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.failures import invalid
+from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.watchcache import Kind, WatchCache
 
 _PODS: Kind = ("", "pods")
@@ -27,6 +30,7 @@ _TEMPLATES: dict[Kind, tuple[str, ...]] = {
     ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
     ("batch", "jobs"): ("spec", "template"),
 }
+_VERSION = re.compile(r"v1\.(0|[1-9]\d*)")
 _LEVELS = ("privileged", "baseline", "restricted")
 
 
@@ -35,6 +39,39 @@ class Finding(NamedTuple):
 
     reason: str
     detail: str
+
+
+class PodSecurityLabels:
+    """The admission plugin that refuses labels of namespaces that name no standard."""
+
+    kinds = (_NAMESPACES,)
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        """New and changed namespaces."""
+        return not request.subresource and request.operation in (Operation.CREATE, Operation.UPDATE)
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Nothing to change."""
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Levels and versions are known; wrong ones that were there before stay."""
+        wrong = _label_errors(request.object)
+        if wrong and wrong != _label_errors(request.old):
+            raise invalid("", "Namespace", request.name, wrong)
+
+
+def _label_errors(namespace: JSONObject | None) -> list[FieldError]:
+    labels = ((namespace or {}).get("metadata") or {}).get("labels") or {}
+    errors = []
+    for mode in ("enforce", "audit", "warn"):
+        level, version = labels.get(_PREFIX + mode), labels.get(f"{_PREFIX}{mode}-version")
+        if level is not None and level not in _LEVELS:
+            text = f"must be one of {', '.join(_LEVELS)}"
+            errors.append(field_errors.invalid(f"metadata.labels[{_PREFIX}{mode}]", level, text))
+        if version is not None and version != "latest" and not _VERSION.fullmatch(version):
+            place = f"metadata.labels[{_PREFIX}{mode}-version]"
+            errors.append(field_errors.invalid(place, version, 'must be "latest" or "v1.x"'))
+    return errors
 
 
 class PodSecurity:

@@ -111,10 +111,17 @@ def verdict(answer: bytes, uid: str, version: str, mutating: bool) -> Verdict:
     return Verdict(
         bool(response.get("allowed")),
         response.get("status") or {},
-        _patch(response, mutating),
+        _patch(response, mutating) if version == "v1" else _old_patch(response, mutating),
         list(response.get("warnings") or ()),
         dict(response.get("auditAnnotations") or {}),
     )
+
+
+def _old_patch(response: JSONObject, mutating: bool) -> list[Any]:
+    """Answers of version v1beta1 name no type of patch, and what a validating webhook patches is ignored."""
+    if not mutating or not response.get("patch"):
+        return []
+    return _patch({**response, "patchType": "JSONPatch"}, mutating)
 
 
 def _patch(response: JSONObject, mutating: bool) -> list[Any]:
@@ -155,8 +162,8 @@ def denied(name: str, answer: Verdict) -> Failure:
         text += f": {reason}"
     else:
         text += " without explanation"
-    code = status.get("code") or (403 if message or reason else 400)
-    return Failure(int(code), reason, text, status.get("details"))
+    code = max(int(status.get("code") or 0), 400)  # a refusal is never said with success
+    return Failure(code, reason, text, status.get("details"))
 
 
 def patched(obj: JSONObject, patch: list[Any]) -> JSONObject:

@@ -1,19 +1,25 @@
-"""Requests passed on to another API server, with the caller's identity in the front-proxy headers."""
+"""Requests passed on to another API server, with the caller's identity in the front-proxy headers.
+
+Connections that change their protocol (exec, attach, port-forward, agents' tunnels) are carried on: their request is
+authenticated and authorised here like any other, they count among the long-running requests of their user, and they
+end after `channel.IDLE_SECONDS` of silence.
+"""
 
 import base64
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.outgoing import Caller, Response, Target
-from karmada.apiserver.requests.model import AnyAnswer, Streamed
+from karmada.apiserver.requests.model import AnyAnswer, Streamed, Upgraded
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
 from karmada.apiserver.watchcache import WatchCache
+from karmada.machinery.channel import Channel, splice
 from karmada.machinery.http.head import UnsafeHead, identity_value, request_target
 from karmada.machinery.httpserver.failure import bad_request
-from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest
 
 _PROBE_SECONDS = 5.0
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
@@ -23,16 +29,24 @@ _HOP_BY_HOP = frozenset(
         "authorization",
         "connection",
         "content-length",
+        "expect",
         "host",
         "keep-alive",
         "proxy-authenticate",
         "proxy-authorization",
+        "proxy-connection",
+        "sec-websocket-protocol",
         "te",
         "trailer",
         "transfer-encoding",
         "upgrade",
     }
 )
+
+
+_TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
+_CARRIES_REQUESTS = ("h2c", "http/", "tls/")
+"""Protocols in which further requests could follow: nobody would check who asks in them."""
 
 
 class Backend(NamedTuple):
@@ -97,10 +111,16 @@ class Proxy:
                 for name, value in request.headers.items()
                 if name not in _HOP_BY_HOP and not is_identity(name)
             }
+            if protocols := without_token(request.headers.get("sec-websocket-protocol", "")):
+                headers["Sec-WebSocket-Protocol"] = protocols
+            if protocol := wanted_protocol(request.headers):
+                headers["Upgrade"] = protocol
             headers.update(identity_headers(user))
         except UnsafeHead as error:
             raise bad_request(str(error)) from None
         answer = await self._caller.open(request.method, self._target(backend, path), headers, request.body)
+        if answer.channel is not None:
+            return Upgraded(_switching(answer.headers), _carrying(answer.channel))
         kept = {
             name: value for name, value in answer.headers.items() if name not in (*_HOP_BY_HOP, "content-type", "date")
         }
@@ -110,6 +130,36 @@ class Proxy:
 async def _closing(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for chunk in chunks:
         yield chunk
+
+
+def _switching(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an answer that switches protocols."""
+    kept = {name: value for name, value in headers.items() if name not in _HOP_BY_HOP and name != "date"}
+    if chosen := headers.get("sec-websocket-protocol"):
+        kept["Sec-WebSocket-Protocol"] = chosen
+    return {"Connection": "Upgrade", "Upgrade": headers["upgrade"], **kept}
+
+
+def _carrying(channel: Channel) -> Callable[[ByteStream], Awaitable[None]]:
+    async def serve(stream: ByteStream) -> None:
+        await splice(stream, channel)
+
+    return serve
+
+
+def wanted_protocol(headers: Mapping[str, str]) -> str:
+    """The one protocol that a client asks to switch to; empty for none, and for those that carry further requests."""
+    options = {option.strip().lower() for option in headers.get("connection", "").split(",")}
+    protocol = headers.get("upgrade", "").strip()
+    if "upgrade" not in options or "," in protocol or protocol.lower().startswith(_CARRIES_REQUESTS):
+        return ""
+    return protocol
+
+
+def without_token(protocols: str) -> str:
+    """The subprotocols a browser offers, without the one that carries its token for this server."""
+    offered = [protocol.strip() for protocol in protocols.split(",")]
+    return ", ".join(protocol for protocol in offered if protocol and not protocol.startswith(_TOKEN_PROTOCOL))
 
 
 def is_identity(name: str) -> bool:

@@ -45,7 +45,12 @@ def kubeconfig(
 
 def write_kubeconfig(path: Path, config: JSONObject) -> None:
     """Write a Config as YAML, readable by its owner only."""
-    write_file(path, ("\n".join(_lines(config)) + "\n").encode(), 0o600)
+    write_file(path, written(config).encode(), 0o600)
+
+
+def written(config: JSONObject) -> str:
+    """A Config as YAML."""
+    return "\n".join(_lines(config)) + "\n"
 
 
 def _lines(value: JSONObject) -> Iterator[str]:

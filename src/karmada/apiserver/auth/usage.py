@@ -1,4 +1,4 @@
-"""Tells observers what was asked of an authoriser and what it decided.
+"""Notifies observers of what an authoriser was asked and decided.
 
 Tests add an observer to the process to learn which rights components use and which they lack. Without an observer a
 server keeps its authoriser as it is, so nothing is paid for this.

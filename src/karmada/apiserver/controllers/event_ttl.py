@@ -10,8 +10,8 @@ from collections import deque
 from typing import NamedTuple
 
 from karmada.apiserver.requests.model import Context
-from karmada.apiserver.storage.base import Mismatch, StorageFailed, Value
-from karmada.apiserver.watchcache import Item, Kind, StoreEvent
+from karmada.apiserver.storage.base import StorageFailed, Write
+from karmada.apiserver.watchcache import Item, Kind, StoreEvent, key_of
 from karmada.machinery.transport import EventType
 
 _EVENTS: Kind = ("", "events")
@@ -88,7 +88,7 @@ class EventExpiry:
 
     async def _remove(self) -> None:
         while batch := self._over():
-            if not all(await asyncio.gather(*(self._forget(item) for item in batch))):
+            if not await self._forget(batch):
                 self._timer = asyncio.get_running_loop().call_later(_RETRY, self._due)
                 return
         if self._ends and self._timer is None:
@@ -108,19 +108,13 @@ class EventExpiry:
                 left -= len(item.body)
         return batch
 
-    async def _forget(self, item: Item) -> bool:
-        """Remove an event; false when the storage fails, and it is to be tried again."""
-        try:
-            await self._store.delete(_EVENTS, item.namespace, item.name, _final(item), item.revision)
-        except Mismatch:
-            return True  # it has changed, and has its time anew
-        except StorageFailed:
-            self._ends.appendleft(_End(0.0, item.namespace, item.name, item.revision))
-            return False
-        return True
+    async def _forget(self, batch: list[Item]) -> bool:
+        """Remove events; false when the storage fails, and the rest is to be tried again.
 
-
-def _final(item: Item) -> Value:
-    """The last state as it is stored, to be stamped with the revision of the deletion."""
-    head, _, tail = item.body.partition(b'"resourceVersion":"')
-    return Value(head + b'"resourceVersion":"', tail[tail.index(b'"') :])
+        One that has changed meanwhile stays, and has its time anew.
+        """
+        writes = [Write(key_of(_EVENTS, item.namespace, item.name), None, item.revision) for item in batch]
+        outcomes = await self._store.write_all(writes)
+        left = [item for item, outcome in zip(batch, outcomes, strict=True) if isinstance(outcome, StorageFailed)]
+        self._ends.extendleft(_End(0.0, item.namespace, item.name, item.revision) for item in reversed(left))
+        return not left

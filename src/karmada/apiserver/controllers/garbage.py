@@ -2,7 +2,8 @@
 
 Nothing is polled: the deletion of an owner, a dependent that names an absent owner, and an object marked with one of
 the two propagation finalizers are events. Owners are judged by uid from memory, so an answer is never stale. Those that
-another server keeps, behind an APIService, cannot be judged: what they own stays.
+another server keeps, behind an APIService, cannot be judged: what they own stays. Events own nothing and are owned by
+nobody, whatever they say: they end by their age.
 """
 
 from typing import NamedTuple
@@ -20,6 +21,7 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _FOREGROUND_MARK = b'"foregroundDeletion"'
 _ORPHAN_MARK = b'"orphan"'
+_EVENTS: Kind = ("", "events")
 _WIDTH = 32
 """Objects worked on at the same time: durable stores commit them together."""
 
@@ -46,7 +48,7 @@ class GarbageCollector:
         """Look at everything once, then follow events."""
         self._store.subscribe(self._changed)
         for served in self._context.catalog.storage_resources():
-            for item in self._store.list(served.key).items:
+            for item in self._store.list(served.key).items if served.key != _EVENTS else ():
                 self._consider(served.key, item)
         self._worker.start()
 
@@ -55,13 +57,15 @@ class GarbageCollector:
         await self._worker.stop()
 
     def _changed(self, kind: Kind, event: StoreEvent) -> None:
+        if kind == _EVENTS:
+            return
         item = event.item
         if event.type is not EventType.DELETED:
             self._consider(kind, item)
             for owner in event.previous.index.owners if event.previous is not None else ():
                 self._revisit(owner)  # which may not be blocked any more
             return
-        for dependent_kind, dependent in self._store.owned_by(item.index.uid):
+        for dependent_kind, dependent in self._dependents(item.index.uid):
             self._add(dependent_kind, dependent)
         for owner in item.index.owners:
             self._revisit(owner)
@@ -72,6 +76,9 @@ class GarbageCollector:
             item.index.owners and any(self._store.by_uid(owner) is None for owner in item.index.owners)
         ):
             self._add(kind, item)
+
+    def _dependents(self, uid: str) -> list[tuple[Kind, Item]]:
+        return [(kind, item) for kind, item in self._store.owned_by(uid) if kind != _EVENTS]
 
     def _revisit(self, uid: str) -> None:
         found = self._store.by_uid(uid)
@@ -99,13 +106,13 @@ class GarbageCollector:
 
     async def _orphan(self, key: Key) -> None:
         """Cut the dependents loose, then let the owner go."""
-        for kind, dependent in self._store.owned_by(key.uid):
+        for kind, dependent in self._dependents(key.uid):
             await self._drop_owners(Key(kind, dependent.namespace, dependent.name, dependent.index.uid), {key.uid})
         await self._drop_finalizer(key, ORPHAN)
 
     async def _delete_dependents(self, key: Key) -> None:
         """Delete the dependents; the owner goes when none is left that blocks it."""
-        dependents = self._store.owned_by(key.uid)
+        dependents = self._dependents(key.uid)
         blocking = [entry for entry in dependents if _blocks(entry[1], key.uid)]
         if not blocking:
             await self._drop_finalizer(key, FOREGROUND)
@@ -135,7 +142,7 @@ class GarbageCollector:
                 await self._drop_owners(key, {*gone, *waiting})
             return
         finalizers = metadata.get("finalizers") or []
-        dependents = self._store.owned_by(key.uid) if waiting else []
+        dependents = self._dependents(key.uid) if waiting else []
         if any(_waits(dependent) for _, dependent in dependents):
             # Perhaps they wait for each other in a circle: this one shall not be waited for.
             await self._unblock(key)

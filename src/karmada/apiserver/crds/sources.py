@@ -16,11 +16,11 @@ _DEFINITIONS: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 def schema_source(store: WatchCache, type_: ResourceType) -> JSONObject:
-    """The openAPIV3Schema of a type; the tree's own keywords where no definition is stored."""
+    """The openAPIV3Schema of a type; where no definition is stored, its own description or the keywords of its tree."""
     item = store.get(_DEFINITIONS, "", f"{type_.plural}.{type_.group}") if type_.custom else None
     if item is not None:
         for version in orjson.loads(item.body)["spec"]["versions"]:
             if version["name"] == type_.version:
                 found: JSONObject = (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"}
                 return found
-    return to_openapi(type_.schema)
+    return type_.described() if type_.described is not None else to_openapi(type_.schema)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from karmada.apiserver.main import etcd_storage
 from karmada.apiserver.storage.base import Storage
-from karmada.apiserver.storage.choice import storage_at
+from karmada.apiserver.storage.urls import storage_at
 from karmada.machinery.flags import FlagParser, add_accepted
 
 _ACCEPTED = (

@@ -58,19 +58,19 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
 def everything(value: Any, schema: Schema) -> Fields:
     """An element with all fields it holds, as a subtree in order."""
     below: Fields = {SELF: EMPTY}
-    if isinstance(value, dict):
+    if value.__class__ is dict:
         if not value or not elements.piecewise_map(schema):
             return EMPTY
         properties = schema.properties or EMPTY
         other = schema.additional or elements.ANY
         for key in sorted(value):
             inner = value[key]
-            if inner and isinstance(inner, elements.CONTAINER):
+            if inner and inner.__class__ in elements.CONTAINER:
                 below["f:" + key] = everything(inner, properties.get(key, other))
             else:
                 below["f:" + key] = EMPTY
         return below
-    if not isinstance(value, list) or not value or schema.list_type == "atomic":
+    if value.__class__ is not list or not value or schema.list_type == "atomic":
         return EMPTY
     item_schema = schema.items or elements.ANY
     for element, item in sorted(elements.items(schema, value), key=itemgetter(0)):
@@ -112,23 +112,18 @@ def _record(element: str, change: _Change, changed: Fields, removed: Fields) -> 
 
 def _differ(old: Any, new: Any, schema: Schema) -> _Change:
     """The difference of two unequal values."""
-    if not isinstance(old, elements.CONTAINER) and not isinstance(new, elements.CONTAINER):
-        return EMPTY, None
-    before = _container(old, new)
-    after = _container(new, old)
-    if isinstance(before, dict) and isinstance(after, dict) and (before or after):
-        return _differ_map(before, after, schema) if elements.piecewise_map(schema) else (EMPTY, None)
-    if isinstance(before, list) and isinstance(after, list) and (before or after):
+    kind: type = (old if new is None else new).__class__
+    if kind not in elements.CONTAINER:
+        if old.__class__ not in elements.CONTAINER:
+            return EMPTY, None
+    elif (old or new) and (old is None or old.__class__ is kind):  # null beside a container is an empty one
+        before: Any = old or kind()
+        after: Any = new or kind()
+        if kind is dict:
+            return _differ_map(before, after, schema) if elements.piecewise_map(schema) else (EMPTY, None)
         return _differ_list(before, after, schema) if elements.piecewise_list(schema) else (EMPTY, None)
     inside = everything(old, schema)
     return EMPTY, {e: tree for e, tree in inside.items() if e != SELF} or None
-
-
-def _container(value: Any, other: Any) -> Any:
-    """Null beside a container is an empty one."""
-    if value is None and isinstance(other, elements.CONTAINER):
-        return type(other)()
-    return value
 
 
 def _differ_map(old: JSONObject, new: JSONObject, schema: Schema) -> _Change:

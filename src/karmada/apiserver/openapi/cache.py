@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from karmada.apiserver.discovery.documents import by_version
-from karmada.apiserver.openapi import custom, protobuf, v2, v3
+from karmada.apiserver.openapi import custom, descriptions, protobuf, v2, v3
 from karmada.apiserver.openapi.operations import META, Operation, Paths, root, schema_name, tag, version_paths, words
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema import definitions
@@ -38,10 +38,12 @@ class OpenAPI:
         types: Callable[[], Sequence[ResourceType]],
         changes: Callable[[], int],
         source: Callable[[ResourceType], JSONObject] = _from_tree,
+        described: descriptions.Descriptions | None = None,
     ) -> None:
         self._types = types
         self._changes = changes
         self._source = source
+        self._descriptions = described or descriptions.installed(VERSION)
         self._seen = -1
         self._documents: dict[str, bytes] = {}
 
@@ -107,13 +109,17 @@ class OpenAPI:
         parts = name.split("/")
         group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
         kinds = [orjson.dumps(self._source(t)) for t in self._types() if t.group == group and not t.schema.name]
-        return hashlib.sha256(b"".join([VERSION.encode(), name.encode(), *kinds])).hexdigest().upper()
+        return (
+            hashlib.sha256(b"".join([VERSION.encode(), self._descriptions.version.encode(), name.encode(), *kinds]))
+            .hexdigest()
+            .upper()
+        )
 
     def _version(self, name: str) -> bytes | None:
         plain = self._plain(name)
         if plain is not None:
             paths, tags = plain
-            return orjson.dumps(v3.document(VERSION, paths, tags, "", lambda _: None))
+            return orjson.dumps(v3.document(VERSION, paths, tags, "", lambda _: None, self._descriptions))
         match name.split("/"):
             case ["api", version]:
                 group = ""
@@ -130,7 +136,7 @@ class OpenAPI:
                 own[schema_name(type_)] = custom.object_schema(type_, self._source(type_), v3.REF)
                 own[f"{schema_name(type_)}List"] = custom.list_schema(type_, v3.REF)
         paths = version_paths(group, version, found)
-        return orjson.dumps(v3.document(VERSION, paths, [tag(group, version)], group, own.get))
+        return orjson.dumps(v3.document(VERSION, paths, [tag(group, version)], group, own.get, self._descriptions))
 
     def _plain(self, name: str) -> tuple[Paths, list[str]] | None:
         """Documents about discovery itself."""

@@ -16,9 +16,12 @@ def object_schema(type_: ResourceType, source: JSONObject, prefix: str, v2: bool
     """The definition of a custom kind; `prefix` is that of references in the document."""
     ref = {"$ref": f"{prefix}{META}ObjectMeta"}
     common: JSONObject = {
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": ref if v2 else {"allOf": [ref]},
+        "apiVersion": {"description": "Group and version of the API that the object is of.", "type": "string"},
+        "kind": {"description": "Kind of the object.", "type": "string"},
+        "metadata": {
+            "description": "What every object has: name, labels, annotations, owners.",
+            **(ref if v2 else {"allOf": [ref]}),
+        },
     }
     if v2 and source.get(_OPEN):
         schema: JSONObject = {"type": "object"}  # any property would make kubectl refuse all others

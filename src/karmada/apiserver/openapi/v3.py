@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from karmada.apiserver.openapi.descriptions import Descriptions
 from karmada.apiserver.openapi.operations import META, Operation, Paths
 from karmada.apiserver.openapi.v2 import parameter_type, split_parameters
 from karmada.apiserver.schema import definitions
@@ -69,7 +70,12 @@ def _operation(operation: Operation, left: list[str], tags: list[str]) -> JSONOb
 
 
 def document(
-    version: str, paths: Paths, tags: list[str], group: str, custom: Callable[[str], JSONObject | None]
+    version: str,
+    paths: Paths,
+    tags: list[str],
+    group: str,
+    custom: Callable[[str], JSONObject | None],
+    descriptions: Descriptions,
 ) -> JSONObject:
     """The document of some paths, with the schemas they need; `custom` finds schemas that are not built in."""
     items: JSONObject = {}
@@ -85,24 +91,29 @@ def document(
         "info": {"title": "Kubernetes", "version": version},
         "paths": items,
         "components": {
-            "schemas": _schemas(needed, group, custom),
+            "schemas": _schemas(needed, group, custom, descriptions),
             "securitySchemes": {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}},
         },
     }
 
 
-def _schemas(needed: set[str], group: str, custom: Callable[[str], JSONObject | None]) -> JSONObject:
+def _schemas(
+    needed: set[str], group: str, custom: Callable[[str], JSONObject | None], descriptions: Descriptions
+) -> JSONObject:
     """The schemas of these names and all they refer to."""
     found: JSONObject = {}
+    built_in: JSONObject = {}
     waiting = sorted(needed)
     while waiting:
         name = waiting.pop()
         if name in found:
             continue
         own = custom(name)
-        schema = own if own is not None else builtin_schema(name, group)
-        found[name] = schema
-        waiting += _references(schema)
+        if own is None:
+            own = built_in[name] = builtin_schema(name, group)
+        found[name] = own
+        waiting += _references(own)
+    descriptions.describe(built_in.items())
     return dict(sorted(found.items()))
 
 

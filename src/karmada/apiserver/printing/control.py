@@ -1,10 +1,11 @@
 """Rows of what governs the cluster itself: access, admission, flow control, priorities, certificates, leases."""
 
+from collections.abc import Callable
 from typing import Any
 
 from karmada.api import duration
 from karmada.apiserver.printing import cells
-from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns
+from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns, table
 
 
 def _binding(obj: JSONObject, now: float) -> list[Any]:
@@ -19,55 +20,30 @@ def _binding(obj: JSONObject, now: float) -> list[Any]:
     return [cells.name_of(obj), f"{role.get('kind', '')}/{role.get('name', '')}", cells.age(obj, now), *shown]
 
 
-def _webhooks(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), len(obj.get("webhooks") or ()), cells.age(obj, now)]
+def _webhooks(obj: JSONObject) -> int:
+    return len(obj.get("webhooks") or ())
 
 
-def _admission_policy(obj: JSONObject, now: float) -> list[Any]:
+def _rules(obj: JSONObject) -> int:
     spec = cells.part(obj, "spec")
-    parameters = spec.get("paramKind")
-    kind = f"{parameters.get('apiVersion', '')}/{parameters.get('kind', '')}" if parameters else cells.UNSET
-    rules = spec.get("validations") or spec.get("mutations") or ()
-    return [cells.name_of(obj), len(rules), kind, cells.age(obj, now)]
+    return len(spec.get("validations") or spec.get("mutations") or ())
 
 
-def _admission_binding(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    reference = spec.get("paramRef")
-    shown = cells.UNSET
-    if reference:
-        name = f"{reference.get('namespace') or '*'}/{reference.get('name')}"
-        shown = name if reference.get("name") else cells.selector(reference.get("selector"))
-    return [cells.name_of(obj), spec.get("policyName", ""), shown, cells.age(obj, now)]
+def _parameter_kind(obj: JSONObject) -> str:
+    parameters = cells.part(obj, "spec").get("paramKind")
+    return f"{parameters.get('apiVersion', '')}/{parameters.get('kind', '')}" if parameters else cells.UNSET
 
 
-def _disruption_budget(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    return [
-        cells.name_of(obj),
-        str(spec.get("minAvailable", "N/A")),
-        str(spec.get("maxUnavailable", "N/A")),
-        cells.count(cells.part(obj, "status"), "disruptionsAllowed"),
-        cells.age(obj, now),
-    ]
+def _parameters(obj: JSONObject) -> str:
+    reference = cells.part(obj, "spec").get("paramRef")
+    if not reference:
+        return cells.UNSET
+    name = f"{reference.get('namespace') or '*'}/{reference.get('name')}"
+    return name if reference.get("name") else cells.selector(reference.get("selector"))
 
 
-def _priority_class(obj: JSONObject, now: float) -> list[Any]:
-    return [
-        cells.name_of(obj),
-        cells.count(obj, "value"),
-        bool(obj.get("globalDefault")),
-        cells.age(obj, now),
-        obj.get("preemptionPolicy", ""),
-    ]
-
-
-def _runtime_class(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), obj.get("handler", ""), cells.age(obj, now)]
-
-
-def _lease(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), cells.part(obj, "spec").get("holderIdentity") or "", cells.age(obj, now)]
+def _budget(field: str) -> Callable[[JSONObject], str]:
+    return lambda obj: str(cells.part(obj, "spec").get(field, "N/A"))
 
 
 def _signing_request(obj: JSONObject, now: float) -> list[Any]:
@@ -87,84 +63,83 @@ def _signing_request(obj: JSONObject, now: float) -> list[Any]:
     ]
 
 
-def _flow_schema(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    return [
-        cells.name_of(obj),
-        cells.part(spec, "priorityLevelConfiguration").get("name", ""),
-        cells.count(spec, "matchingPrecedence"),
-        cells.part(spec, "distinguisherMethod").get("type") or cells.NONE,
-        cells.age(obj, now),
-        (cells.condition(obj, "Dangling") or {}).get("status", "?"),
-    ]
-
-
 def _precedence(obj: JSONObject) -> tuple[int, str]:
     return cells.count(cells.part(obj, "spec"), "matchingPrecedence"), cells.name_of(obj)
 
 
-def _priority_level(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    limited = cells.part(spec, "limited")
-    queuing = cells.part(limited, "limitResponse", "queuing")
-    return [
-        cells.name_of(obj),
-        spec.get("type", ""),
-        limited.get("nominalConcurrencyShares", cells.NONE),
-        *(queuing.get(field, cells.NONE) for field in ("queues", "handSize", "queueLengthLimit")),
-        cells.age(obj, now),
-    ]
+def _dangling(obj: JSONObject) -> str:
+    return str((cells.condition(obj, "Dangling") or {}).get("status", "?"))
 
 
-def _api_service(obj: JSONObject, now: float) -> list[Any]:
+def _service(obj: JSONObject) -> str:
     service = cells.part(obj, "spec").get("service")
-    where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+    return f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+
+
+def _available(obj: JSONObject) -> str:
     available = cells.condition(obj, "Available")
-    status = "Unknown"
-    if available is not None:
-        status = available.get("status", "")
-        if status != "True" and available.get("reason"):
-            status += f" ({available['reason']})"
-    return [cells.name_of(obj), where, status, cells.age(obj, now)]
+    if available is None:
+        return "Unknown"
+    status = str(available.get("status", ""))
+    return f"{status} ({available['reason']})" if status != "True" and available.get("reason") else status
 
 
 _BINDING = columns("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts")
-_WEBHOOKS = columns("Name", "Webhooks:integer", "Age")
+_WEBHOOKS = table("Name", ("Webhooks:integer", _webhooks), "Age")
 _ADMISSION = "admissionregistration.k8s.io"
-_PARAMETERS = columns("Name", "PolicyName", "ParamRef", "Age")
+_FLOW = "flowcontrol.apiserver.k8s.io"
+_POLICY_BINDING = table("Name", ("PolicyName", "spec.policyName"), ("ParamRef", _parameters), "Age")
+_QUEUING = "spec.limited.limitResponse.queuing"
 
 PRINTERS: Printers = {
     ("rbac.authorization.k8s.io", "rolebindings"): Printer(_BINDING, _binding),
     ("rbac.authorization.k8s.io", "clusterrolebindings"): Printer(_BINDING, _binding),
-    (_ADMISSION, "mutatingwebhookconfigurations"): Printer(_WEBHOOKS, _webhooks),
-    (_ADMISSION, "validatingwebhookconfigurations"): Printer(_WEBHOOKS, _webhooks),
-    (_ADMISSION, "validatingadmissionpolicies"): Printer(
-        columns("Name", "Validations:integer", "ParamKind", "Age"), _admission_policy
+    (_ADMISSION, "mutatingwebhookconfigurations"): _WEBHOOKS,
+    (_ADMISSION, "validatingwebhookconfigurations"): _WEBHOOKS,
+    (_ADMISSION, "validatingadmissionpolicies"): table(
+        "Name", ("Validations:integer", _rules), ("ParamKind", _parameter_kind), "Age"
     ),
-    (_ADMISSION, "mutatingadmissionpolicies"): Printer(
-        columns("Name", "Mutations:integer", "ParamKind", "Age"), _admission_policy
+    (_ADMISSION, "mutatingadmissionpolicies"): table(
+        "Name", ("Mutations:integer", _rules), ("ParamKind", _parameter_kind), "Age"
     ),
-    (_ADMISSION, "validatingadmissionpolicybindings"): Printer(_PARAMETERS, _admission_binding),
-    (_ADMISSION, "mutatingadmissionpolicybindings"): Printer(_PARAMETERS, _admission_binding),
-    ("policy", "poddisruptionbudgets"): Printer(
-        columns("Name", "Min Available", "Max Unavailable", "Allowed Disruptions:integer", "Age"), _disruption_budget
+    (_ADMISSION, "validatingadmissionpolicybindings"): _POLICY_BINDING,
+    (_ADMISSION, "mutatingadmissionpolicybindings"): _POLICY_BINDING,
+    ("policy", "poddisruptionbudgets"): table(
+        "Name",
+        ("Min Available", _budget("minAvailable")),
+        ("Max Unavailable", _budget("maxUnavailable")),
+        ("Allowed Disruptions:integer", "status.disruptionsAllowed"),
+        "Age",
     ),
-    ("scheduling.k8s.io", "priorityclasses"): Printer(
-        columns("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy"), _priority_class
+    ("scheduling.k8s.io", "priorityclasses"): table(
+        "Name",
+        ("Value:integer", "value"),
+        ("Global-Default:boolean", "globalDefault"),
+        "Age",
+        ("PreemptionPolicy", "preemptionPolicy"),
     ),
-    ("node.k8s.io", "runtimeclasses"): Printer(columns("Name", "Handler", "Age"), _runtime_class),
-    ("coordination.k8s.io", "leases"): Printer(columns("Name", "Holder", "Age"), _lease),
+    ("node.k8s.io", "runtimeclasses"): table("Name", ("Handler", "handler"), "Age"),
+    ("coordination.k8s.io", "leases"): table("Name", ("Holder", "spec.holderIdentity"), "Age"),
     ("certificates.k8s.io", "certificatesigningrequests"): Printer(
         columns("Name", "Age", "SignerName", "Requestor", "RequestedDuration", "Condition"), _signing_request
     ),
-    ("flowcontrol.apiserver.k8s.io", "flowschemas"): Printer(
-        columns("Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"),
-        _flow_schema,
+    (_FLOW, "flowschemas"): table(
+        "Name",
+        ("PriorityLevel", "spec.priorityLevelConfiguration.name"),
+        ("MatchingPrecedence", lambda obj: _precedence(obj)[0]),
+        ("DistinguisherMethod", "spec.distinguisherMethod.type", cells.NONE),
+        "Age",
+        ("MissingPL", _dangling),
         order=_precedence,
     ),
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): Printer(
-        columns("Name", "Type", "NominalConcurrencyShares", "Queues", "HandSize", "QueueLengthLimit", "Age"),
-        _priority_level,
+    (_FLOW, "prioritylevelconfigurations"): table(
+        "Name",
+        ("Type", "spec.type"),
+        ("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares", cells.NONE),
+        ("Queues", f"{_QUEUING}.queues", cells.NONE),
+        ("HandSize", f"{_QUEUING}.handSize", cells.NONE),
+        ("QueueLengthLimit", f"{_QUEUING}.queueLengthLimit", cells.NONE),
+        "Age",
     ),
-    ("apiregistration.k8s.io", "apiservices"): Printer(columns("Name", "Service", "Available", "Age"), _api_service),
+    ("apiregistration.k8s.io", "apiservices"): table("Name", ("Service", _service), ("Available", _available), "Age"),
 }

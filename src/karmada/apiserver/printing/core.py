@@ -1,30 +1,12 @@
 """Rows of nodes, namespaces, configuration, quotas and events."""
 
+from collections.abc import Callable
 from typing import Any
 
 from karmada.apiserver.printing import cells
-from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns
+from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns, table
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
-
-
-def _node(obj: JSONObject, now: float) -> list[Any]:
-    info = cells.part(obj, "status", "nodeInfo")
-    kernel, architecture = info.get("kernelVersion"), info.get("architecture")
-    if kernel and architecture:
-        kernel = f"{kernel} ({architecture})"
-    return [
-        cells.name_of(obj),
-        _node_status(obj),
-        ",".join(_roles(obj["metadata"].get("labels") or {})) or cells.NONE,
-        cells.age(obj, now),
-        info.get("kubeletVersion", ""),
-        _address(obj, "InternalIP"),
-        _address(obj, "ExternalIP"),
-        info.get("osImage") or cells.UNKNOWN,
-        kernel or cells.UNKNOWN,
-        info.get("containerRuntimeVersion") or cells.UNKNOWN,
-    ]
 
 
 def _node_status(obj: JSONObject) -> str:
@@ -33,31 +15,29 @@ def _node_status(obj: JSONObject) -> str:
     return status + ",SchedulingDisabled" if cells.part(obj, "spec").get("unschedulable") else status
 
 
-def _roles(labels: dict[str, str]) -> list[str]:
+def _roles(obj: JSONObject) -> str:
+    labels = obj["metadata"].get("labels") or {}
     roles = {key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)}
     roles.add(labels.get("kubernetes.io/role", ""))
-    return sorted(role for role in roles if role)
+    return ",".join(sorted(role for role in roles if role)) or cells.NONE
 
 
-def _address(obj: JSONObject, kind: str) -> str:
-    addresses = cells.part(obj, "status").get("addresses") or ()
-    return next((item["address"] for item in addresses if item.get("type") == kind), cells.NONE)
+def _address(kind: str) -> Callable[[JSONObject], str]:
+    def read(obj: JSONObject) -> str:
+        addresses = cells.part(obj, "status").get("addresses") or ()
+        return next((item["address"] for item in addresses if item.get("type") == kind), cells.NONE)
+
+    return read
 
 
-def _namespace(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), cells.part(obj, "status").get("phase", ""), cells.age(obj, now)]
+def _kernel(obj: JSONObject) -> str:
+    info = cells.part(obj, "status", "nodeInfo")
+    kernel, architecture = info.get("kernelVersion"), info.get("architecture")
+    return f"{kernel} ({architecture})" if kernel and architecture else kernel or cells.UNKNOWN
 
 
-def _config_map(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), cells.age(obj, now)]
-
-
-def _secret(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), obj.get("type", ""), len(obj.get("data") or ()), cells.age(obj, now)]
-
-
-def _service_account(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), cells.age(obj, now)]
+def _keys(obj: JSONObject) -> int:
+    return len(obj.get("data") or ()) + len(obj.get("binaryData") or ())
 
 
 def _quota(obj: JSONObject, now: float) -> list[Any]:
@@ -116,17 +96,22 @@ _EVENT_COLUMNS = columns(
 )
 
 PRINTERS: Printers = {
-    ("", "nodes"): Printer(
-        columns(
-            *("Name", "Status", "Roles", "Age", "Version", "+Internal-IP", "+External-IP"),
-            *("+OS-Image", "+Kernel-Version", "+Container-Runtime"),
-        ),
-        _node,
+    ("", "nodes"): table(
+        "Name",
+        ("Status", _node_status),
+        ("Roles", _roles),
+        "Age",
+        ("Version", "status.nodeInfo.kubeletVersion"),
+        ("+Internal-IP", _address("InternalIP")),
+        ("+External-IP", _address("ExternalIP")),
+        ("+OS-Image", "status.nodeInfo.osImage", cells.UNKNOWN),
+        ("+Kernel-Version", _kernel),
+        ("+Container-Runtime", "status.nodeInfo.containerRuntimeVersion", cells.UNKNOWN),
     ),
-    ("", "namespaces"): Printer(columns("Name", "Status", "Age"), _namespace),
-    ("", "configmaps"): Printer(columns("Name", "Data", "Age"), _config_map),
-    ("", "secrets"): Printer(columns("Name", "Type", "Data", "Age"), _secret),
-    ("", "serviceaccounts"): Printer(columns("Name", "Age"), _service_account),
+    ("", "namespaces"): table("Name", ("Status", "status.phase"), "Age"),
+    ("", "configmaps"): table("Name", ("Data", _keys), "Age"),
+    ("", "secrets"): table("Name", ("Type", "type"), ("Data", _keys), "Age"),
+    ("", "serviceaccounts"): table("Name", "Age"),
     ("", "resourcequotas"): Printer(columns("Name", "Request", "Limit", "Age"), _quota),
     ("", "componentstatuses"): Printer(columns("Name", "Status", "Message", "Error"), _component),
     ("", "events"): Printer(_EVENT_COLUMNS, _event),

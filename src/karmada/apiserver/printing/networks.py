@@ -3,21 +3,16 @@
 from typing import Any
 
 from karmada.apiserver.printing import cells
-from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns
+from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns, table
 
 
-def _service(obj: JSONObject, now: float) -> list[Any]:
+def _cluster_ip(obj: JSONObject) -> str:
     spec = cells.part(obj, "spec")
-    addresses = spec.get("clusterIPs") or [spec.get("clusterIP") or cells.NONE]
-    return [
-        cells.name_of(obj),
-        spec.get("type", ""),
-        addresses[0],
-        _external_address(obj),
-        ",".join(map(_port, spec.get("ports") or ())) or cells.NONE,
-        cells.age(obj, now),
-        cells.labels(spec.get("selector")),
-    ]
+    return str((spec.get("clusterIPs") or [spec.get("clusterIP") or cells.NONE])[0])
+
+
+def _service_ports(obj: JSONObject) -> str:
+    return ",".join(map(_port, cells.part(obj, "spec").get("ports") or ())) or cells.NONE
 
 
 def _external_address(obj: JSONObject) -> str:
@@ -43,7 +38,7 @@ def _port(port: JSONObject) -> str:
     return f"{port.get('port')}{node_port}/{port.get('protocol', 'TCP')}"
 
 
-def _endpoints(obj: JSONObject, now: float) -> list[Any]:
+def _endpoints(obj: JSONObject) -> str:
     found: list[str] = []
     for subset in obj.get("subsets") or ():
         addresses = [address.get("ip", "") for address in subset.get("addresses") or ()]
@@ -51,79 +46,81 @@ def _endpoints(obj: JSONObject, now: float) -> list[Any]:
         found += [_host_port(address, port.get("port")) for port in ports for address in addresses]
         if not ports:
             found += addresses
-    return [cells.name_of(obj), cells.limited(found) if obj.get("subsets") else cells.NONE, cells.age(obj, now)]
+    return cells.limited(found) if obj.get("subsets") else cells.NONE
 
 
 def _host_port(address: str, port: Any) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _endpoint_slice(obj: JSONObject, now: float) -> list[Any]:
+def _slice_ports(obj: JSONObject) -> str:
     ports = [str(port.get("port") or port.get("name") or "*") for port in obj.get("ports") or ()]
+    return cells.limited(ports) or cells.UNSET
+
+
+def _slice_addresses(obj: JSONObject) -> str:
     addresses = [address for point in obj.get("endpoints") or () for address in point.get("addresses") or ()]
-    return [
-        cells.name_of(obj),
-        obj.get("addressType", ""),
-        cells.limited(ports) or cells.UNSET,
-        cells.limited(addresses) or cells.UNSET,
-        cells.age(obj, now),
-    ]
+    return cells.limited(addresses) or cells.UNSET
 
 
-def _ingress(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
-    return [
-        cells.name_of(obj),
-        spec.get("ingressClassName") or cells.NONE,
-        cells.limited(hosts) or "*",
-        ",".join(_balancer(obj)),
-        "80, 443" if spec.get("tls") else "80",
-        cells.age(obj, now),
-    ]
+def _hosts(obj: JSONObject) -> str:
+    rules = cells.part(obj, "spec").get("rules") or ()
+    return cells.limited([rule["host"] for rule in rules if rule.get("host")]) or "*"
 
 
-def _ingress_class(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    parameters = spec.get("parameters")
-    shown = cells.NONE
-    if parameters:
-        group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
-        shown = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
-    return [cells.name_of(obj), spec.get("controller", ""), shown, cells.age(obj, now)]
+def _ingress_ports(obj: JSONObject) -> str:
+    return "80, 443" if cells.part(obj, "spec").get("tls") else "80"
 
 
-def _network_policy(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), cells.selector(cells.part(obj, "spec").get("podSelector")), cells.age(obj, now)]
+def _class_parameters(obj: JSONObject) -> str:
+    parameters = cells.part(obj, "spec", "parameters")
+    if not parameters:
+        return cells.NONE
+    group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
+    return f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
 
 
-def _service_cidr(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), ",".join(cells.part(obj, "spec").get("cidrs") or ()), cells.age(obj, now)]
-
-
-def _ip_address(obj: JSONObject, now: float) -> list[Any]:
-    parent = cells.part(obj, "spec").get("parentRef")
-    shown = cells.NONE
-    if parent:
-        group = f".{parent['group']}" if parent.get("group") else ""
-        parts = [f"{parent.get('resource', '')}{group}".lower(), parent.get("namespace"), parent.get("name", "")]
-        shown = "/".join(filter(None, parts))
-    return [cells.name_of(obj), shown, cells.age(obj, now)]
+def _parent(obj: JSONObject) -> str:
+    parent = cells.part(obj, "spec", "parentRef")
+    if not parent:
+        return cells.NONE
+    group = f".{parent['group']}" if parent.get("group") else ""
+    parts = [f"{parent.get('resource', '')}{group}".lower(), parent.get("namespace"), parent.get("name", "")]
+    return "/".join(filter(None, parts))
 
 
 PRINTERS: Printers = {
-    ("", "services"): Printer(
-        columns("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "+Selector"), _service
+    ("", "services"): table(
+        "Name",
+        ("Type", "spec.type"),
+        ("Cluster-IP", _cluster_ip),
+        ("External-IP", _external_address),
+        ("Port(s)", _service_ports),
+        "Age",
+        ("+Selector", lambda obj: cells.labels(cells.part(obj, "spec").get("selector"))),
     ),
-    ("", "endpoints"): Printer(columns("Name", "Endpoints", "Age"), _endpoints),
-    ("discovery.k8s.io", "endpointslices"): Printer(
-        columns("Name", "AddressType", "Ports", "Endpoints", "Age"), _endpoint_slice
+    ("", "endpoints"): table("Name", ("Endpoints", _endpoints), "Age"),
+    ("discovery.k8s.io", "endpointslices"): table(
+        "Name", ("AddressType", "addressType"), ("Ports", _slice_ports), ("Endpoints", _slice_addresses), "Age"
     ),
-    ("networking.k8s.io", "ingresses"): Printer(columns("Name", "Class", "Hosts", "Address", "Ports", "Age"), _ingress),
-    ("networking.k8s.io", "ingressclasses"): Printer(
-        columns("Name", "Controller", "Parameters", "Age"), _ingress_class
+    ("networking.k8s.io", "ingresses"): table(
+        "Name",
+        ("Class", "spec.ingressClassName", cells.NONE),
+        ("Hosts", _hosts),
+        ("Address", lambda obj: ",".join(_balancer(obj))),
+        ("Ports", _ingress_ports),
+        "Age",
     ),
-    ("networking.k8s.io", "networkpolicies"): Printer(columns("Name", "Pod-Selector", "Age"), _network_policy),
-    ("networking.k8s.io", "servicecidrs"): Printer(columns("Name", "CIDRs", "Age"), _service_cidr),
-    ("networking.k8s.io", "ipaddresses"): Printer(columns("Name", "ParentRef"), _ip_address),
+    ("networking.k8s.io", "ingressclasses"): table(
+        "Name", ("Controller", "spec.controller"), ("Parameters", _class_parameters), "Age"
+    ),
+    ("networking.k8s.io", "networkpolicies"): table(
+        "Name", ("Pod-Selector", lambda obj: cells.selector(cells.part(obj, "spec").get("podSelector"))), "Age"
+    ),
+    ("networking.k8s.io", "servicecidrs"): table(
+        "Name", ("CIDRs", lambda obj: ",".join(cells.part(obj, "spec").get("cidrs") or ())), "Age"
+    ),
+    ("networking.k8s.io", "ipaddresses"): Printer(
+        columns("Name", "ParentRef"), lambda obj, now: [cells.name_of(obj), _parent(obj), cells.age(obj, now)]
+    ),
 }

@@ -1,4 +1,4 @@
-"""Rows of pods: the one status that tells most about all containers."""
+"""Rows of pods: the one status that says most about all containers."""
 
 from typing import Any
 

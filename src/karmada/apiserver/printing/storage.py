@@ -1,9 +1,9 @@
 """Rows of volumes, claims, classes and the other kinds of storage and devices."""
 
-from typing import Any
+from collections.abc import Callable
 
 from karmada.apiserver.printing import cells
-from karmada.apiserver.printing.model import JSONObject, Printer, Printers, columns
+from karmada.apiserver.printing.model import JSONObject, Printers, table
 
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
@@ -24,94 +24,35 @@ def _phase(obj: JSONObject) -> str:
     return "Terminating" if terminating else str(cells.part(obj, "status").get("phase", ""))
 
 
-def _volume(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    claim = spec.get("claimRef")
-    return [
-        cells.name_of(obj),
-        cells.part(spec, "capacity").get("storage", "0"),
-        cells.access_modes(spec.get("accessModes")),
-        spec.get("persistentVolumeReclaimPolicy", ""),
-        _phase(obj),
-        f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        _class_of(obj),
-        spec.get("volumeAttributesClassName") or cells.UNSET,
-        cells.part(obj, "status").get("reason", ""),
-        cells.age(obj, now),
-        spec.get("volumeMode") or cells.UNSET,
-    ]
+def _claim_of(obj: JSONObject) -> str:
+    claim = cells.part(obj, "spec").get("claimRef")
+    return f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else ""
 
 
-def _claim(obj: JSONObject, now: float) -> list[Any]:
-    spec, status = cells.part(obj, "spec"), cells.part(obj, "status")
-    bound = bool(spec.get("volumeName"))
-    return [
-        cells.name_of(obj),
-        _phase(obj),
-        spec.get("volumeName", ""),
-        cells.part(status, "capacity").get("storage", "0") if bound else "",
-        cells.access_modes(status.get("accessModes")) if bound else "",
-        _class_of(obj),
-        spec.get("volumeAttributesClassName") or cells.UNSET,
-        cells.age(obj, now),
-        spec.get("volumeMode") or cells.UNSET,
-    ]
+def _bound_capacity(obj: JSONObject) -> str:
+    bound = cells.part(obj, "spec").get("volumeName")
+    return str(cells.part(obj, "status", "capacity").get("storage", "0")) if bound else ""
 
 
-def _storage_class(obj: JSONObject, now: float) -> list[Any]:
-    annotations = _annotations(obj)
-    default = "true" in (annotations.get(_DEFAULT_CLASS), annotations.get(_OLD_DEFAULT_CLASS))
-    return [
-        cells.name_of(obj) + (" (default)" if default else ""),
-        obj.get("provisioner", ""),
-        obj.get("reclaimPolicy", "Delete"),
-        obj.get("volumeBindingMode", "Immediate"),
-        bool(obj.get("allowVolumeExpansion")),
-        cells.age(obj, now),
-    ]
+def _bound_modes(obj: JSONObject) -> str:
+    bound = cells.part(obj, "spec").get("volumeName")
+    return cells.access_modes(cells.part(obj, "status").get("accessModes")) if bound else ""
 
 
-def _attributes_class(obj: JSONObject, now: float) -> list[Any]:
-    default = " (default)" if _annotations(obj).get(_DEFAULT_ATTRIBUTES) == "true" else ""
-    return [cells.name_of(obj) + default, obj.get("driverName", ""), cells.age(obj, now)]
+def _default_marked(*annotations: str) -> Callable[[JSONObject], str]:
+    def read(obj: JSONObject) -> str:
+        default = any(_annotations(obj).get(annotation) == "true" for annotation in annotations)
+        return cells.name_of(obj) + (" (default)" if default else "")
+
+    return read
 
 
-def _attachment(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    return [
-        cells.name_of(obj),
-        spec.get("attacher", ""),
-        cells.part(spec, "source").get("persistentVolumeName") or "",
-        spec.get("nodeName", ""),
-        bool(cells.part(obj, "status").get("attached")),
-        cells.age(obj, now),
-    ]
+def _token_audiences(obj: JSONObject) -> str:
+    tokens = cells.part(obj, "spec").get("tokenRequests")
+    return cells.UNSET if tokens is None else ",".join(token.get("audience", "") for token in tokens)
 
 
-def _driver(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    tokens = spec.get("tokenRequests")
-    return [
-        cells.name_of(obj),
-        bool(spec.get("attachRequired", True)),
-        bool(spec.get("podInfoOnMount")),
-        bool(spec.get("storageCapacity")),
-        cells.UNSET if tokens is None else ",".join(token.get("audience", "") for token in tokens),
-        bool(spec.get("requiresRepublish")),
-        ",".join(spec.get("volumeLifecycleModes") or ()) or cells.NONE,
-        cells.age(obj, now),
-    ]
-
-
-def _csi_node(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), len(cells.part(obj, "spec").get("drivers") or ()), cells.age(obj, now)]
-
-
-def _named(obj: JSONObject, now: float) -> list[Any]:
-    return [cells.name_of(obj), cells.age(obj, now)]
-
-
-def _resource_claim(obj: JSONObject, now: float) -> list[Any]:
+def _claim_state(obj: JSONObject) -> str:
     status = cells.part(obj, "status")
     deleted = "deletionTimestamp" in obj["metadata"]
     states = ["deleted"] if deleted else []
@@ -119,48 +60,73 @@ def _resource_claim(obj: JSONObject, now: float) -> list[Any]:
         states += [] if deleted else ["pending"]
     else:
         states += ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
-    return [cells.name_of(obj), ",".join(states), cells.age(obj, now)]
+    return ",".join(states)
 
 
-def _resource_slice(obj: JSONObject, now: float) -> list[Any]:
-    spec = cells.part(obj, "spec")
-    pool = cells.part(spec, "pool").get("name", "")
-    return [cells.name_of(obj), spec.get("nodeName") or "", spec.get("driver", ""), pool, cells.age(obj, now)]
-
+_ATTRIBUTES = ("VolumeAttributesClass", "spec.volumeAttributesClassName", cells.UNSET)
+_MODE = ("+VolumeMode", "spec.volumeMode", cells.UNSET)
 
 PRINTERS: Printers = {
-    ("", "persistentvolumes"): Printer(
-        columns(
-            *("Name", "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass"),
-            *("VolumeAttributesClass", "Reason", "Age", "+VolumeMode"),
-        ),
-        _volume,
+    ("", "persistentvolumes"): table(
+        "Name",
+        ("Capacity", "spec.capacity.storage", "0"),
+        ("Access Modes", lambda obj: cells.access_modes(cells.part(obj, "spec").get("accessModes"))),
+        ("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
+        ("Status", _phase),
+        ("Claim", _claim_of),
+        ("StorageClass", _class_of),
+        _ATTRIBUTES,
+        ("Reason", "status.reason"),
+        "Age",
+        _MODE,
     ),
-    ("", "persistentvolumeclaims"): Printer(
-        columns(
-            *("Name", "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "VolumeAttributesClass", "Age"),
-            "+VolumeMode",
-        ),
-        _claim,
+    ("", "persistentvolumeclaims"): table(
+        "Name",
+        ("Status", _phase),
+        ("Volume", "spec.volumeName"),
+        ("Capacity", _bound_capacity),
+        ("Access Modes", _bound_modes),
+        ("StorageClass", _class_of),
+        _ATTRIBUTES,
+        "Age",
+        _MODE,
     ),
-    ("storage.k8s.io", "storageclasses"): Printer(
-        columns("Name", "Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age"),
-        _storage_class,
+    ("storage.k8s.io", "storageclasses"): table(
+        ("Name", _default_marked(_DEFAULT_CLASS, _OLD_DEFAULT_CLASS)),
+        ("Provisioner", "provisioner"),
+        ("ReclaimPolicy", "reclaimPolicy", "Delete"),
+        ("VolumeBindingMode", "volumeBindingMode", "Immediate"),
+        ("AllowVolumeExpansion", lambda obj: bool(obj.get("allowVolumeExpansion"))),
+        "Age",
     ),
-    ("storage.k8s.io", "volumeattributesclasses"): Printer(columns("Name", "DriverName", "Age"), _attributes_class),
-    ("storage.k8s.io", "volumeattachments"): Printer(
-        columns("Name", "Attacher:string:name", "PV", "Node", "Attached:boolean", "Age"), _attachment
+    ("storage.k8s.io", "volumeattributesclasses"): table(
+        ("Name", _default_marked(_DEFAULT_ATTRIBUTES)), ("DriverName", "driverName"), "Age"
     ),
-    ("storage.k8s.io", "csidrivers"): Printer(
-        columns(
-            *("Name", "AttachRequired:boolean", "PodInfoOnMount:boolean", "StorageCapacity:boolean"),
-            *("TokenRequests", "RequiresRepublish:boolean", "Modes", "Age"),
-        ),
-        _driver,
+    ("storage.k8s.io", "volumeattachments"): table(
+        "Name",
+        ("Attacher:string:name", "spec.attacher"),
+        ("PV", "spec.source.persistentVolumeName"),
+        ("Node", "spec.nodeName"),
+        ("Attached:boolean", "status.attached"),
+        "Age",
     ),
-    ("storage.k8s.io", "csinodes"): Printer(columns("Name", "Drivers:integer", "Age"), _csi_node),
-    ("resource.k8s.io", "deviceclasses"): Printer(columns("Name", "Age"), _named),
-    ("resource.k8s.io", "resourceclaimtemplates"): Printer(columns("Name", "Age"), _named),
-    ("resource.k8s.io", "resourceclaims"): Printer(columns("Name", "State", "Age"), _resource_claim),
-    ("resource.k8s.io", "resourceslices"): Printer(columns("Name", "Node", "Driver", "Pool", "Age"), _resource_slice),
+    ("storage.k8s.io", "csidrivers"): table(
+        "Name",
+        ("AttachRequired:boolean", lambda obj: bool(cells.part(obj, "spec").get("attachRequired", True))),
+        ("PodInfoOnMount:boolean", "spec.podInfoOnMount"),
+        ("StorageCapacity:boolean", "spec.storageCapacity"),
+        ("TokenRequests", _token_audiences),
+        ("RequiresRepublish:boolean", "spec.requiresRepublish"),
+        ("Modes", lambda obj: ",".join(cells.part(obj, "spec").get("volumeLifecycleModes") or ()) or cells.NONE),
+        "Age",
+    ),
+    ("storage.k8s.io", "csinodes"): table(
+        "Name", ("Drivers:integer", lambda obj: len(cells.part(obj, "spec").get("drivers") or ())), "Age"
+    ),
+    ("resource.k8s.io", "deviceclasses"): table("Name", "Age"),
+    ("resource.k8s.io", "resourceclaimtemplates"): table("Name", "Age"),
+    ("resource.k8s.io", "resourceclaims"): table("Name", ("State", _claim_state), "Age"),
+    ("resource.k8s.io", "resourceslices"): table(
+        "Name", ("Node", "spec.nodeName"), ("Driver", "spec.driver"), ("Pool", "spec.pool.name"), "Age"
+    ),
 }

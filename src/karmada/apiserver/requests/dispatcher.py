@@ -67,7 +67,8 @@ class Dispatcher:
     ) -> Call:
         """Route an authorised request."""
         served = route(self.pipeline.context.catalog, method, verb, path)
-        view = negotiate(accept, verb in ("list", "watch")) if accept else JSON
+        # What is passed on is negotiated with who answers it.
+        view = negotiate(accept, verb in ("list", "watch")) if accept and path.subresource != "proxy" else JSON
         if params and params.get("pretty") in ("true", "1"):
             view = View(view.form, view.version, view.yaml, True)
         call = Call(

@@ -55,7 +55,7 @@ async def read_page(context: Context, call: Call, options: ListOptions, selectio
         await context.store.sync()
     limit = 0 if options.resource_version == "0" and not options.match else options.limit
     try:
-        return context.store.list(call.served.key, call.namespace, selection.match, limit, after, at)
+        return context.store.list(call.served.key, call.namespace, selection.match, limit, after, at, selection.label)
     except Compacted:
         if options.continue_:
             raise continuation.expired(start_of(call, after)) from None

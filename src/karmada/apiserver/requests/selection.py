@@ -6,7 +6,7 @@ from typing import NamedTuple
 from karmada.api import field_selector, label_selector
 from karmada.apiserver.requests import offload
 from karmada.apiserver.served_resource import Served
-from karmada.apiserver.watchcache import Item
+from karmada.apiserver.watchcache import Item, Label
 from karmada.machinery.httpserver.failure import bad_request
 
 _EXPENSIVE = 8
@@ -15,10 +15,12 @@ Match = Callable[[Item], bool]
 
 
 class Selection(NamedTuple):
-    """`match` is None when everything matches; `name` is set when a field selector names one object."""
+    """`match` is None when everything matches; `name` is set when a field selector names one object, `label` when all
+    that match have one."""
 
     match: Match | None
     name: str = ""
+    label: Label | None = None
 
 
 async def select(served: Served, labels: str, fields: str) -> Selection:
@@ -42,14 +44,21 @@ def _parsed(served: Served, labels: str, fields: str) -> Selection:
     if not by_field.terms:
         if by_label.matches_everything:
             return Selection(None)
-        return Selection(lambda item: by_label.matches(item.index.labels))
+        return Selection(lambda item: by_label.matches(item.index.labels), label=_required(by_label))
     name = by_field.required_value("metadata.name") or ""
     if by_label.matches_everything:
         return Selection(lambda item: by_field.matches_with(_lookup(item, strategy.selected_as)), name)
     return Selection(
         lambda item: by_label.matches(item.index.labels) and by_field.matches_with(_lookup(item, strategy.selected_as)),
         name,
+        _required(by_label),
     )
+
+
+def _required(selector: label_selector.Selector) -> Label | None:
+    """A label that everything has that the selector matches."""
+    required = selector.required_label()
+    return None if required is None else Label(*required)
 
 
 def _lookup(item: Item, stored_as: Mapping[str, str]) -> Callable[[str], str]:

@@ -74,7 +74,8 @@ def validate_metadata(
         errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
     if (found := metadata.get("finalizers")) and found != before.get("finalizers"):
         errors += finalizers(found, "metadata.finalizers")
-        errors += [] if custom else _unqualified(found)
+        group = (obj.get("apiVersion") or "").rpartition("/")[0]
+        errors += [] if custom or group in _ANY_FINALIZER else _unqualified(found)
     if found := metadata.get("managedFields"):
         errors += managed_fields(found, "metadata.managedFields")
     return errors
@@ -114,25 +115,46 @@ def key_problems(key: str) -> tuple[str, ...]:
     return tuple(name_rules.label_key(key))
 
 
+_REMEMBERED = 8192
+_good_labels: set[str] = set()
+_good_annotations: set[str] = set()
+"""Keys that were found to be good: objects of a kind come with the same few, which are then one question."""
+
+
+def _remember(key: str, good: set[str]) -> None:
+    """Note a good key; when there are too many, those that still come are found again."""
+    if len(good) >= _REMEMBERED:
+        good.clear()
+    good.add(key)
+
+
 def labels(found: Any, path: str) -> list[FieldError]:
     """What is wrong with labels."""
     errors: list[FieldError] = []
-    for key, value in (found or {}).items():
-        if problems := key_problems(key):
-            errors += [invalid(path, key, problem) for problem in problems]
-        errors += [invalid(path, value, problem) for problem in name_rules.label_value(value)]
+    found = found or {}
+    good = _good_labels.issuperset(found)
+    for key, value in found.items():
+        if not good:
+            if problems := key_problems(key):
+                errors += [invalid(path, key, problem) for problem in problems]
+            else:
+                _remember(key, _good_labels)
+        if wrong := name_rules.label_value(value):
+            errors += [invalid(path, value, problem) for problem in wrong]
     return errors
 
 
 def annotations(found: Any, path: str) -> list[FieldError]:
     """What is wrong with annotations."""
     errors: list[FieldError] = []
-    total = 0
-    for key, value in (found or {}).items():
-        if problems := key_problems(key.lower()):
-            errors += [invalid(path, key, problem) for problem in problems]
-        total += _size(key) + _size(value)
-    if total > _ANNOTATIONS_LIMIT:
+    found = found or {}
+    if not _good_annotations.issuperset(found):
+        for key in found:
+            if problems := key_problems(key.lower()):
+                errors += [invalid(path, key, problem) for problem in problems]
+            else:
+                _remember(key, _good_annotations)
+    if _size("".join((*found, *found.values()))) > _ANNOTATIONS_LIMIT:
         errors.append(
             FieldError("FieldValueTooLong", path, f"Too long: may not be more than {_ANNOTATIONS_LIMIT} bytes")
         )
@@ -174,6 +196,10 @@ def finalizers(found: list[str], path: str) -> list[FieldError]:
     if "orphan" in found and "foregroundDeletion" in found:
         errors.append(invalid(path, found, "finalizer orphan and foregroundDeletion cannot be both set"))
     return errors
+
+
+_ANY_FINALIZER = ("admissionregistration.k8s.io", "coordination.k8s.io", "node.k8s.io")
+"""Groups whose finalizers need no domain: their validation is that of custom objects."""
 
 
 def _unqualified(found: list[str]) -> list[FieldError]:

@@ -5,36 +5,20 @@ when something is wrong, and nodes are compiled when an object first reaches the
 not change are not complained about again: a schema may become stricter without locking the objects that exist.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
-from karmada.api.field_errors import FieldError, quoted
-from karmada.apiserver.redaction import REDACTED, holds_secret
+from karmada.api.field_errors import FieldError
 from karmada.apiserver.schema.formats import format_check
 from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
-from karmada.apiserver.schema.regexes import searcher
+from karmada.apiserver.schema.value_checks import TYPES, Check, Finding, Path, int_or_string, shown, typed, value_checks
 
-Path = str
 MAX_FINDINGS = 1000
 """After that many nobody wants to know more of an object or list."""
-
-
-class Finding(NamedTuple):
-    """Something wrong at a path; `{}` in the detail stands for the full path."""
-
-    path: Path
-    reason: str
-    shown: str
-    detail: str
-
-
-Check = Callable[[Any, Any], list[Finding] | None]
-"""Called with a value and the old one there, `MISSING` when there is none to compare with."""
 
 _WORDS = {
     "FieldValueInvalid": "Invalid value",
@@ -79,10 +63,10 @@ def checker(schema: Schema) -> Check:
         return _anything
     checks: list[Check] = []
     if schema.int_or_string:
-        checks.append(_int_or_string)
+        checks.append(int_or_string)
     elif schema.type:
-        checks.append(_typed(schema))
-    checks += _value_checks(schema.rules)
+        checks.append(typed(schema))
+    checks += value_checks(schema.rules)
     if schema.properties or schema.required or schema.additional is not None:
         checks.append(_object(schema))
     if schema.items is not None:
@@ -117,189 +101,11 @@ def _all(checks: list[Check], nullable: bool) -> Check:
     return run
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-}
-
-
-def type_name(value: Any) -> str:
-    """What a value is called in type errors."""
-    match value:
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case None:
-            return "null"
-    return "object"
-
-
-def _wrong_type(value: Any, wanted: str) -> list[Finding]:
-    name = quoted(type_name(value))
-    return [Finding("", "FieldValueTypeInvalid", name, f"{{}} in body must be of type {wanted}: {name}")]
-
-
-def _typed(schema: Schema) -> Check:
-    wanted = schema.type
-    classes = _TYPES[wanted]
-    check_format = format_check(schema.format) if wanted == "string" else None
-    size = {"int32": 31, "int64": 63}.get(schema.format) if wanted == "integer" else None
-
-    def run(value: Any, old: Any) -> list[Finding] | None:
-        kind: type = value.__class__
-        if kind not in classes:
-            if wanted == "integer" and kind is float and value.is_integer():
-                return None
-            return _wrong_type(value, wanted)
-        if check_format is not None and not check_format(value):
-            shown = _quoted(value)
-            return [
-                Finding("", "FieldValueTypeInvalid", shown, f"{{}} in body must be of type {schema.format}: {shown}")
-            ]
-        if size is not None and not -(1 << size) <= value < 1 << size:
-            detail = f"Checked value must be of type integer with format {schema.format} in {{}}"
-            return [Finding("", "FieldValueInvalid", quoted(value), detail)]
-        return None
-
-    return run
-
-
-def _int_or_string(value: Any, old: Any) -> list[Finding] | None:
-    if value.__class__ in (int, str) or (value.__class__ is float and value.is_integer()):
-        return None
-    return [
-        Finding("", "FieldValueInvalid", '""', '"{}" must validate at least one schema (anyOf)'),
-        *_wrong_type(value, "integer"),
-    ]
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e21 else repr(value)
-
-
-def _simple(wrong: Callable[[Any], bool], *kinds: type, detail: str) -> Check:
-    """A check of values of some classes whose complaint quotes the value."""
-
-    def run(value: Any, old: Any) -> list[Finding] | None:
-        if type(value) in kinds and wrong(value):
-            return [Finding("", "FieldValueInvalid", _quoted(value), f"{{}} in body {detail}")]
-        return None
-
-    return run
-
-
-def _quoted(value: Any) -> str:
-    return quoted(REDACTED if holds_secret(value) else value)
-
-
-def _too_many(kind: type[list[Any]] | type[dict[str, Any]], limit: int) -> Check:
-    def run(value: Any, old: Any) -> list[Finding] | None:
-        size = len(value) if isinstance(value, kind) else 0
-        if size > limit:
-            detail = f"Too many: {size}: must have at most {limit} item{'' if limit == 1 else 's'}"
-            return [Finding("", "FieldValueTooMany", "", detail)]
-        return None
-
-    return run
-
-
-def _too_few(kind: type[list[Any]] | type[dict[str, Any]], least: int, what: str) -> Check:
-    """The complaint shows how many there are, not what they are."""
-
-    def run(value: Any, old: Any) -> list[Finding] | None:
-        if isinstance(value, kind) and len(value) < least:
-            detail = f"{{}} in body should have at least {least} {what}"
-            return [Finding("", "FieldValueInvalid", str(len(value)), detail)]
-        return None
-
-    return run
-
-
-def _value_checks(rules: dict[str, Any]) -> list[Check]:
-    """Checks of the keywords about one value."""
-    checks: list[Check] = []
-    if "enum" in rules:
-        checks.append(_enum(rules["enum"]))
-    if (pattern := rules.get("pattern")) is not None:
-        found = searcher(pattern)
-        checks.append(_simple(lambda text: not found(text), str, detail=f"should match '{pattern}'"))
-    if (limit := rules.get("maxLength")) is not None:
-        checks.append(_too_long(limit))
-    if (minimum := rules.get("minLength")) is not None:
-        checks.append(_simple(lambda text: len(text) < minimum, str, detail=f"should be at least {minimum} chars long"))
-    checks += _bounds(rules)
-    if (limit := rules.get("maxItems")) is not None:
-        checks.append(_too_many(list, limit))
-    if (fewest := rules.get("minItems")) is not None:
-        checks.append(_too_few(list, fewest, "items"))
-    if (limit := rules.get("maxProperties")) is not None:
-        checks.append(_too_many(dict, limit))
-    if (least := rules.get("minProperties")) is not None:
-        checks.append(_too_few(dict, least, "properties"))
-    return checks
-
-
-def _bounds(rules: dict[str, Any]) -> list[Check]:
-    checks: list[Check] = []
-    if (maximum := rules.get("maximum")) is not None:
-        if rules.get("exclusiveMaximum"):
-            checks.append(_simple(lambda n: n >= maximum, int, float, detail=f"should be less than {_number(maximum)}"))
-        else:
-            detail = f"should be less than or equal to {_number(maximum)}"
-            checks.append(_simple(lambda n: n > maximum, int, float, detail=detail))
-    if (minimum := rules.get("minimum")) is not None:
-        if rules.get("exclusiveMinimum"):
-            detail = f"should be greater than {_number(minimum)}"
-            checks.append(_simple(lambda n: n <= minimum, int, float, detail=detail))
-        else:
-            detail = f"should be greater than or equal to {_number(minimum)}"
-            checks.append(_simple(lambda n: n < minimum, int, float, detail=detail))
-    if (factor := rules.get("multipleOf")) is not None:
-        detail = f"should be a multiple of {_number(factor)}"
-        checks.append(_simple(lambda n: n % factor != 0, int, float, detail=detail))
-    return checks
-
-
-def _enum(allowed: list[Any]) -> Check:
-    shown = ", ".join(quoted(choice) if isinstance(choice, str) else f'"{quoted(choice)}"' for choice in allowed)
-
-    texts = frozenset(choice for choice in allowed if isinstance(choice, str))
-
-    def run(value: Any, old: Any) -> list[Finding] | None:
-        if value.__class__ is str and value in texts:
-            return None
-        if any(value == choice and (value.__class__ is bool) == (choice.__class__ is bool) for choice in allowed):
-            return None
-        return [Finding("", "FieldValueNotSupported", _quoted(value), f"supported values: {shown}")]
-
-    return run
-
-
-def _too_long(limit: int) -> Check:
-    def run(value: Any, old: Any) -> list[Finding] | None:
-        if value.__class__ is str and len(value) > limit:
-            return [Finding("", "FieldValueTooLong", "", f"Too long: may not be more than {limit} bytes")]
-        return None
-
-    return run
-
-
 def _plain(schema: Schema) -> type | None:
     """The class of the values of a schema that asks for nothing else."""
     if schema.name or schema.int_or_string or schema.rules or schema.type not in ("string", "boolean"):
         return None
-    return None if schema.format and format_check(schema.format) is not None else _TYPES[schema.type][0]
+    return None if schema.format and format_check(schema.format) is not None else TYPES[schema.type][0]
 
 
 def _object(schema: Schema) -> Check:
@@ -367,7 +173,7 @@ def _list(schema: Schema) -> Check:
                 found += [f._replace(path=join(f"[{index}]", f.path)) for f in more]
             if unique:
                 if known in seen:
-                    found.append(Finding(f"[{index}]", "FieldValueDuplicate", _quoted(orjson.loads(known)), ""))
+                    found.append(Finding(f"[{index}]", "FieldValueDuplicate", shown(orjson.loads(known)), ""))
                 seen.add(known)
             if len(found) > MAX_FINDINGS:
                 break

@@ -21,6 +21,8 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from karmada.apiserver.storage.delta import Stored
+
 FIRST_REVISION = 2
 """The revision of an empty store. 0 means "any" to clients; 1 is the birth of the store, which is always compacted."""
 
@@ -33,7 +35,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 
     def at(self, revision: int) -> bytes:
         """The encoded object as of a revision."""
-        return b"".join((self.head, str(revision).encode(), self.tail))
+        return b"%b%d%b" % (self.head, revision, self.tail)
 
 
 def restamp(body: bytes, old: int, new: int) -> bytes:
@@ -42,11 +44,20 @@ def restamp(body: bytes, old: int, new: int) -> bytes:
 
 
 class Record(NamedTuple):
-    """The current state of one key; `value` is the whole object with its resourceVersion."""
+    """The current state of one key; `value` is the object with its resourceVersion."""
 
     key: str
-    value: bytes
+    value: Stored
     revision: int
+
+
+class Write(NamedTuple):
+    """One of several writes: a key's new value, or, without one, its deletion; its last state then stands in."""
+
+    key: str
+    value: Value | None
+    expected: int
+    context: object = None
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -95,11 +106,19 @@ class StorageFailed(Exception):
     """The storage cannot do it now; the message says why and what to do."""
 
 
+Outcome = Mismatch | StorageFailed | None
+"""How one of several writes ended; None when it is durable."""
+
+
 class Listener(Protocol):
     """Follows a storage; called on the event loop and must not raise."""
 
     def committed(self, changes: list[Change], revision: int) -> None:
         """These writes are durable; everything up to `revision` has now been delivered."""
+        ...
+
+    def shrunk(self, records: Sequence[Record]) -> None:
+        """These records, if they still are the current ones, need less room in the form given; nothing has changed."""
         ...
 
     def replaced(self, snapshot: Snapshot) -> None:
@@ -111,7 +130,7 @@ class Storage(Protocol):
     """An ordered, durable key-value history with one revision counter."""
 
     async def open(self, listener: Listener) -> Snapshot:
-        """Open (create, recover, migrate) and return everything; the listener hears what comes after."""
+        """Open (create, recover, migrate) and return everything; the listener is called with what comes after."""
         ...
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
@@ -122,6 +141,10 @@ class Storage(Protocol):
         """Delete a key; `last` is its final state. Returns the revision of the deletion."""
         ...
 
+    async def write_all(self, writes: Sequence[Write]) -> list[Outcome]:
+        """Carry out several writes, with one answer for all; one that fails takes no other with it."""
+        ...
+
     async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """Committed writes of keys with a prefix and after < revision <= until; raises `Compacted`.
 
@@ -130,7 +153,7 @@ class Storage(Protocol):
         ...
 
     async def sync(self) -> None:
-        """Return when the listener has heard of everything that was committed before the call, by anyone."""
+        """Return when the listener was called with everything that was committed before the call, by anyone."""
         ...
 
     async def check(self) -> None:

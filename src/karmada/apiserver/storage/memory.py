@@ -5,6 +5,7 @@ the bytes that nothing else keeps alive; the oldest changes are compacted by the
 """
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import islice
 
 from karmada.apiserver.storage.base import (
@@ -13,11 +14,14 @@ from karmada.apiserver.storage.base import (
     Compacted,
     Listener,
     Mismatch,
+    Outcome,
     Record,
     Snapshot,
     StorageFailed,
     Value,
+    Write,
 )
+from karmada.apiserver.storage.delta import size_of
 
 _BATCH = 1000
 
@@ -55,17 +59,35 @@ class MemoryStorage:
         """Commit at once."""
         old = self._check(key, expected)
         revision = self._revision + 1
-        record = Record(key, value.at(revision), revision)
+        body = value.at(revision)
+        record = Record(key, body, revision)
         self._records[key] = record
-        self._commit(Change(key, revision, record.value, None, old, context))
+        self._commit(Change(key, revision, body, None, old, context))
         return record
 
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
         """Commit at once."""
+        return self._remove(key, last, expected, context)
+
+    async def write_all(self, writes: Sequence[Write]) -> list[Outcome]:
+        """Commit each at once."""
+        return [await self._one(write) for write in writes]
+
+    async def _one(self, write: Write) -> Outcome:
+        try:
+            if write.value is None:
+                self._remove(write.key, None, write.expected, write.context)
+            else:
+                await self.put(write.key, write.value, write.expected, write.context)
+        except (Mismatch, StorageFailed) as error:
+            return error
+        return None
+
+    def _remove(self, key: str, last: Value | None, expected: int, context: object) -> int:
         old = self._check(key, expected)
         revision = self._revision + 1
         self._records.pop(key, None)
-        self._commit(Change(key, revision, None, last.at(revision), old, context))
+        self._commit(Change(key, revision, None, None if last is None else last.at(revision), old, context))
         return revision
 
     async def history(self, prefix: str, after: int, until: int) -> list[Change]:
@@ -116,4 +138,4 @@ class MemoryStorage:
 
 
 def _superseded(change: Change) -> int:
-    return (len(change.previous.value) if change.previous else 0) + len(change.last or b"")
+    return (size_of(change.previous.value) if change.previous else 0) + len(change.last or b"")

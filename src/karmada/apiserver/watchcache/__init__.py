@@ -3,16 +3,20 @@
 from karmada.apiserver.watchcache.cache import WatchCache
 from karmada.apiserver.watchcache.contents import Indexer
 from karmada.apiserver.watchcache.history import Bounds
-from karmada.apiserver.watchcache.keys import Kind
-from karmada.apiserver.watchcache.model import Index, Item, Match, Page, Selected, StoreEvent
+from karmada.apiserver.watchcache.keys import Kind, key_of
+from karmada.apiserver.watchcache.labelled import Label
+from karmada.apiserver.watchcache.model import NO_INDEX, Index, Indexed, Item, Match, Page, Selected, StoreEvent
 from karmada.apiserver.watchcache.watcher import TooSlow, Watcher
 
 __all__ = [
+    "NO_INDEX",
     "Bounds",
     "Index",
+    "Indexed",
     "Indexer",
     "Item",
     "Kind",
+    "Label",
     "Match",
     "Page",
     "Selected",
@@ -20,4 +24,5 @@ __all__ = [
     "TooSlow",
     "WatchCache",
     "Watcher",
+    "key_of",
 ]

@@ -12,14 +12,15 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
-from karmada.apiserver.storage.base import Change, Compacted, Snapshot, Storage, Value
+from karmada.apiserver.storage.base import Change, Compacted, Outcome, Record, Snapshot, Storage, Value, Write
 from karmada.apiserver.watchcache.contents import Contents, Entry, Indexer
 from karmada.apiserver.watchcache.history import Bounds, History
 from karmada.apiserver.watchcache.keys import Kind, key_of, prefix_of
+from karmada.apiserver.watchcache.labelled import Label
+from karmada.apiserver.watchcache.maintenance import Maintenance
 from karmada.apiserver.watchcache.model import Index, Item, Match, Page, StoreEvent, bookmark
-from karmada.apiserver.watchcache.upkeep import Upkeep
 from karmada.apiserver.watchcache.watcher import Watcher
 from karmada.machinery.transport import EventType
 
@@ -29,6 +30,7 @@ _LOG = logging.getLogger(__name__)
 Changes = list[Change]
 Entries = list[Entry]
 Events = list[StoreEvent]
+Outcomes = list[Outcome]
 Place = tuple[str, str]
 """(namespace, name) of what is watched; an empty string stands for all."""
 Listener = Callable[[Kind, StoreEvent], None]
@@ -58,16 +60,16 @@ class WatchCache:
         self._listeners: list[tuple[Listener, frozenset[Kind]]] = []
         self._listeners_of: dict[Kind, list[Listener]] = {}
         """Who listens to a kind, found once."""
-        self._upkeep = Upkeep(storage, lambda: self._revision, self._bookmark)
+        self._maintenance = Maintenance(storage, lambda: self._revision, self._bookmark)
 
     async def start(self) -> None:
         """Open the storage and load everything."""
         self._load(await self._storage.open(self))
-        self._upkeep.start()
+        self._maintenance.start()
 
     async def stop(self) -> None:
         """End all watches, flush and close the storage."""
-        await self._upkeep.stop()
+        await self._maintenance.stop()
         for watcher in self._watchers():
             watcher.close()
         await self._storage.close()
@@ -114,13 +116,17 @@ class WatchCache:
         limit: int = 0,
         after: str = "",
         at: int = 0,
+        label: Label | None = None,
     ) -> Page:
-        """Objects sorted by key; `after` is a page's `next`; `at` an exact older revision, or `Compacted`."""
+        """Objects sorted by key; `after` is a page's `next`; `at` an exact older revision, or `Compacted`.
+
+        `label` is one that all matching objects have: others are not looked at.
+        """
         collection = self._contents.collection(kind)
         undo = self._history.since(kind, at) if at and at != self._revision else ()
         if undo:
-            collection = collection.before(undo)
-        return collection.page(namespace, match, limit, after, at or self._revision)
+            return collection.before(undo).page(namespace, match, limit, after, at)
+        return collection.page(namespace, match, limit, after, at or self._revision, label)
 
     def counts(self) -> dict[Kind, int]:
         """How many objects there are of each kind."""
@@ -146,6 +152,10 @@ class WatchCache:
     async def delete(self, kind: Kind, namespace: str, name: str, last: Value, expected: int) -> int:
         """Remove an object that is at the expected revision; `last` is its final state for watchers."""
         return await self._storage.delete(key_of(kind, namespace, name), last, expected)
+
+    async def write_all(self, writes: Sequence[Write]) -> Outcomes:
+        """Carry out several writes of any keys (`key_of`) with one answer; the context of a value is its `Index`."""
+        return await self._storage.write_all(writes)
 
     def watch(
         self,
@@ -203,10 +213,17 @@ class WatchCache:
                 self._history.append(collection.kind, event)
                 collection.tell(event)
                 self._tell_listeners(collection.kind, event)
-        self._advance(revision)
+        self._revision = revision
+        if self._waiting:
+            self._advance(revision)
+
+    def shrunk(self, records: Sequence[Record]) -> None:
+        """The storage's word that these records need less room in another form."""
+        for record in records:
+            self._contents.shrink(record)
 
     def replaced(self, snapshot: Snapshot) -> None:
-        """The storage lost the thread: watches cannot go on; listeners hear what is different now."""
+        """The storage lost the thread: watches cannot go on; listeners are called with what is different now."""
         for watcher in self._watchers():
             watcher.end(Compacted(snapshot.revision))
         older = self._contents

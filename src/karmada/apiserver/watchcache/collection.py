@@ -1,14 +1,18 @@
 """The objects of one resource: by key, in key order, and who watches them."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from karmada.apiserver.watchcache.keys import Kind, key_of, prefix_of
+from karmada.apiserver.watchcache.labelled import Label, Labelled
 from karmada.apiserver.watchcache.model import Item, Match, Page, StoreEvent
 from karmada.apiserver.watchcache.watcher import Watcher
 
 _AFTER_SLASH = "0"
+_MANY = 200
+"""Among fewer objects those with a label are found by looking at each."""
+_NONE: Mapping[str, str] = {}
 
 
 class Collection:
@@ -20,18 +24,24 @@ class Collection:
         self.items: dict[str, Item] = {}
         self.keys: list[str] = []
         """The keys of `items`, sorted."""
+        self.labelled = Labelled()
         self.watchers: dict[tuple[str, str], dict[Watcher, None]] = {}
         """By (namespace, name); an empty string stands for all."""
 
     def set(self, key: str, item: Item) -> None:
         """Add or replace an object."""
-        if key not in self.items:
+        old = self.items.get(key)
+        if old is None:
             insort(self.keys, key)
         self.items[key] = item
+        if self.labelled.is_kept:
+            self.labelled.changed(key, old.index.labels if old is not None else _NONE, item.index.labels)
 
     def remove(self, key: str) -> None:
         """Drop an object."""
-        del self.items[key]
+        old = self.items.pop(key)
+        if self.labelled.is_kept:
+            self.labelled.changed(key, old.index.labels, _NONE)
         del self.keys[bisect_left(self.keys, key)]
 
     def tell(self, event: StoreEvent) -> None:
@@ -46,7 +56,7 @@ class Collection:
                     watcher.offer(event)
 
     def attach(self, place: tuple[str, str], watcher: Watcher) -> None:
-        """Begin to tell a watcher of a place."""
+        """Register a watcher of a place."""
         self.watchers.setdefault(place, {})[watcher] = None
 
     def detach(self, place: tuple[str, str], watcher: Watcher) -> None:
@@ -74,15 +84,26 @@ class Collection:
         older.items, older.keys = items, sorted(items)
         return older
 
-    def page(self, namespace: str, match: Match | None, limit: int, after: str, revision: int) -> Page:
-        """A page of the objects, which are those of a revision; `after` is the position of the previous page's end."""
+    def page(
+        self,
+        namespace: str,
+        match: Match | None,
+        limit: int,
+        after: str,
+        revision: int,
+        label: Label | None = None,
+    ) -> Page:
+        """A page of the objects, which are those of a revision; `after` is the position of the previous page's end.
+
+        `label` is one that all matching objects have.
+        """
         low, high = self._range(namespace, after)
         found: list[Item] = []
         if match is None:
             end = min(low + limit, high) if limit else high
             found = [self.items[key] for key in self.keys[low:end]]
             return Page(found, revision, _position(found[-1]) if end < high else "", high - end)
-        for key in islice(self.keys, low, high):
+        for key in self._candidates(low, high, label):
             item = self.items[key]
             if not match(item):
                 continue
@@ -90,6 +111,14 @@ class Collection:
                 return Page(found, revision, _position(found[-1]), 0)
             found.append(item)
         return Page(found, revision, "", 0)
+
+    def _candidates(self, low: int, high: int, label: Label | None) -> Iterable[str]:
+        """The keys in a range whose objects may have a label, in order."""
+        if label is None or high - low < _MANY:
+            return islice(self.keys, low, high)
+        first, last = self.keys[low], self.keys[high - 1]
+        found = self.labelled.keys(label, ((key, item.index.labels) for key, item in self.items.items()))
+        return sorted(key for key in found if first <= key <= last)
 
     def _range(self, namespace: str, after: str) -> tuple[int, int]:
         low, high = 0, len(self.keys)

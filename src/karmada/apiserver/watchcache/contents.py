@@ -1,17 +1,20 @@
-"""All objects of a store in memory, by resource, by uid and by owner."""
+"""All objects of a store in memory, by resource; by uid and by owner from the first time that somebody asks."""
 
 import logging
 from collections.abc import Callable, Iterator
+from sys import intern
 
-from karmada.apiserver.storage.base import Change, Snapshot, restamp
+from karmada.apiserver.storage.base import Change, Record, Snapshot, restamp
+from karmada.apiserver.storage.delta import whole
 from karmada.apiserver.watchcache.collection import Collection
 from karmada.apiserver.watchcache.keys import Kind, place_of
-from karmada.apiserver.watchcache.model import NO_INDEX, Index, Item, StoreEvent
+from karmada.apiserver.watchcache.links import Links
+from karmada.apiserver.watchcache.model import NO_INDEX, Index, Indexed, Item, StoreEvent
 from karmada.machinery.transport import EventType
 
 _LOG = logging.getLogger(__name__)
 
-Indexer = Callable[[Kind, bytes], Index]
+Indexer = Callable[[Kind, bytes], Indexed]
 Entry = tuple[Kind, Item]
 
 
@@ -21,10 +24,7 @@ class Contents:
     def __init__(self, index: Indexer) -> None:
         self._index = index
         self.collections: dict[Kind, Collection] = {}
-        self._by_uid: dict[str, str] = {}
-        """Key of each object by its uid."""
-        self._owned: dict[str, set[str]] = {}
-        """Keys of the dependents by the owner's uid."""
+        self._links: Links | None = None
 
     def collection(self, kind: Kind) -> Collection:
         """The objects of a resource; an unknown one has none."""
@@ -35,19 +35,20 @@ class Contents:
 
     def load(self, snapshot: Snapshot) -> None:
         """Begin with a whole state."""
-        for key, body, revision in sorted(snapshot.records):
+        for key, stored, revision in sorted(snapshot.records):
             kind, namespace, name = place_of(key)
-            index = self._indexed(kind, key, body)
-            self.collection(kind).set(key, Item(namespace, name, revision, index, body))
-            self._link(key, None, index)
+            collection = self.collections.get(kind) or self.collection(kind)
+            index = self._indexed(kind, key, whole(stored))
+            collection.set(key, Item(intern(namespace), intern(name), revision, index, stored))
 
     def apply(self, change: Change) -> tuple[Collection, StoreEvent] | None:
         """Make a change visible; the event it is to watchers."""
         key, revision, body = change.key, change.revision, change.value
         kind, namespace, name = place_of(key)
-        collection = self.collection(kind)
+        collection = self.collections.get(kind) or self.collection(kind)
         old = collection.items.get(key)
         if body is not None:
+            index: Indexed
             index = change.context if isinstance(change.context, Index) else self._indexed(kind, key, body)
             item = Item(namespace, name, revision, index, body)
             collection.set(key, item)
@@ -62,17 +63,25 @@ class Contents:
     def reindex(self, kind: Kind) -> None:
         """Index the objects of a resource anew: what is indexed of them has changed."""
         collection = self.collection(kind)
+        collection.labelled.forget()
         for key, item in collection.items.items():
             index = self._indexed(kind, key, item.body)
             self._link(key, item.index, index)
-            collection.items[key] = Item(item.namespace, item.name, item.revision, index, item.body)
+            collection.items[key] = Item(item.namespace, item.name, item.revision, index, item.stored)
+
+    def shrink(self, record: Record) -> None:
+        """Hold an object in another form, if it has not changed meanwhile."""
+        collection = self.collections.get(place_of(record.key)[0])
+        item = collection.items.get(record.key) if collection is not None else None
+        if item is not None and item.revision == record.revision:
+            item.stored = record.value
 
     def recall(self, change: Change) -> StoreEvent:
         """The event that a change of the past was."""
         kind, namespace, name = place_of(change.key)
         old = None
         if change.previous is not None:
-            body = change.previous.value
+            body = whole(change.previous.value)
             old = Item(namespace, name, change.previous.revision, self._indexed(kind, change.key, body), body)
         if change.value is None:
             assert old is not None, "only what exists is deleted"
@@ -96,14 +105,14 @@ class Contents:
 
     def by_uid(self, uid: str) -> Entry | None:
         """The object with a uid."""
-        key = self._by_uid.get(uid)
+        key = self._linked().by_uid.get(uid)
         return self._entry(key) if key is not None else None
 
     def owned_by(self, uid: str) -> list[Entry]:
         """The objects that name this uid as an owner."""
-        return [self._entry(key) for key in sorted(self._owned.get(uid, ()))]
+        return [self._entry(key) for key in sorted(self._linked().owned.get(uid, ()))]
 
-    def _indexed(self, kind: Kind, key: str, body: bytes) -> Index:
+    def _indexed(self, kind: Kind, key: str, body: bytes) -> Indexed:
         """An object that cannot be read must not keep the others from being served; it can still be deleted."""
         try:
             return self._index(kind, body)
@@ -112,25 +121,20 @@ class Contents:
             return NO_INDEX
 
     def _entry(self, key: str) -> Entry:
-        kind = place_of(key).kind
+        kind = place_of(key)[0]
         return kind, self.collections[kind].items[key]
 
-    def _link(self, key: str, old: Index | None, new: Index | None) -> None:
-        if old is not None and new is not None and old.uid == new.uid and old.owners == new.owners:
-            return
-        if old is not None:
-            if self._by_uid.get(old.uid) == key:
-                del self._by_uid[old.uid]
-            for owner in set(old.owners):
-                dependents = self._owned[owner]
-                dependents.discard(key)
-                if not dependents:
-                    del self._owned[owner]
-        if new is not None:
-            if new.uid:
-                self._by_uid[new.uid] = key
-            for owner in new.owners:
-                self._owned.setdefault(owner, set()).add(key)
+    def _linked(self) -> Links:
+        if self._links is None:
+            self._links = Links()
+            for collection in self.collections.values():
+                for key, item in collection.items.items():
+                    self._links.change(key, None, item.index)
+        return self._links
+
+    def _link(self, key: str, old: Indexed | None, new: Indexed | None) -> None:
+        if self._links is not None:
+            self._links.change(key, old, new)
 
 
 def _deleted(old: Item, revision: int, last: bytes | None) -> StoreEvent:

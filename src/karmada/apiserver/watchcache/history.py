@@ -47,19 +47,22 @@ class History:
         if events is None:
             events = self._events[kind] = deque()
         events.append(event)
-        size = len(event.previous.body) if event.previous else 0
+        size = 0
+        if event.previous is not None:
+            stored = event.previous.stored
+            size = len(stored) if type(stored) is bytes else event.previous.size
         if event.type is EventType.DELETED:
-            size += len(event.item.body)
+            size += event.item.size
         self._bytes += size
         now = self._clock()
         self._order.append((kind, event, now, size))
-        if len(self._order) > _FRESH:
+        kept = len(self._order)
+        if kept > _FRESH:
             self._order[-_FRESH - 1][1].retire()
         bounds = self._bounds
-        while (
-            len(self._order) > bounds.events or self._bytes > bounds.bytes or self._order[0][2] < now - bounds.seconds
-        ):
+        while kept > bounds.events or self._bytes > bounds.bytes or self._order[0][2] < now - bounds.seconds:
             self._forget()
+            kept -= 1
 
     def since(self, kind: Kind, after: int) -> list[StoreEvent]:
         """The events of a resource after a revision, newest first; raises `Compacted` below the floor."""

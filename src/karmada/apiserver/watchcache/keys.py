@@ -6,18 +6,8 @@ into the same four parts. Keys sort by their bytes; within a resource that is th
 objects, with `a-b/x` before `a/x` because `-` sorts before `/`.
 """
 
-from typing import NamedTuple
-
 Kind = tuple[str, str]
 """(group, plural): what the objects of one resource are stored under, in every version."""
-
-
-class KeyParts(NamedTuple):
-    """A key taken apart."""
-
-    kind: Kind
-    namespace: str
-    name: str
 
 
 def prefix_of(kind: Kind) -> str:
@@ -30,7 +20,7 @@ def key_of(kind: Kind, namespace: str, name: str) -> str:
     return f"/{kind[0] or 'core'}/{kind[1]}/{namespace}/{name}"
 
 
-def place_of(key: str) -> KeyParts:
-    """Take a key apart."""
+def place_of(key: str) -> tuple[Kind, str, str]:
+    """The kind, the namespace and the name in a key."""
     _, group, plural, namespace, name = key.split("/")
-    return KeyParts(("" if group == "core" else group, plural), namespace, name)
+    return ("" if group == "core" else group, plural), namespace, name

@@ -1,14 +1,15 @@
 """What the store hands out: objects as bytes with a small index, pages of them, and events about them.
 
-All of it is shared between readers and never changes.
+All of it is shared between readers and never changes, but for the form in which an object is held.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from karmada.apiserver.storage.base import restamp
+from karmada.apiserver.storage.delta import Stored, size_of, whole
 from karmada.machinery.transport import EventType
 
 
@@ -22,6 +23,30 @@ class Selected(msgspec.Struct, frozen=True, gc=False, eq=False):
         """The value of a field."""
         position = self.positions.get(name)
         return default if position is None else self.values[position]
+
+
+class Indexed(Protocol):
+    """What selectors and the garbage collector need of an object: an `Index`, or what makes one when it is asked."""
+
+    @property
+    def uid(self) -> str:
+        """Its own."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Its labels."""
+        ...
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The uids of its owners."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, str] | Selected:
+        """The values of its selectable fields."""
+        ...
 
 
 class Index(msgspec.Struct, frozen=True, gc=False):
@@ -49,19 +74,33 @@ NO_INDEX = Index("", {}, (), {})
 """Of something without labels, owners or fields."""
 
 
-class Item(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """One object at one revision; `body` is the whole encoded object with its resourceVersion."""
+class Item(msgspec.Struct, gc=False, eq=False):
+    """One object at one revision."""
 
     namespace: str
     name: str
     revision: int
-    index: Index
-    body: bytes
+    index: Indexed
+    stored: Stored
+    """Replaced by a form that needs less room when the object has not been written for a while."""
+
+    @property
+    def body(self) -> bytes:
+        """The whole encoded object with its resourceVersion."""
+        stored = self.stored
+        return stored if type(stored) is bytes else whole(stored)
+
+    @property
+    def size(self) -> int:
+        """Of the body."""
+        stored = self.stored
+        return len(stored) if type(stored) is bytes else size_of(stored)
 
     @property
     def ends(self) -> bool:
         """Whether the object is marked for deletion. What it holds may have such a field too: a schema, a template."""
-        return _MARK in self.body and _METADATA.decode(self.body).metadata.deletion_timestamp is not None
+        body = self.body
+        return _MARK in body and _METADATA.decode(body).metadata.deletion_timestamp is not None
 
 
 Match = Callable[[Item], bool]
@@ -146,5 +185,5 @@ class StoreEvent(msgspec.Struct, gc=False, eq=False):
 
 
 def bookmark(revision: int, initial_end: bool = False) -> StoreEvent:
-    """Tells a watcher that it has seen everything up to a revision."""
+    """A bookmark: the watcher has seen everything up to a revision."""
     return StoreEvent(EventType.BOOKMARK, Item("", "", revision, NO_INDEX, b""), None, initial_end)

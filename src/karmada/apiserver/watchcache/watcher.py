@@ -30,7 +30,7 @@ class Watcher:
         self._after = after
         """Events up to here are none of its business."""
         self.bookmarks = bookmarks
-        """Whether it wants to be told from time to time how far it has come."""
+        """Whether it wants bookmarks."""
         self._limit = limit
         self._byte_limit = _MOST_BYTES
         self._detach = detach
@@ -69,14 +69,15 @@ class Watcher:
                 return
             event, item = seen, seen.item
         self._buffer.append(event)
-        self._bytes += len(item.body)
+        stored = item.stored
+        self._bytes += len(stored) if type(stored) is bytes else item.size
         if self._bytes > self._byte_limit or len(self._buffer) > self._limit:
             self.end(TooSlow(f"the watcher is {len(self._buffer)} events and {self._bytes >> 20} MiB behind"))
         elif self._waiter is not None:
             self._wake()
 
     def bookmark(self, revision: int) -> None:
-        """Tell the watcher that it has been offered everything up to a revision."""
+        """Send a bookmark: the watcher has been offered everything up to a revision."""
         if not self._closed and revision >= self._after:
             self._buffer.append(bookmark(revision))
             self._wake()
@@ -157,4 +158,4 @@ class Watcher:
 
 
 def _size(events: list[StoreEvent]) -> int:
-    return sum([len(event.item.body) for event in events])
+    return sum([event.item.size for event in events])

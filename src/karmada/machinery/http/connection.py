@@ -6,17 +6,16 @@ than that, or what is no HTTP, cuts the connection with `BadAnswer`.
 """
 
 import asyncio
+import contextlib
 import socket
-from collections import deque
+import struct
 from typing import cast
 
-import httptools
+from karmada.machinery.errors import BadAnswer, Unavailable
+from karmada.machinery.http.answer import AnswerParser, Budget, Head
 
-from karmada.machinery import limits
-from karmada.machinery.errors import AnswerTooLarge, BadAnswer, Unavailable
-
-SMALL = 4096
-"""Parts of a body up to this size are gathered in one piece: a server may send each byte by itself."""
+_RESET = struct.pack("ii", 1, 0)
+"""Linger for no time."""
 BUFFER = 64 * 1024
 """Bytes that are read at once. Where connections bring no buffer of their own, asyncio takes 256 KiB for each part."""
 
@@ -26,70 +25,29 @@ def new_buffer() -> memoryview:
     return memoryview(bytearray(BUFFER))
 
 
-class Head:
-    """Status and headers of an answer."""
-
-    __slots__ = ("headers", "status", "warnings")
-
-    def __init__(self) -> None:
-        self.status = 0
-        self.headers: dict[bytes, bytes] = {}
-        self.warnings: list[bytes] = []
-
-
 class ConnectionBroken(Unavailable):
-    """The connection ended before the answer did; `answered` tells whether any of it had arrived."""
+    """The connection ended before the answer did; `answered` says whether any of it had arrived."""
 
     def __init__(self, message: str, answered: bool) -> None:
         super().__init__(message)
         self.answered = answered
 
 
-class Budget:
-    """Bytes that all connections to one server may hold together."""
-
-    def __init__(self, limit: int = limits.BUFFERED) -> None:
-        self._limit = limit
-        self.used = 0
-
-    def take(self, size: int) -> bool:
-        """Hold that many more; whether that is allowed."""
-        self.used += size
-        return self.used <= self._limit
-
-    def give_back(self, size: int) -> None:
-        """Hold that many less."""
-        self.used -= size
-
-
-class Connection(asyncio.BufferedProtocol):
-    """A client connection; also the parser's callbacks (`on_*`).
+class Connection(AnswerParser, asyncio.BufferedProtocol):
+    """A client connection.
 
     Bytes arrive in `buffer`, which connections of one loop may share: each part is consumed before the next is read.
     """
 
     def __init__(self, buffer: memoryview | None = None, budget: Budget | None = None) -> None:
+        super().__init__(budget or Budget())
         self._buffer = buffer or new_buffer()
-        self.budget = budget or Budget()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._parser = httptools.HttpResponseParser(self)
-        self._head = Head()
-        self._parts: deque[bytes | bytearray] = deque()
-        self._held = 0
-        """Bytes in `_parts`, taken from the budget."""
-        self._limit = limits.ANSWER
-        self._framing = 0
-        """Bytes since the last that belonged to a body."""
-        self._pieces = 0
-        self._arrived = 0
-        """Parts of the body, and bytes, since the request or the last time somebody read them."""
-        self._offence: BadAnswer | None = None
+        self._socket: socket.socket | None = None
         self._paused = False
-        self._complete = True
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._wake_on_body = False
         self.idle_since = 0.0
 
     # The request side.
@@ -129,8 +87,10 @@ class Connection(asyncio.BufferedProtocol):
         return data
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Drop the connection, and what of a request the system has not sent yet."""
         if self._transport is not None:
+            if not self._complete:
+                _forget_unsent(self._socket)
             self._transport.abort()
             self._transport = None
         self._complete = True
@@ -140,20 +100,8 @@ class Connection(asyncio.BufferedProtocol):
     def _send(self, request: bytes, stream: bool) -> None:
         if self._transport is None or self._transport.is_closing():
             raise ConnectionBroken("the connection was closed before the request", False)
-        self._head = Head()
-        self._complete = False
-        self._limit = limits.ANSWER
-        self._framing = 0
-        self._wake_on_body = stream
+        self._expect(stream=stream)
         self._transport.write(request)
-
-    def _taken(self) -> bytes:
-        """The body so far, which is the caller's from now on."""
-        parts, self._parts = self._parts, deque()
-        self.budget.give_back(self._held)
-        self._held = self._pieces = self._arrived = 0
-        only = parts[0] if len(parts) == 1 else b""
-        return only if isinstance(only, bytes) and len(parts) == 1 else b"".join(parts)
 
     async def _wait(self) -> None:
         if self._error is not None:
@@ -180,7 +128,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection is open."""
         self._transport = cast(asyncio.Transport, transport)
-        _keep_alive(transport.get_extra_info("socket"))
+        # TLS within TLS no longer knows its socket once the outer connection is gone.
+        self._socket = transport.get_extra_info("socket")
+        _keep_alive(self._socket)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where to put bytes."""
@@ -192,22 +142,10 @@ class Connection(asyncio.BufferedProtocol):
             # An answer nobody asked for; the framing cannot be trusted any more.
             self.close()
             return
-        if self._framing > limits.FRAMING:
-            self._fail(BadAnswer(f"the server sent more than {limits.FRAMING} bytes of headers"))
-            return
-        self._framing += nbytes
-        self._arrived += nbytes
-        try:
-            self._parser.feed_data(self._buffer[:nbytes])
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(self._offence or BadAnswer(f"the answer is not valid HTTP: {error}"))
-            return
-        if self._pieces > limits.PIECES and self._arrived < limits.PIECE * self._pieces:
-            self._offence = BadAnswer("the server sent its answer in too many parts")
-        if self._offence is not None:
-            self._fail(self._offence)
-            return
-        if self._wake_on_body or self._complete:
+        offence = self._feed(self._buffer[:nbytes])
+        if offence is not None:
+            self._fail(offence)
+        elif self._streams or self._complete:
             self._wake()
 
     def eof_received(self) -> bool:
@@ -230,70 +168,23 @@ class Connection(asyncio.BufferedProtocol):
 
     # The parser side.
 
-    def on_message_begin(self) -> None:
-        """An answer begins. After two to one request nobody could tell which belongs to the next one."""
-        if self._complete:
-            raise ValueError("more than one answer")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header line; what follows the body is none."""
-        if self._head.status:
-            return
-        lowered = name.lower()
-        if lowered == b"warning":
-            self._head.warnings.append(value)
-        else:
-            self._head.headers[lowered] = value
-
-    def on_headers_complete(self) -> None:
-        """The head is complete."""
-        head = self._head
-        status = head.status = self._parser.get_status_code()
-        self._framing = 0
-        if status >= 300:
-            self._limit = limits.REFUSAL
-        length = head.headers.get(b"content-length", b"0")
-        if status < 200:
-            self._offence = BadAnswer(f"the server answered {status}, which nobody asked for")
-        elif head.headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            # Nothing is ever unpacked: a kilobyte may become a gigabyte.
-            self._offence = BadAnswer("the server sent an encoded answer, which nobody asked for")
-        elif not self._wake_on_body and length.isdigit() and int(length[:20]) > self._limit:
-            self._offence = self._too_large()
-
-    def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        size = len(body)
-        self._framing = 0
-        self._held += size
-        self._pieces += 1
-        if not self.budget.take(size):
-            self._offence = BadAnswer(f"the server sent more than {limits.BUFFERED} bytes at once")
-        last = self._parts[-1] if self._parts else None
-        if last is None or size > SMALL:
-            self._parts.append(body)
-        elif isinstance(last, bytearray):
-            last += body
-        else:
-            self._parts.append(bytearray(body))
-        if not self._wake_on_body:
-            if self._held > self._limit:
-                self._offence = self._too_large()
-        elif self._held > limits.STREAM_BUFFER and not self._paused and self._transport is not None:
+    def _overfull(self) -> None:
+        if not self._paused and self._transport is not None:
             self._paused = True
             self._transport.pause_reading()
 
-    def _too_large(self) -> AnswerTooLarge:
-        return AnswerTooLarge(f"the answer is larger than {self._limit} bytes")
-
-    def on_message_complete(self) -> None:
-        """The answer is complete."""
-        self._complete = True
-        keep = self._parser.should_keep_alive()
-        self._parser = httptools.HttpResponseParser(self)
-        if not keep and self._transport is not None:
+    def _last(self) -> None:
+        if self._transport is not None:
             self._transport.close()
             self._transport = None
+
+
+def _forget_unsent(connected: socket.socket | None) -> None:
+    """Have closing reset the connection. Otherwise the system goes on sending for minutes what nobody waits for, and a
+    write that was given up behind a cut line lands when it is mended: after another leader's."""
+    if connected is not None:
+        with contextlib.suppress(OSError):  # closed already
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
 
 def _keep_alive(connected: socket.socket | None) -> None:

@@ -8,25 +8,17 @@ import asyncio
 import base64
 import os
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from karmada.machinery.errors import Unauthorized
-from karmada.machinery.http.target import NOTHING, ExecPlugin, Material, Target
+from karmada.machinery.http.identity import Credentials, bearer, fixed, impersonation
+from karmada.machinery.http.target import ExecPlugin, Material, Target
 
 TOKEN_FILE_AGE = 60.0
 """Token files are rotated by others; they are read again after this many seconds."""
 EARLY = 10.0
 """Credentials are renewed this many seconds before they expire."""
 PLUGIN_PATIENCE = 60.0
-_TOKEN_BYTES = bytes(range(0x21, 0x7F))
-
-
-class Credentials(NamedTuple):
-    """What goes along with a request and its connection."""
-
-    headers: bytes = b""
-    certificate: Material = NOTHING
-    key: Material = NOTHING
 
 
 class CredentialSource:
@@ -34,7 +26,7 @@ class CredentialSource:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._fixed_headers = _impersonation(target)
+        self._fixed_headers = impersonation(target)
         self._current: Credentials | None = None
         self._good_until = 0.0
         self._renewing = asyncio.Lock()
@@ -61,16 +53,12 @@ class CredentialSource:
         identity = self._target.identity
         if identity.plugin is not None:
             return await self._from_plugin(identity.plugin)
-        certificate, key = identity.certificate, identity.key
-        if identity.token:
-            token = (await asyncio.to_thread(identity.token.read)) if identity.token.path else identity.token.data
-            lifetime = TOKEN_FILE_AGE if identity.token.path else float("inf")
-            return Credentials(self._fixed_headers + _bearer(token), certificate, key), lifetime
-        headers = self._fixed_headers
-        if identity.username:
-            pair = f"{identity.username}:{identity.password}".encode()
-            headers += b"Authorization: Basic " + base64.b64encode(pair) + b"\r\n"
-        return Credentials(headers, certificate, key), float("inf")
+        known = fixed(self._target)
+        if known is not None:
+            return known, float("inf")
+        token = await asyncio.to_thread(identity.token.read)
+        headers = self._fixed_headers + bearer(token)
+        return Credentials(headers, identity.certificate, identity.key), TOKEN_FILE_AGE
 
     async def _from_plugin(self, plugin: ExecPlugin) -> tuple[Credentials, float]:
         status = await _run(plugin, self._target)
@@ -79,31 +67,13 @@ class CredentialSource:
         if status.get("clientCertificateData"):
             certificate = Material(str(status["clientCertificateData"]).encode())
             key = Material(str(status.get("clientKeyData") or "").encode())
-        headers = self._fixed_headers + (_bearer(str(status["token"]).encode()) if status.get("token") else b"")
+        headers = self._fixed_headers + (bearer(str(status["token"]).encode()) if status.get("token") else b"")
         lifetime = float("inf")
         if expires := status.get("expirationTimestamp"):
             from datetime import datetime
 
             lifetime = datetime.fromisoformat(str(expires)).timestamp() - time.time() - EARLY
         return Credentials(headers, certificate, key), lifetime
-
-
-def _bearer(token: bytes) -> bytes:
-    token = token.strip()
-    if token.translate(None, _TOKEN_BYTES):
-        raise Unauthorized("the token has characters in it that no token has")
-    return b"Authorization: Bearer " + token + b"\r\n"
-
-
-def _impersonation(target: Target) -> bytes:
-    identity = target.identity
-    lines = [("Impersonate-User", identity.impersonate_user), ("Impersonate-Uid", identity.impersonate_uid)]
-    lines += [("Impersonate-Group", group) for group in identity.impersonate_groups]
-    if not any(value for _, value in lines):
-        return b""
-    from urllib.parse import quote
-
-    return b"".join(f"{name}: {quote(value, safe=' :/@-._~!$&()*+,;=')}\r\n".encode() for name, value in lines if value)
 
 
 async def _run(plugin: ExecPlugin, target: Target) -> dict[str, Any]:

@@ -6,7 +6,9 @@ import ssl
 from typing import cast
 
 from karmada.machinery.errors import Unavailable
-from karmada.machinery.http.connection import Budget, Connection, new_buffer
+from karmada.machinery.http.answer import Budget
+from karmada.machinery.http.connection import Connection, new_buffer
+from karmada.machinery.http.messages import Address
 from karmada.machinery.http.target import Target
 
 IDLE = 60.0
@@ -18,12 +20,7 @@ class Pool:
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._scheme, self.host, port = _address(target.server)
-        known = self._scheme in ("http", "https")
-        if not known or not self.host or (port and not (port.isdecimal() and int(port) < 1 << 16)):
-            raise ValueError(f"the server must be http(s)://host[:port], not {target.server!r}")
-        self.secure = self._scheme == "https"
-        self.port = int(port) if port else 443 if self.secure else 80
+        self.address = Address(target)
         self._buffer = new_buffer()
         self._budget = Budget()
         self._idle: dict[ssl.SSLContext | None, list[Connection]] = {}
@@ -74,15 +71,15 @@ class Pool:
 
     async def _connect(self, context: ssl.SSLContext | None) -> Connection:
         loop = asyncio.get_running_loop()
-        name = self._target.server_name or self.host
+        name = self._target.server_name or self.address.host
         if isinstance(loop, asyncio.BaseEventLoop):
             name = _spelled(name)  # uvloop takes no bytes
-        raw = await self._tunnel() if self._may_need_proxy() else None
+        raw = await self._tunnel() if self.address.may_need_proxy(self._target.proxy, os.environ) else None
         if raw is None:
             _, connection = await loop.create_connection(
                 lambda: Connection(self._buffer, self._budget),
-                self.host,
-                self.port,
+                self.address.host,
+                self.address.port,
                 ssl=context,
                 server_hostname=name if context else None,
             )
@@ -98,28 +95,12 @@ class Pool:
         connection.connection_made(secured)
         return connection
 
-    def _may_need_proxy(self) -> bool:
-        name = f"{self._scheme}_proxy"
-        return bool(self._target.proxy) or name in os.environ or name.upper() in os.environ
-
     async def _tunnel(self) -> asyncio.Transport | None:
         """The way through the proxy, if there is one for this server."""
         from karmada.machinery.http.proxy import proxy_for, tunnel
 
-        proxy = proxy_for(self._scheme, self.host, self._target.proxy, os.environ)
-        return None if proxy is None else await tunnel(proxy, self._target, self.host, self.port)
-
-
-def _address(server: str) -> tuple[str, str, str]:
-    """Scheme, host and port of a server's URL. By hand: the module that knows all URLs is slow to import."""
-    scheme, _, rest = server.partition("://")
-    authority = rest.partition("/")[0].rpartition("@")[2]
-    if authority.startswith("["):
-        host, _, port = authority[1:].partition("]")
-        port = port.removeprefix(":")
-    else:
-        host, _, port = authority.partition(":")
-    return scheme.lower(), host.lower(), port
+        proxy = proxy_for(self.address.scheme, self.address.host, self._target.proxy, os.environ)
+        return None if proxy is None else await tunnel(proxy, self._target, self.address.host, self.address.port)
 
 
 def _spelled(host: str) -> str:

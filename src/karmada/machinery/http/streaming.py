@@ -6,16 +6,30 @@ A line is bounded (`limits.WATCH_LINE`), so is what all unfinished lines of a se
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Protocol
 
 from karmada.machinery import limits
 from karmada.machinery.errors import ApiError, BadAnswer, from_status
-from karmada.machinery.http.connection import Budget, Connection
+from karmada.machinery.http.answer import Budget
 from karmada.machinery.transport import EventType, WatchEvent
 
 _PREFIXES = [(f'{{"type":"{kind.value}","object":'.encode(), kind) for kind in EventType]
 
 
-async def events(connection: Connection) -> AsyncGenerator[list[WatchEvent], None]:
+class Readable(Protocol):
+    """Where the bytes of a stream come from."""
+
+    @property
+    def budget(self) -> Budget:
+        """What all streams of its server may hold together."""
+        ...
+
+    async def read(self) -> bytes:
+        """The next bytes; empty at the end."""
+        ...
+
+
+async def events(connection: Readable) -> AsyncGenerator[list[WatchEvent], None]:
     """The events of a stream; what has arrived together comes as one batch, or as several if it is much."""
     unfinished = _Unfinished(connection.budget)
     try:
@@ -70,7 +84,7 @@ class _Unfinished:
 
 
 def _parsed(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
-    """The events of lines up to the first that tells of an error."""
+    """The events of lines up to the first that is an error."""
     batch: list[WatchEvent] = []
     for event in map(parse, lines):
         if isinstance(event, ApiError):
@@ -80,7 +94,7 @@ def _parsed(lines: list[bytes]) -> tuple[list[WatchEvent], ApiError | None]:
 
 
 def parse(line: bytes) -> WatchEvent | ApiError:
-    """The event of a line, or the error it tells of."""
+    """The event of a line, or the error it carries."""
     for prefix, kind in _PREFIXES:
         if line.startswith(prefix) and line.endswith(b"}"):
             return WatchEvent(kind, line[len(prefix) : -1])

@@ -16,18 +16,12 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 
 from karmada.machinery import limits
-from karmada.machinery.errors import (
-    ApiError,
-    BadAnswer,
-    BadRequest,
-    Timeout,
-    TooManyRequests,
-    Unauthorized,
-    Unavailable,
-    from_status,
-)
-from karmada.machinery.http.connection import Connection, ConnectionBroken, Head
-from karmada.machinery.http.credentials import Credentials, CredentialSource
+from karmada.machinery.errors import Timeout, TooManyRequests, Unauthorized, Unavailable
+from karmada.machinery.http.answer import Head
+from karmada.machinery.http.connection import Connection, ConnectionBroken
+from karmada.machinery.http.credentials import CredentialSource
+from karmada.machinery.http.identity import Credentials
+from karmada.machinery.http.messages import Refused, refusal, require_json
 from karmada.machinery.http.paths import Wire, to_wire
 from karmada.machinery.http.pool import Pool
 from karmada.machinery.http.streaming import events
@@ -38,16 +32,6 @@ from karmada.machinery.transport import Request, WatchStream
 IN_FLIGHT = 64
 ATTEMPTS = 5
 RAW_TIMEOUT = 30.0
-LONGEST_RETRY = 3600.0
-
-
-class _Refused(Exception):
-    """An answer that is no success; carries what decides about a retry."""
-
-    def __init__(self, error: ApiError, retry_after: float | None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.retry_after = retry_after
 
 
 class HttpTransport:
@@ -59,9 +43,7 @@ class HttpTransport:
         self._credentials = CredentialSource(target)
         self._warn = warn
         self._in_flight = asyncio.Semaphore(IN_FLIGHT)
-        host = f"[{self._pool.host}]" if ":" in self._pool.host else self._pool.host
-        self._base = target.server[target.server.index("://") + 3 :].partition("/")[2]
-        self._common = f"Host: {host}:{self._pool.port}\r\nUser-Agent: {agent}\r\n".encode()
+        self._common = self._pool.address.common(agent)
 
     async def send(self, request: Request) -> bytes:
         """Answer every verb but watch."""
@@ -84,7 +66,7 @@ class HttpTransport:
             raise Timeout(f"the server did not start the watch within {request.timeout:g} s") from None
         stream = events(connection)
         try:
-            _require_json(head)
+            require_json(head)
             yield stream
         finally:
             await stream.aclose()
@@ -123,7 +105,7 @@ class HttpTransport:
             credentials = await self._credentials.current()
             try:
                 return await self._exchange(wire, accept, credentials, is_object)
-            except _Refused as refused:
+            except Refused as refused:
                 error = refused.error
                 if isinstance(error, Unauthorized) and not renewed and self._credentials.refused(credentials):
                     renewed = True
@@ -145,11 +127,11 @@ class HttpTransport:
             head, body = await connection.exchange(self._encoded(wire, accept, credentials))
         finally:
             self._pool.give_back(context, connection)
-        self._tell(head)
+        self._pass_warnings(head)
         if head.status >= 300:
-            raise _refusal(head, body)
+            raise refusal(head, body)
         if is_object:
-            _require_json(head)
+            require_json(head)
         return body
 
     async def _opened(self, wire: Wire, accept: str) -> tuple[Connection, Head]:
@@ -158,7 +140,7 @@ class HttpTransport:
             connection = await self._pool.open(self._context(credentials))
             try:
                 head = await connection.open(self._encoded(wire, accept, credentials))
-                self._tell(head)
+                self._pass_warnings(head)
                 if head.status == 200:
                     return connection, head
                 body = b""
@@ -168,13 +150,13 @@ class HttpTransport:
                 connection.close()
                 raise
             connection.close()
-            error = _refusal(head, body).error
+            error = refusal(head, body).error
             if not isinstance(error, Unauthorized) or renewed or not self._credentials.refused(credentials):
                 raise error
         raise AssertionError("the second attempt returns or raises")
 
     def _context(self, credentials: Credentials) -> ssl.SSLContext | None:
-        if not self._pool.secure:
+        if not self._pool.address.secure:
             return None
         try:
             return self._tls.context(credentials.certificate or NOTHING, credentials.key)
@@ -182,17 +164,9 @@ class HttpTransport:
             raise Unauthorized(f"the certificates cannot be used: {error}") from error
 
     def _encoded(self, wire: Wire, accept: str, credentials: Credentials) -> bytes:
-        prefix = f"/{self._base}" if self._base else ""
-        if not (wire.path.isascii() and wire.path.isprintable() and accept.isprintable()) or " " in wire.path:
-            raise BadRequest(f"the path {wire.path!r} has characters in it that must be encoded")
-        lines = f"{wire.method} {prefix}{wire.path} HTTP/1.1\r\nAccept: {accept or 'application/json'}\r\n"
-        if wire.body:
-            lines += f"Content-Type: {wire.content_type}\r\nContent-Length: {len(wire.body)}\r\n"
-        elif wire.method in ("POST", "PUT", "PATCH"):
-            lines += "Content-Length: 0\r\n"
-        return lines.encode() + self._common + credentials.headers + b"\r\n" + wire.body
+        return self._pool.address.encode(wire, accept, self._common, credentials.headers)
 
-    def _tell(self, head: Head) -> None:
+    def _pass_warnings(self, head: Head) -> None:
         if self._warn is not None:
             for warning in head.warnings:
                 self._warn(limits.printable(warning.decode("utf-8", "replace"), limits.MESSAGE))
@@ -201,36 +175,6 @@ class HttpTransport:
 async def _parts(connection: Connection) -> AsyncIterator[bytes]:
     while data := await connection.read():
         yield data
-
-
-def _require_json(head: Head) -> None:
-    """Refuse what says itself that it is no object: a proxy's page, for example."""
-    kind = head.headers.get(b"content-type", b"application/json")
-    if b"json" not in kind.lower():
-        shown = limits.printable(kind.decode("latin-1"), 100)
-        raise BadAnswer(f"the server answered with {shown} where JSON was asked for")
-
-
-def _refusal(head: Head, body: bytes) -> _Refused:
-    import orjson
-
-    given = head.headers.get(b"retry-after", b"")
-    retry_after = min(float(given), LONGEST_RETRY) if given.isdigit() else None
-    try:
-        status = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        status = None
-    if not isinstance(status, dict) or status.get("kind") != "Status":
-        status = {"message": _message(head.status, body)}
-    return _Refused(from_status(head.status, status, retry_after or 1.0), retry_after)
-
-
-def _message(code: int, body: bytes) -> str:
-    """What an answer without a Status says."""
-    if code == 404:
-        return "the server could not find the requested resource"
-    text = body[:1000].decode("utf-8", "replace").strip()
-    return f"the server answered {code}: {text}" if text else ""
 
 
 def _plain(path: str) -> str:

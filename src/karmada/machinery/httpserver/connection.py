@@ -134,6 +134,10 @@ class HttpConnection(asyncio.Protocol):
         if self._state is _State.LINGERING:
             return
         arrived = self.parser.feed(data)
+        if len(self.parser.rest) > UpgradedStream.HIGH:
+            # More of the new protocol than anybody keeps, before there was an answer to the old one.
+            self.wire.abort()
+            return
         if arrived:
             self._queue.extend(arrived)
             self._wake_up()

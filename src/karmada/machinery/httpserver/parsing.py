@@ -94,6 +94,7 @@ class RequestParser:
         "_refusal",
         "_request",
         "_size",
+        "_switching",
         "_url",
         "certificate",
         "continue_wanted",
@@ -131,6 +132,7 @@ class RequestParser:
         self.certificate = certificate
         self.continue_wanted = False
         """Set when a request waits for `100 Continue`; whoever sends that clears it."""
+        self._switching = False
         self.rest = b""
         """Bytes after a request that asks for an upgrade."""
 
@@ -147,6 +149,8 @@ class RequestParser:
     def feed(self, data: bytes) -> list[Parsed | Refusal]:
         """Parse the next portion and return what became complete."""
         if self._done:
+            if self._switching:
+                self.rest += data
             return []
         out: list[Parsed | Refusal] = []
         self._out = out
@@ -154,7 +158,7 @@ class RequestParser:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._done = True
+            self._done = self._switching = True
             self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserCallbackError:
             out.append(self._refusal or Refusal(400, "Bad Request"))

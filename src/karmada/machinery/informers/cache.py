@@ -2,7 +2,8 @@
 
 Invariants:
 - An item is immutable. Its body is the encoded object; the decoded value is made when asked for, and kept for a while
-  only if its form is immutable too (frozen structs). Readers share items: nothing is ever copied.
+  only if its form is immutable too (frozen structs). Readers share items: nothing is ever copied. A digest is made when
+  the object arrives, and kept in place of the body.
 - A change with both `old` and `new` is about one incarnation (same uid). An object that was deleted and created again
   under its name shows as two changes, deletion first.
 - Nothing older replaces something newer: an event at or below the revision reached is a repetition and is ignored.
@@ -19,7 +20,7 @@ from karmada.machinery import limits
 from karmada.machinery.codec import Codec, Identity, identity, unreadable
 from karmada.machinery.errors import BadAnswer
 from karmada.machinery.throttle import ThrottledLog
-from karmada.machinery.transport import EventType, WatchEvent
+from karmada.machinery.transport import EventType, Held, WatchEvent
 
 T = TypeVar("T")
 log = ThrottledLog(logging.getLogger(__name__))
@@ -46,15 +47,25 @@ class Key(NamedTuple):
 class Item(Generic[T]):
     """One state of one object."""
 
-    __slots__ = ("__weakref__", "_codec", "_value", "body", "key", "resource_version", "uid")
+    __slots__ = ("__weakref__", "_body", "_codec", "_held", "_value", "key", "resource_version", "size", "uid")
 
-    def __init__(self, key: Key, uid: str, resource_version: str, body: bytes, codec: Codec[T]) -> None:
+    def __init__(
+        self, key: Key, uid: str, resource_version: str, body: bytes, codec: Codec[T], held: Held | None = None
+    ) -> None:
+        """`held` has the body, and is kept in its place."""
         self.key = key
         self.uid = uid
         self.resource_version = resource_version
-        self.body = body
+        self._body = body if held is None else b""
+        self._held = held
+        self.size = len(body)
         self._codec = codec
         self._value: Any = _UNDECODED
+
+    @property
+    def body(self) -> bytes:
+        """The encoded object; empty when there is a digest of it only."""
+        return self._body if self._held is None else self._held.body
 
     @property
     def value(self) -> T:
@@ -62,13 +73,18 @@ class Item(Generic[T]):
         if self._value is not _UNDECODED:
             kept: T = self._value
             return kept
-        value = self._codec.decode(self.body)
+        value = self._codec.decode(self._body if self._held is None else self._held.body)
         if self._codec.shareable:
             self._value = value
             _kept.append(ref(self))
             if len(_kept) > KEPT and (oldest := _kept.popleft()()) is not None:
                 oldest._value = _UNDECODED
         return value
+
+    def condense(self) -> None:
+        """Keep the value in place of the body."""
+        self._value = self._codec.decode(self.body)
+        self._body, self._held = b"", None
 
     def __repr__(self) -> str:
         return f"<{self.key} at {self.resource_version}>"
@@ -115,7 +131,7 @@ class Room:
 
 def cost(item: "Item[Any]") -> int:
     """What an item takes."""
-    return len(item.body) + limits.ITEM_OVERHEAD
+    return item.size + limits.ITEM_OVERHEAD
 
 
 class Cache(Generic[T]):
@@ -159,16 +175,21 @@ class Cache(Generic[T]):
         """All values an index has."""
         return self._indexes[name].keys()
 
-    def read(self, body: bytes, which: Identity | None = None) -> Item[T]:
+    def read(self, body: bytes, which: Identity | None = None, held: Held | None = None) -> Item[T]:
         """The item of an encoded object; raises `BadAnswer` for what is none."""
         which = which or identity(body)
         if not which.name:
             raise BadAnswer("the server sent an object without a name")
         try:
-            stored = body if self._project is None else self._project(body)
+            if self._project is not None:
+                body, held = self._project(body), None
+            key = Key(which.namespace, which.name)
+            item = Item(key, which.uid, which.resource_version, body, self._codec, held)
+            if self._codec.digest:
+                item.condense()
         except (ValueError, RecursionError) as error:
             raise unreadable(error) from error
-        return Item(Key(which.namespace, which.name), which.uid, which.resource_version, stored, self._codec)
+        return item
 
     def reached(self, resource_version: str) -> None:
         """Everything up to here is in the cache."""
@@ -217,11 +238,11 @@ class Cache(Generic[T]):
         return changes, None
 
     def _apply(self, events: list[WatchEvent], changes: list[Change[T]]) -> None:
-        for kind, body, which in events:
+        for kind, body, which, held in events:
             if kind is EventType.BOOKMARK:
                 self.reached(identity(body).resource_version)
                 continue
-            item = self.read(body, which)
+            item = self.read(body, which, held)
             known = self.items.get(item.key)
             self._room.check(cost(item) - (cost(known) if known is not None else 0))
             self.resource_version = item.resource_version

@@ -10,11 +10,12 @@ import logging
 from collections.abc import Callable
 
 from karmada.machinery.clock import REAL, Clock
-from karmada.machinery.discovery import ApiResource, RESTMapper
+from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.factory import InformerFactory, Projection
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import EVERYTHING, Scope
+from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""A collection, locally: read it, index it, hear of its changes.
+"""A collection, locally: read it, index it, handle its changes.
 
 Reading before the first load raises `NotSynced`: a cache that has not synced knows nothing, least of all that something
 is absent. Handlers are plain functions that get batches of real differences; they must not block (they enqueue keys).
@@ -91,17 +91,17 @@ class Informer(Generic[T]):
         self._cache.add_index(name, function)
 
     def add_handler(self, handler: Handler[T]) -> None:
-        """Hear of every change from now on; of what is there already, at once."""
+        """Register a handler of every change; it is called at once with what is there already."""
         self._handlers.append(handler)
         if self._cache.items:
             self._call(handler, [Change(None, item, True) for item in self._cache.items.values()])
 
     def add_load_handler(self, handler: Callable[[], None]) -> None:
-        """Hear of every complete load from now on: what came and went since the one before shows as no change."""
+        """Register a handler of every complete load: what came and went since the one before shows as no change."""
         self._load_handlers.append(handler)
 
     def remove_handler(self, handler: Handler[T]) -> None:
-        """Hear no more."""
+        """Unregister a handler."""
         self._handlers.remove(handler)
 
     def get(self, name: str, namespace: str = "") -> T | None:

@@ -1,6 +1,7 @@
 """Keeps a cache in step with a collection: load once, follow changes, resume where the connection broke.
 
 - A broken or ended watch is resumed from the last revision; nobody above notices.
+- A cache that was filled from a store begins with a watch; a server that does not know its revision is loaded.
 - A compacted revision (410) or an internal failure means loading again; the cache then yields only real differences.
 - The load is a streaming list where the server has it, paged otherwise. A load older than what was already seen is
   refused: a replica that lags catches up soon. One that does not was restored from a backup, and is believed.
@@ -154,7 +155,7 @@ class Reflector(Generic[T]):
                     deadline.reschedule(asyncio.get_running_loop().time() + patience)
                     for position, event in enumerate(batch):
                         if event.type is not EventType.BOOKMARK:
-                            size += _collect(items, self._cache.read(event.object, event.which), event.type)
+                            size += _collect(items, self._cache.read(event.object, event.which, event.held), event.type)
                             self._cache.check_load(size)
                         elif (end := _end_of_load(event)) is not None:
                             await self._take_over(list(items.values()), end)
@@ -196,12 +197,15 @@ class Reflector(Generic[T]):
 
     async def _follow(self) -> None:
         params = {"resourceVersion": self._cache.resource_version}
-        heard = False
+        received = False
         async with self._watching(params, 2 * WATCH_SECONDS + SILENCE) as (batches, _):
+            if self._first:  # The cache was filled from a store, and the server goes on from there.
+                self._first = False
+                self._loaded()
             async for batch in batches:
-                heard = True
+                received = True
                 self._apply(batch)
-        if not heard:
+        if not received:
             await self._ask_how_far()
 
     async def _ask_how_far(self) -> None:

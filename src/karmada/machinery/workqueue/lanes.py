@@ -1,11 +1,14 @@
-"""The order in which ready keys are taken: by priority, then in turn between lanes, then first come first served.
+"""The order in which ready keys are taken: by priority, then in turn between lanes, then in turn between the tenants of
+a lane, then first come first served.
 
 Pure bookkeeping: no clock, no waiting. Every operation costs the same however many keys wait.
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
+
+from karmada.machinery.workqueue.tenants import Tenants
 
 K = TypeVar("K", bound=Hashable)
 
@@ -19,9 +22,9 @@ class _Level(Generic[K]):
     __slots__ = ("parked", "turns")
 
     def __init__(self) -> None:
-        self.turns: OrderedDict[Hashable, deque[K]] = OrderedDict()
+        self.turns: OrderedDict[Hashable, Tenants[K]] = OrderedDict()
         """Lanes with keys that may be taken, in the order of their turns."""
-        self.parked: dict[Hashable, deque[K]] = {}
+        self.parked: dict[Hashable, Tenants[K]] = {}
         """Lanes with keys that must wait until one of the lane's workers is free."""
 
 
@@ -33,7 +36,7 @@ class Lanes(Generic[K]):
         self._levels: dict[int, _Level[K]] = {}
         self._order: list[int] = []
         self._priority: dict[K, int] = {}
-        """The priority of every key that is here. A deque entry that disagrees is a left-over and is skipped."""
+        """The priority of every key that is here. An entry that disagrees is a left-over and is skipped."""
         self._busy: dict[Hashable, int] = {}
         self._turn = 0
 
@@ -43,8 +46,9 @@ class Lanes(Generic[K]):
     def __contains__(self, key: K) -> bool:
         return key in self._priority
 
-    def push(self, key: K, lane: Hashable, priority: int) -> None:
-        """Add a key at the end of its lane, or raise its priority if it is here with a lower one."""
+    def push(self, key: K, lane: Hashable, priority: int, tenant: Hashable = None) -> None:
+        """Add a key behind the others of its tenant in its lane, or raise its priority if it is here with a lower
+        one."""
         known = self._priority.get(key)
         if known is not None and known >= priority:
             return
@@ -57,9 +61,8 @@ class Lanes(Generic[K]):
         lanes = level.parked if full else level.turns
         keys = lanes.get(lane)
         if keys is None:
-            lanes[lane] = deque((key,))
-        else:
-            keys.append(key)
+            keys = lanes[lane] = Tenants()
+        keys.append(key, tenant)
 
     def highest(self) -> int | None:
         """The highest priority of which a key may be taken."""

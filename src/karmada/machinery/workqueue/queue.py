@@ -17,8 +17,8 @@ from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.metrics import Histogram
 from karmada.machinery.workqueue.delays import Delays
+from karmada.machinery.workqueue.initial_load import turns
 from karmada.machinery.workqueue.lanes import Lanes
-from karmada.machinery.workqueue.turns import turns
 
 K = TypeVar("K", bound=Hashable)
 
@@ -55,16 +55,19 @@ class WorkQueue(Generic[K]):
         *,
         lane: Callable[[K], Hashable] | None = None,
         lane_limit: int | None = None,
+        tenant: Callable[[K], Hashable] | None = None,
         background_limit: int | None = None,
         retries: BackoffPolicy = RETRIES,
         clock: Clock = REAL,
         random: Random | None = None,
     ) -> None:
-        """`background_limit`: how many keys of the first load may be in process, so that others find a worker."""
+        """`tenant`: keys of one tenant wait for each other, not for the many of another in the same lane.
+        `background_limit`: how many keys of the first load may be in process, so that others find a worker."""
         self.name = name
         self._background_limit = background_limit
         self._background = 0
         self._lane = lane
+        self._tenant = tenant
         self._retries = retries
         self._clock = clock
         self._random = random or clock.random()
@@ -78,6 +81,8 @@ class WorkQueue(Generic[K]):
         """Whether a worker waits for its turn with the first load's keys."""
         self._delays: Delays[K] = Delays(clock, self.add)
         self._closed = False
+        self.admits: Callable[[K], bool] | None = None
+        """Which keys are worked on here; None for all."""
         self.adds = 0
         self.retried = 0
         self.queue_seconds = Histogram()
@@ -85,7 +90,7 @@ class WorkQueue(Generic[K]):
 
     def add(self, key: K, priority: int = Priority.NORMAL) -> None:
         """Have a key worked on soon."""
-        if self._closed:
+        if self._closed or (self.admits is not None and not self.admits(key)):
             return
         if key in self._processing:
             if key not in self._again:
@@ -95,7 +100,8 @@ class WorkQueue(Generic[K]):
         if key not in self._lanes:
             self.adds += 1
             self._added_at[key] = self._clock.monotonic()
-        self._lanes.push(key, self._lane(key) if self._lane else None, priority)
+        lane, tenant = self._lane, self._tenant
+        self._lanes.push(key, lane(key) if lane else None, priority, tenant(key) if tenant else None)
         self._wake()
 
     def add_after(self, key: K, seconds: float, priority: int = Priority.NORMAL) -> None:

@@ -5,6 +5,7 @@ import re
 from karmada.api.field_errors import duplicate, invalid, required
 from karmada.apiserver.builtin.strategies.admission_rules import default_match, match_errors
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, qualified_name, strategy
+from karmada.apiserver.builtin.strategies.conditions import conditions
 from karmada.apiserver.builtin.strategies.match_conditions import (
     condition_errors,
     expression_errors,
@@ -126,7 +127,24 @@ def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-VALIDATING_POLICY = strategy(_default, _validate, namespaced=False, generation=True, unconditional_update=False)
+def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    status = obj.get("status") or {}
+    errors: Errors = []
+    for index, found in enumerate((status.get("typeChecking") or {}).get("expressionWarnings") or ()):
+        for field in ("warning", "fieldRef"):
+            if not found.get(field, "").strip():
+                errors.append(required(f"status.typeChecking.expressionWarnings[{index}].{field}"))
+    return errors + conditions("status.conditions", status.get("conditions") or [])
+
+
+VALIDATING_POLICY = strategy(
+    _default,
+    _validate,
+    namespaced=False,
+    generation=True,
+    unconditional_update=False,
+    validate_status=_validate_status,
+)
 MUTATING_POLICY = strategy(
     _default_mutating, _validate_mutating, namespaced=False, generation=True, unconditional_update=False
 )

@@ -58,7 +58,7 @@ def _validate_runtime_class(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors += immutable("handler", handler, old.get("handler"))
     overhead = (obj.get("overhead") or {}).get("podFixed")
     if overhead:
-        errors += resource_errors({"limits": overhead}, "overhead")
+        errors += resource_errors("overhead", {"limits": overhead})
     scheduling = obj.get("scheduling") or {}
     if scheduling.get("nodeSelector"):
         errors += labels(scheduling["nodeSelector"], "scheduling.nodeSelector")
@@ -70,7 +70,7 @@ def _tolerations(tolerations: list[JSONObject], path: str) -> Errors:
     again = set(repeated(tuple(form.values()) for form in forms))
     errors: Errors = []
     for index, toleration in enumerate(tolerations):
-        errors += toleration_errors(toleration, f"{path}[{index}]")
+        errors += toleration_errors(f"{path}[{index}]", toleration)
         errors += [duplicate(f"{path}[{index}]", forms[index])] if index in again else []
     return errors
 

@@ -11,7 +11,7 @@ from karmada.apiserver.builtin.strategies.common import (
     strategy,
     unsupported,
 )
-from karmada.apiserver.selectable import fields, value_at
+from karmada.apiserver.selectable import ValueAt, fields
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -151,7 +151,7 @@ NODE = strategy(
     _validate_node,
     warnings=_node_warnings,
     namespaced=False,
-    selectable={"spec.unschedulable": value_at("spec.unschedulable", "false")},
+    selectable={"spec.unschedulable": ValueAt("spec.unschedulable", "false")},
 )
 LEASE = strategy(
     validate=_validate_lease,

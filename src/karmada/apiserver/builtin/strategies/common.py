@@ -10,7 +10,7 @@ from karmada.api.caching import text_cache
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.api.quantity import Quantity
 from karmada.apiserver.resources import Strategy, same_but
-from karmada.apiserver.schema.metadata import NameRule, in_characters, key_problems, validate_metadata
+from karmada.apiserver.schema.metadata import NameRule, in_characters, key_problems, labels, validate_metadata
 from karmada.apiserver.selectable import Reader
 
 JSONObject = dict[str, Any]
@@ -113,7 +113,10 @@ def immutable(field: str, new: Any, old: Any) -> Errors:
 
 def port_number(field: str, value: Any) -> Errors:
     """A port number."""
-    return [] if 1 <= value <= 65535 else [invalid(field, value, "must be between 1 and 65535, inclusive")]
+    return [] if value and 1 <= value <= 65535 else [invalid(field, value or 0, _PORT_RULE)]
+
+
+_PORT_RULE = "must be between 1 and 65535, inclusive"
 
 
 _PORT_NAME = re.compile(r"[-a-z0-9]+")
@@ -177,8 +180,13 @@ def repeated(values: Iterable[Hashable]) -> list[int]:
 
 
 def selector(field: str, value: Any) -> Errors:
-    """A LabelSelector."""
-    return list(label_selector.validate(value, field))
+    """A LabelSelector, where there is one."""
+    return [] if value is None else list(label_selector.validate(value, field))
+
+
+def label_map(field: str, value: Any) -> Errors:
+    """Labels, where there are some."""
+    return labels(value, field)
 
 
 def matches(value: Any, labels: dict[str, str] | None) -> bool:
@@ -202,9 +210,9 @@ def _no_match(labels: Any, path: str) -> FieldError:
     return invalid(path, labels or None, "`selector` does not match template `labels`")
 
 
-def qualified_name(field: str, value: str) -> Errors:
+def qualified_name(field: str, value: str | None) -> Errors:
     """`name` or `prefix/name`."""
-    return [invalid(field, value, problem) for problem in key_problems(value)]
+    return [invalid(field, value or "", problem) for problem in key_problems(value or "")]
 
 
 def domain_prefixed_path(field: str, value: str) -> Errors:
@@ -217,22 +225,22 @@ def domain_prefixed_path(field: str, value: str) -> Errors:
     return dns_subdomain(field, domain)
 
 
-def dns_label(field: str, value: str) -> Errors:
+def dns_label(field: str, value: str | None) -> Errors:
     """One part of a DNS name."""
-    return [invalid(field, value, problem) for problem in in_characters(name_rules.dns_label(value))]
+    return [invalid(field, value or "", problem) for problem in in_characters(name_rules.dns_label(value or ""))]
 
 
-def dns_subdomain(field: str, value: str) -> Errors:
+def dns_subdomain(field: str, value: str | None) -> Errors:
     """A DNS name."""
-    return [invalid(field, value, problem) for problem in in_characters(name_rules.dns_subdomain(value))]
+    return [invalid(field, value or "", problem) for problem in in_characters(name_rules.dns_subdomain(value or ""))]
 
 
-def ip_address(field: str, value: str) -> Errors:
+def ip_address(field: str, value: str | None) -> Errors:
     """An IP address."""
     try:
-        ipaddress.ip_address(value)
+        ipaddress.ip_address(value or "")
     except ValueError:
-        return [invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+        return [invalid(field, value or "", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
     return []
 
 

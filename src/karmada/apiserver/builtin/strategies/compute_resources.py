@@ -4,9 +4,9 @@ Resources of Kubernetes itself may be given to more than there is; those that ot
 not: who asks for them says a limit, and asks for all of it.
 """
 
-from karmada.api.field_errors import forbidden, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, not_found, required
 from karmada.api.quantity import Quantity, QuantityError
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name, quantity_of
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_label, qualified_name, quantity_of
 from karmada.apiserver.schema.metadata import key_problems
 
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
@@ -37,7 +37,7 @@ def container_resource(field: str, name: str) -> Errors:
     return errors
 
 
-def resource_errors(resources: JSONObject, path: str) -> Errors:
+def resource_errors(path: str, resources: JSONObject) -> Errors:
     """Requests and limits."""
     limits = resources.get("limits") or {}
     requests = resources.get("requests") or {}
@@ -52,6 +52,28 @@ def resource_errors(resources: JSONObject, path: str) -> Errors:
     asked = [*limits, *requests]
     if any(name.startswith(_HUGE) for name in asked) and not {"cpu", "memory"} & set(asked):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
+    return errors
+
+
+def claim_errors(path: str, claims: list[JSONObject], known: list[str]) -> Errors:
+    """Claims of the pod that a container uses, as a whole or a request of it."""
+    errors: Errors = []
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        name, request, place = claim.get("name") or "", claim.get("request") or "", f"{path}[{index}]"
+        if not name:
+            errors.append(required(place))
+            continue
+        key = f"{name}/{request}" if request else name
+        if name in seen or key in seen or (not request and any(one.startswith(f"{name}/") for one in seen)):
+            errors.append(duplicate(place, name if name in seen else key))
+        if request and name not in seen:
+            errors += dns_label(f"{place}.request", request)
+        seen.add(key)
+        if name not in known:
+            listed = f": {', '.join(known)}" if known else " which is empty"
+            text = f"must be one of the names in pod.spec.resourceClaims{listed}"
+            errors.append(not_found(place, name)._replace(message=f"{not_found(place, name).message}: {text}"))
     return errors
 
 

@@ -1,7 +1,7 @@
 """Rules of ResourceClaims and of templates for them: which devices are asked for, and how they belong together."""
 
 from karmada.api import name_rules
-from karmada.api.field_errors import duplicate, forbidden, invalid, required
+from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies import internal_form
 from karmada.apiserver.builtin.strategies.common import (
     IMMUTABLE,
@@ -13,13 +13,22 @@ from karmada.apiserver.builtin.strategies.common import (
     qualified_name,
     strategy,
 )
-from karmada.apiserver.builtin.strategies.devices import MOST, fully_qualified, opaque, selectors, too_many
+from karmada.apiserver.builtin.strategies.device_statuses import prepare_claim_status, validate_claim_status
+from karmada.apiserver.builtin.strategies.devices import (
+    MOST,
+    again,
+    fully_qualified,
+    opaque,
+    references,
+    request_names,
+    selectors,
+    too_many,
+)
 from karmada.apiserver.schema.metadata import annotations, labels
 
 _MOST_CHOICES = 8
 _ONE = "exactly one of `exactly` or `firstAvailable` is required"
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
-_UNKNOWN = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
 def _default_devices(spec: JSONObject) -> None:
@@ -37,12 +46,12 @@ def _default_devices(spec: JSONObject) -> None:
 def _claim(spec: JSONObject, path: str) -> Errors:
     devices = spec.get("devices") or {}
     path = f"{path}.devices"
-    requests, names = devices.get("requests") or [], _names(devices.get("requests") or [])
+    requests, names = devices.get("requests") or [], request_names(devices.get("requests") or [])
     errors = too_many(f"{path}.requests", requests)
     seen: set[str] = set()
     for index, request in enumerate(requests[:MOST]):
         errors += _request(request, f"{path}.requests[{index}]")
-        errors += _again(request.get("name") or "", seen, f"{path}.requests[{index}]")
+        errors += again(request.get("name") or "", seen, f"{path}.requests[{index}]")
     constraints = devices.get("constraints") or []
     errors += too_many(f"{path}.constraints", constraints)
     for index, constraint in enumerate(constraints[:MOST]):
@@ -50,24 +59,8 @@ def _claim(spec: JSONObject, path: str) -> Errors:
     configs = devices.get("config") or []
     errors += too_many(f"{path}.config", configs)
     for index, config in enumerate(configs[:MOST]):
-        errors += _references(config, f"{path}.config[{index}].requests", names)
+        errors += references(config.get("requests") or [], f"{path}.config[{index}].requests", names)
         errors += opaque(f"{path}.config[{index}]", config)
-    return errors
-
-
-def _names(requests: list[JSONObject]) -> set[str]:
-    """How requests, and the choices they leave, are referred to."""
-    names: set[str] = set()
-    for request in requests:
-        name = request.get("name") or ""
-        names.add(name)
-        names |= {f"{name}/{choice.get('name') or ''}" for choice in request.get("firstAvailable") or ()}
-    return names
-
-
-def _again(name: str, seen: set[str], field: str) -> Errors:
-    errors: Errors = [duplicate(field, name)] if name in seen else []
-    seen.add(name)
     return errors
 
 
@@ -85,7 +78,7 @@ def _request(request: JSONObject, path: str) -> Errors:
     for index, choice in enumerate(choices[:_MOST_CHOICES]):
         place = f"{path}.firstAvailable[{index}]"
         errors += dns_label(f"{place}.name", choice.get("name") or "") + _wanted(choice, place)
-        errors += _again(choice.get("name") or "", seen, place)
+        errors += again(choice.get("name") or "", seen, place)
     return errors
 
 
@@ -119,25 +112,12 @@ def _toleration(toleration: JSONObject, path: str) -> Errors:
 
 
 def _constraint(constraint: JSONObject, path: str, names: set[str]) -> Errors:
-    errors = _references(constraint, f"{path}.requests", names)
+    errors = references(constraint.get("requests") or [], f"{path}.requests", names)
     fields = [field for field in ("matchAttribute", "distinctAttribute") if constraint.get(field) is not None]
     if not fields:
         errors.append(required(path, _ONE_ATTRIBUTE))
     for field in fields:
         errors += fully_qualified(f"{path}.{field}", constraint[field])
-    return errors
-
-
-def _references(holder: JSONObject, field: str, names: set[str]) -> Errors:
-    requests = holder.get("requests") or []
-    errors = too_many(field, requests)
-    seen: set[str] = set()
-    for index, name in enumerate(requests[:MOST]):
-        for part in name.split("/"):
-            errors += dns_label(f"{field}[{index}]", part)
-        if name not in names:
-            errors.append(invalid(f"{field}[{index}]", name, _UNKNOWN))
-        errors += _again(name, seen, f"{field}[{index}]")
     return errors
 
 
@@ -165,19 +145,10 @@ def _validate_template(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-def _validate_claim_status(obj: JSONObject, old: JSONObject | None) -> Errors:
-    status = obj.get("status") or {}
-    reserved = status.get("reservedFor") or []
-    errors = [
-        required(f"status.reservedFor[{index}].{field}")
-        for index, consumer in enumerate(reserved)
-        for field in ("resource", "name", "uid")
-        if not consumer.get(field)
-    ]
-    if reserved and status.get("allocation") is None:
-        errors.append(forbidden("status.reservedFor", "may not be specified when `allocated` is not set"))
-    return errors
-
-
-RESOURCE_CLAIM = strategy(lambda obj: _default_devices(obj["spec"]), _validate, validate_status=_validate_claim_status)
+RESOURCE_CLAIM = strategy(
+    lambda obj: _default_devices(obj["spec"]),
+    _validate,
+    prepare_status=prepare_claim_status,
+    validate_status=validate_claim_status,
+)
 RESOURCE_CLAIM_TEMPLATE = strategy(lambda obj: _default_devices(obj["spec"]["spec"]), _validate_template)

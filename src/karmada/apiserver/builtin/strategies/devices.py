@@ -5,9 +5,9 @@ from collections.abc import Collection
 from typing import Any
 
 from karmada.api import name_rules
-from karmada.api.field_errors import FieldError, invalid, required
+from karmada.api.field_errors import FieldError, duplicate, invalid, required
 from karmada.apiserver import cel
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, strategy
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_label, dns_subdomain, strategy
 from karmada.apiserver.builtin.strategies.compute_resources import is_extended
 from karmada.apiserver.schema.metadata import in_characters
 
@@ -15,6 +15,8 @@ MOST = 32
 """Selectors, configurations, requests or constraints in one place."""
 _LONGEST_DRIVER = _LONGEST_DOMAIN = 63
 _LONGEST_NAME = 32
+_LONGEST_POOL = 253
+_UNKNOWN = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _IDENTIFIER_RULE = (
     "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
@@ -107,6 +109,48 @@ def opaque(field: str, config: JSONObject) -> Errors:
         errors.append(required(f"{field}.opaque.parameters"))
     elif not isinstance(parameters, dict):
         errors.append(invalid(f"{field}.opaque.parameters", "<value omitted>", "must be a valid JSON object"))
+    return errors
+
+
+def pool_name(field: str, name: str) -> Errors:
+    """The name of a pool: DNS names with slashes between them."""
+    if not name:
+        return [required(field)]
+    errors = too_long(field, name, _LONGEST_POOL)
+    for part in name.split("/"):
+        errors += dns_subdomain(field, part)
+    return errors
+
+
+def request_names(requests: list[JSONObject]) -> set[str]:
+    """How requests of a claim, and the choices they leave, are referred to."""
+    names: set[str] = set()
+    for request in requests:
+        name = request.get("name") or ""
+        names.add(name)
+        names |= {f"{name}/{choice.get('name') or ''}" for choice in request.get("firstAvailable") or ()}
+    return names
+
+
+def references(given: list[str], field: str, names: set[str], indexed: bool = True) -> Errors:
+    """Names of requests; without `indexed` there is one, at the field itself."""
+    errors = too_many(field, given)
+    seen: set[str] = set()
+    for index, name in enumerate(given[:MOST]):
+        place = f"{field}[{index}]" if indexed else field
+        parts = name.split("/")
+        for part in parts if len(parts) < 3 else ():
+            errors += dns_label(place, part)
+        if name not in names:
+            errors.append(invalid(place, name, _UNKNOWN))
+        errors += again(name, seen, place)
+    return errors
+
+
+def again(name: str, seen: set[str], field: str) -> Errors:
+    """A complaint about a name that came before; `seen` learns it."""
+    errors: Errors = [duplicate(field, name)] if name in seen else []
+    seen.add(name)
     return errors
 
 

@@ -10,6 +10,7 @@ from karmada.apiserver.builtin.strategies.common import (
     selector,
     strategy,
 )
+from karmada.apiserver.builtin.strategies.conditions import conditions
 from karmada.apiserver.builtin.strategies.statuses import BUDGET
 from karmada.apiserver.schema.metadata import path_segment
 
@@ -36,6 +37,10 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
+def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    return conditions("status.conditions", (obj.get("status") or {}).get("conditions") or []) + BUDGET(obj, old)
+
+
 POD_DISRUPTION_BUDGET = strategy(
-    validate=_validate, name=path_segment, generation=True, unconditional_update=False, validate_status=BUDGET
+    validate=_validate, name=path_segment, generation=True, unconditional_update=False, validate_status=_validate_status
 )

@@ -7,14 +7,14 @@ from karmada.apiserver.builtin.strategies.common import (
     dns_label,
     dns_subdomain,
     ip_address,
-    one_of,
+    label_map,
     port_number,
     qualified_name,
+    repeated,
     strategy,
-    unsupported,
     usual_ip,
 )
-from karmada.apiserver.schema.metadata import labels
+from karmada.apiserver.builtin.strategies.tables import choice, each, fields, filled, needed, optional, validated
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
@@ -26,37 +26,30 @@ def _default_endpoints(obj: JSONObject) -> None:
             port.setdefault("protocol", "TCP")
 
 
-def _validate_endpoints(obj: JSONObject, old: JSONObject | None) -> Errors:
-    errors: Errors = []
-    for index, subset in enumerate(obj.get("subsets") or ()):
-        path = f"subsets[{index}]"
-        ports = subset.get("ports") or []
-        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            errors.append(required(path, "must specify `addresses` or `notReadyAddresses`"))
-        for field in ("addresses", "notReadyAddresses"):
-            for at, address in enumerate(subset.get(field) or ()):
-                place = f"{path}.{field}[{at}].ip"
-                found = ip_address(place, address.get("ip") or "")
-                errors += found
-                if found:
-                    errors.append(invalid(place, address.get("ip") or "", "must be a valid IP address"))
-                else:
-                    errors += usual_ip(place, address["ip"])
-                if address.get("hostname"):
-                    errors += dns_label(f"{path}.{field}[{at}].hostname", address["hostname"])
-                if address.get("nodeName") is not None:
-                    errors += dns_subdomain(f"{path}.{field}[{at}].nodeName", address["nodeName"])
-        for at, port in enumerate(ports):
-            place = f"{path}.ports[{at}]"
-            if len(ports) > 1 and not port.get("name"):
-                errors.append(required(f"{place}.name"))
-            elif port.get("name"):
-                errors += dns_label(f"{place}.name", port["name"])
-            errors += port_number(f"{place}.port", port.get("port") or 0)
-            errors += one_of(f"{place}.protocol", port.get("protocol") or "", _PROTOCOLS)
-            if port.get("appProtocol") is not None:
-                errors += qualified_name(f"{place}.appProtocol", port["appProtocol"])
-    return errors
+def _has_addresses(path: str, subset: JSONObject) -> Errors:
+    if subset.get("addresses") or subset.get("notReadyAddresses"):
+        return []
+    return [required(path, "must specify `addresses` or `notReadyAddresses`")]
+
+
+def _endpoint_ip(path: str, address: str | None) -> Errors:
+    if errors := ip_address(path, address):
+        return [*errors, invalid(path, address or "", "must be a valid IP address")]
+    return usual_ip(path, address or "")
+
+
+def _endpoint_ports(path: str, ports: list[JSONObject]) -> Errors:
+    """Several ports have names."""
+    return each(fields(("name", needed(dns_label) if len(ports) > 1 else filled(dns_label)), _PORT))(path, ports)
+
+
+_PORT = fields(
+    ("port", port_number),
+    ("protocol", choice(*_PROTOCOLS)),
+    ("appProtocol", optional(qualified_name)),
+)
+_ENDPOINT = fields(("ip", _endpoint_ip), ("hostname", filled(dns_label)), ("nodeName", optional(dns_subdomain)))
+_SUBSET = fields(_has_addresses, ("addresses notReadyAddresses", each(_ENDPOINT)), ("ports", filled(_endpoint_ports)))
 
 
 def _default_slice(obj: JSONObject) -> None:
@@ -69,36 +62,31 @@ def _validate_slice(obj: JSONObject, old: JSONObject | None) -> Errors:
     kind = obj.get("addressType") or ""
     if old is not None and kind != old.get("addressType"):
         return [invalid("addressType", kind, "field is immutable")]
-    errors: Errors = []
-    if not kind:
-        errors.append(required("addressType"))
-    elif kind not in _ADDRESS_TYPES:
-        errors.append(unsupported("addressType", kind, _ADDRESS_TYPES))
-    for index, endpoint in enumerate(obj.get("endpoints") or ()):
-        path = f"endpoints[{index}].addresses"
-        addresses = endpoint.get("addresses") or []
-        if not addresses:
-            errors.append(required(path, "must contain at least 1 address"))
-        for at, address in enumerate(addresses):
-            errors += _address(f"{path}[{at}]", address, kind)
-        if endpoint.get("hostname") is not None:
-            errors += dns_label(f"endpoints[{index}].hostname", endpoint["hostname"])
-        if endpoint.get("nodeName") is not None:
-            errors += dns_subdomain(f"endpoints[{index}].nodeName", endpoint["nodeName"])
-        errors += labels(endpoint.get("deprecatedTopology"), f"endpoints[{index}].deprecatedTopology")
-    names: set[str] = set()
-    for index, port in enumerate(obj.get("ports") or ()):
-        name = port.get("name") or ""
-        if name in names:
-            errors.append(duplicate(f"ports[{index}].name", name))
-        names.add(name)
-        if name:
-            errors += dns_label(f"ports[{index}].name", name)
-        if port.get("protocol") is not None:
-            errors += one_of(f"ports[{index}].protocol", port["protocol"], _PROTOCOLS)
-        if port.get("appProtocol") is not None:
-            errors += qualified_name(f"ports[{index}].appProtocol", port["appProtocol"])
+
+    def addresses(path: str, found: list[str] | None) -> Errors:
+        if not found:
+            return [required(path, "must contain at least 1 address")]
+        return each(lambda place, address: _address(place, address, kind))(path, found)
+
+    endpoint = fields(("addresses", addresses), _ENDPOINT_OF_SLICE)
+    errors = needed(choice(*_ADDRESS_TYPES))("addressType", kind) + each(endpoint)("endpoints", obj.get("endpoints"))
+    ports = obj.get("ports") or []
+    again = set(repeated(port.get("name") or "" for port in ports))
+    for index, port in enumerate(ports):
+        path = f"ports[{index}]"
+        errors += [duplicate(f"{path}.name", port.get("name") or "")] if index in again else []
+        errors += _PORT_OF_SLICE(path, port)
     return errors
+
+
+_ENDPOINT_OF_SLICE = fields(
+    ("hostname", optional(dns_label)), ("nodeName", optional(dns_subdomain)), ("deprecatedTopology", label_map)
+)
+_PORT_OF_SLICE = fields(
+    ("name", filled(dns_label)),
+    ("protocol", optional(choice(*_PROTOCOLS))),
+    ("appProtocol", optional(qualified_name)),
+)
 
 
 def _address(field: str, address: str, kind: str) -> Errors:
@@ -110,5 +98,5 @@ def _address(field: str, address: str, kind: str) -> Errors:
     return errors or usual_ip(field, address)
 
 
-ENDPOINTS = strategy(_default_endpoints, _validate_endpoints, create_on_update=True)
+ENDPOINTS = strategy(_default_endpoints, validated(("subsets", each(_SUBSET))), create_on_update=True)
 ENDPOINT_SLICE = strategy(_default_slice, _validate_slice, generation=True)

@@ -22,7 +22,7 @@ from karmada.apiserver.builtin.strategies.internal_form import pod_template
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
 from karmada.apiserver.builtin.strategies.statuses import counts
-from karmada.apiserver.selectable import value_at
+from karmada.apiserver.selectable import ValueAt
 
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 _MAX_INT32 = 2**31 - 1
@@ -230,6 +230,6 @@ JOB = strategy(
     prepare_update=_label_job,
     prepare_status=_label_job,
     validate_status=_validate_job_status,
-    selectable={"status.successful": value_at("status.succeeded", "0")},
+    selectable={"status.successful": ValueAt("status.succeeded", "0")},
 )
 CRON_JOB = strategy(_default_cron_job, _validate_cron_job, generation=True)

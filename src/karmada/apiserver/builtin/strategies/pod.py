@@ -13,7 +13,7 @@ from karmada.apiserver.builtin.strategies.common import (
 from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
-from karmada.apiserver.selectable import fields, value_at
+from karmada.apiserver.selectable import ValueAt, fields
 
 _CHANGEABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -43,7 +43,8 @@ def quality_of_service(spec: JSONObject) -> str:
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     guaranteed = True
-    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+    whole = [{"resources": spec["resources"]}] if spec.get("resources") else None
+    for container in whole or [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
         resources = container.get("resources") or {}
         for wanted, total in ((resources.get("requests"), requests), (resources.get("limits"), limits)):
             for name in ("cpu", "memory"):
@@ -69,7 +70,7 @@ def _images(spec: JSONObject) -> Errors:
 
 
 def _validate(pod: JSONObject, old: JSONObject | None) -> Errors:
-    errors = spec_errors(pod["spec"], "spec") + _images(pod["spec"])
+    errors = spec_errors(pod["spec"], "spec", pod["metadata"]) + _images(pod["spec"])
     if old is None:
         if pod["spec"].get("ephemeralContainers"):
             errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
@@ -206,7 +207,7 @@ STRATEGY = strategy(
             "status.phase",
             "status.nominatedNodeName",
         ),
-        "spec.hostNetwork": value_at("spec.hostNetwork", "false"),
+        "spec.hostNetwork": ValueAt("spec.hostNetwork", "false"),
         "status.podIP": _first_address,
         "status.podIPs": _no_addresses,
     },

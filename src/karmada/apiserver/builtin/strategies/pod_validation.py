@@ -1,31 +1,46 @@
-"""Validation of pod specs and pod templates."""
+"""Validation of pods and pod templates."""
 
 import re
-from typing import Any
+from collections.abc import Mapping
 
-from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, not_found, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
     dns_label,
     dns_subdomain,
     ip_address,
+    label_map,
     non_negative,
-    one_of,
-    port_name,
-    port_number,
-    port_or_name,
-    positive,
     qualified_name,
-    selector,
     unsupported,
 )
-from karmada.apiserver.builtin.strategies.compute_resources import resource_errors
+from karmada.apiserver.builtin.strategies.compute_resources import claim_errors, resource_errors
+from karmada.apiserver.builtin.strategies.container_validation import (
+    common_errors,
+    init_errors,
+    restarting,
+    running_errors,
+)
+from karmada.apiserver.builtin.strategies.pod_resources import pod_resource_errors
+from karmada.apiserver.builtin.strategies.scheduling_rules import AFFINITY, spread
+from karmada.apiserver.builtin.strategies.security_contexts import POD_SECURITY, host_sysctls, system_errors
+from karmada.apiserver.builtin.strategies.tables import choice, each, fields, filled, needed, optional, too_long, within
 from karmada.apiserver.builtin.strategies.tolerations import toleration_errors
+from karmada.apiserver.builtin.strategies.volume_sources import volume_errors
 from karmada.apiserver.schema.metadata import annotations, labels
 
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
-_ENV_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_MAX_INT32 = 2**31 - 1
+_MOST_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES, _LONGEST_HOST = 3, 32, 2048, 64
+_SYSTEMS = ("linux", "windows")
+_SEARCH_PART = "[_a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SEARCH = re.compile(rf"(?=.{{1,253}}$)({_SEARCH_PART})(\.{_SEARCH_PART})*")
+_SEARCH_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*')"
+)
+_NOT_EPHEMERAL = ("ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources", "resizePolicy")
 
 
 def template_errors(template: JSONObject, path: str, old: JSONObject | None = None) -> Errors:
@@ -52,454 +67,255 @@ def always_restarts(spec: JSONObject, path: str, kind: str) -> Errors:
     return errors
 
 
-def spec_errors(spec: JSONObject, path: str) -> Errors:
-    """What is wrong with a pod spec."""
-    errors, volumes = _volumes(spec.get("volumes") or [], f"{path}.volumes")
-    errors += _containers(spec, path, volumes)
-    errors += _choice(f"{path}.restartPolicy", spec.get("restartPolicy"), ("Always", "OnFailure", "Never"))
-    policies = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-    errors += _choice(f"{path}.dnsPolicy", spec.get("dnsPolicy"), policies)
-    if spec.get("nodeSelector"):
-        errors += labels(spec["nodeSelector"], f"{path}.nodeSelector")
-    for field in ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"):
-        if spec.get(field):
-            errors += dns_subdomain(f"{path}.{field}", spec[field])
-    for field in ("hostname", "subdomain"):
-        if spec.get(field):
-            errors += dns_label(f"{path}.{field}", spec[field])
-    errors += non_negative(f"{path}.terminationGracePeriodSeconds", spec.get("terminationGracePeriodSeconds"))
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None and not 1 <= deadline <= 2**31 - 1:
-        errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))
-    for index, toleration in enumerate(spec.get("tolerations") or ()):
-        errors += toleration_errors(toleration, f"{path}.tolerations[{index}]")
-    errors += _affinity(spec.get("affinity") or {}, f"{path}.affinity")
-    errors += _spread(spec.get("topologySpreadConstraints") or [], f"{path}.topologySpreadConstraints")
-    if spec.get("dnsPolicy") == "None" and not (spec.get("dnsConfig") or {}).get("nameservers"):
-        text = 'must provide at least one DNS nameserver when `dnsPolicy` is "None"'
-        errors.append(required(f"{path}.dnsConfig.nameservers", text))
-    errors += _security(spec.get("securityContext") or {}, f"{path}.securityContext")
-    for index, alias in enumerate(spec.get("hostAliases") or ()):
-        errors += ip_address(f"{path}.hostAliases[{index}].ip", alias.get("ip") or "")
-        for host in alias.get("hostnames") or ():
-            errors += dns_subdomain(f"{path}.hostAliases[{index}].hostnames", host)
-    return errors + pod_extras(spec, path)
+def spec_errors(spec: JSONObject, path: str, pod: JSONObject | None = None) -> Errors:
+    """What is wrong with a pod spec; `pod` is the metadata of a pod, None for a template."""
+    errors, volumes = volume_errors(f"{path}.volumes", spec.get("volumes") or [], pod)
+    errors += _containers(path, spec, volumes) + _POD(path, spec)
+    errors += host_sysctls(spec, path) + pod_resource_errors(spec, path)
+    if (spec.get("os") or {}).get("name") in _SYSTEMS:
+        errors += system_errors(spec, path)
+    return errors
 
 
-def _choice(field: str, value: Any, choices: tuple[str, ...]) -> Errors:
-    return [] if value in choices else [unsupported(field, value, choices)]
+def _each_container(spec: JSONObject, path: str) -> list[tuple[str, JSONObject]]:
+    found = (
+        (f"{path}.{field}[{index}]", container)
+        for field in ("initContainers", "containers", "ephemeralContainers")
+        for index, container in enumerate(spec.get(field) or ())
+    )
+    return list(found)
 
 
-def _containers(spec: JSONObject, path: str, volumes: set[str]) -> Errors:
-    containers = spec.get("containers") or []
-    errors: Errors = [] if containers else [required(f"{path}.containers")]
+def _containers(path: str, spec: JSONObject, volumes: Mapping[str, JSONObject]) -> Errors:
+    errors: Errors = [] if spec.get("containers") else [required(f"{path}.containers")]
+    claims = sorted({claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")})
     seen: set[str] = set()
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            place = f"{path}.{field}[{index}]"
-            errors += _container(container, place, volumes)
-            name = container.get("name") or ""
-            if name in seen:
-                errors.append(duplicate(f"{place}.name", name))
-            if name:
-                seen.add(name)
-    return errors + ephemeral_errors(spec.get("ephemeralContainers") or [], f"{path}.ephemeralContainers", seen)
-
-
-_NOT_EPHEMERAL = ("ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources", "resizePolicy")
-
-
-def ephemeral_errors(containers: list[JSONObject], path: str, seen: set[str]) -> Errors:
-    """What is wrong with containers that are added to look into a pod; `seen` are the names of the others."""
-    errors: Errors = []
-    for index, container in enumerate(containers):
-        place = f"{path}[{index}]"
-        name = container.get("name") or ""
-        errors += dns_label(f"{place}.name", name) if name else [required(f"{place}.name")]
-        if not container.get("image"):
-            errors.append(required(f"{place}.image"))
-        errors += _ports(container.get("ports") or [], f"{place}.ports")
-        errors += _env(container.get("env") or [], f"{place}.env")
-        errors += _env_from(container.get("envFrom") or [], f"{place}.envFrom")
-        if name in seen:
-            errors.append(duplicate(f"{place}.name", name))
-        if name:
-            seen.add(name)
-        text = "cannot be set for an Ephemeral Container"
-        errors += [forbidden(f"{place}.{field}", text) for field in _NOT_EPHEMERAL if container.get(field)]
-    return errors
-
-
-def _container(container: JSONObject, path: str, volumes: set[str]) -> Errors:
-    name = container.get("name") or ""
-    errors = dns_label(f"{path}.name", name) if name else [required(f"{path}.name")]
-    image = container.get("image") or ""
-    if not image:
-        errors.append(required(f"{path}.image"))
-    errors += one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), ("Always", "IfNotPresent", "Never"))
-    policy = container.get("terminationMessagePolicy")
-    errors += _choice(f"{path}.terminationMessagePolicy", policy, ("File", "FallbackToLogsOnError"))
-    errors += _ports(container.get("ports") or [], f"{path}.ports")
-    errors += _env(container.get("env") or [], f"{path}.env")
-    errors += _env_from(container.get("envFrom") or [], f"{path}.envFrom")
-    errors += _mounts(container.get("volumeMounts") or [], f"{path}.volumeMounts", volumes)
-    errors += resource_errors(container.get("resources") or {}, f"{path}.resources")
-    for word in ("livenessProbe", "readinessProbe", "startupProbe"):
-        if word in container:
-            errors += _probe(container[word], f"{path}.{word}", word)
-    for word, handler in (container.get("lifecycle") or {}).items():
-        if isinstance(handler, dict):
-            errors += _handler(handler, f"{path}.lifecycle.{word}")
-    return errors
-
-
-def _ports(ports: list[JSONObject], path: str) -> Errors:
-    errors: Errors = []
-    seen: set[str] = set()
-    for index, port in enumerate(ports):
-        place = f"{path}[{index}]"
-        name = port.get("name")
-        if name:
-            found = port_name(f"{place}.name", name)
-            errors += found
-            if not found and name in seen:
-                errors.append(duplicate(f"{place}.name", name))
-            seen.add(name)
-        number = port.get("containerPort") or 0
-        errors += port_number(f"{place}.containerPort", number) if number else [required(f"{place}.containerPort")]
-        if port.get("hostPort"):
-            errors += port_number(f"{place}.hostPort", port["hostPort"])
-        errors += one_of(f"{place}.protocol", port.get("protocol") or "", _PROTOCOLS)
-    return errors
-
-
-def _env(variables: list[JSONObject], path: str) -> Errors:
-    errors: Errors = []
-    for index, variable in enumerate(variables):
-        place = f"{path}[{index}]"
-        name = variable.get("name") or ""
-        if not name:
-            errors.append(required(f"{place}.name"))
-        elif not name.isascii() or not name.isprintable() or "=" in name:
-            errors.append(invalid(f"{place}.name", name, _ENV_RULE))
-        source = variable.get("valueFrom")
-        if source is None:
-            continue
-        if variable.get("value"):
-            errors.append(invalid(f"{place}.valueFrom", "", "may not be specified when `value` is not empty"))
-        if not source:
-            text = (
-                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-            )
-            errors.append(invalid(f"{place}.valueFrom", "", text))
-        elif len(source) > 1:
-            errors.append(invalid(f"{place}.valueFrom", "", "may not have more than one field specified at a time"))
-        for word in ("configMapKeyRef", "secretKeyRef"):
-            if word in source and not source[word].get("key"):
-                errors.append(required(f"{place}.valueFrom.{word}.key"))
-        if "fieldRef" in source and not source["fieldRef"].get("fieldPath"):
-            errors.append(required(f"{place}.valueFrom.fieldRef.fieldPath"))
-    return errors
-
-
-def _env_from(sources: list[JSONObject], path: str) -> Errors:
-    errors: Errors = []
-    for index, source in enumerate(sources):
-        if "configMapRef" not in source and "secretRef" not in source:
-            errors.append(invalid(path, "", "must specify one of: `configMapRef` or `secretRef`"))
-        elif "configMapRef" in source and "secretRef" in source:
-            errors.append(invalid(path, "", "may not have more than one field specified at a time"))
-        prefix = source.get("prefix") or ""
-        if not prefix.isascii() or not prefix.isprintable() or "=" in prefix:
-            errors.append(invalid(f"{path}[{index}].prefix", prefix, _ENV_RULE))
-        for word in ("configMapRef", "secretRef"):
-            if word in source and not source[word].get("name"):
-                errors.append(required(f"{path}[{index}].{word}.name"))
-    return errors
-
-
-def _mounts(mounts: list[JSONObject], path: str, volumes: set[str]) -> Errors:
-    errors: Errors = []
-    paths: set[str] = set()
-    for index, mount in enumerate(mounts):
-        place = f"{path}[{index}]"
-        name = mount.get("name") or ""
-        if not name:
-            errors.append(required(f"{place}.name"))
-        elif name not in volumes:
-            errors.append(FieldError("FieldValueNotFound", f"{place}.name", f'Not found: "{name}"'))
-        where = mount.get("mountPath") or ""
-        if not where:
-            errors.append(required(f"{place}.mountPath"))
-        elif where in paths:
-            errors.append(invalid(f"{place}.mountPath", where, "must be unique"))
-        paths.add(where)
-        for field in ("subPath", "subPathExpr"):
-            if text := mount.get(field) or "":
-                errors += _inner_path(f"{place}.{field}", text)
-        if mount.get("subPath") and mount.get("subPathExpr"):
-            errors.append(
-                invalid(f"{place}.subPathExpr", mount["subPathExpr"], "subPathExpr and subPath are mutually exclusive")
-            )
-        if (spread := mount.get("mountPropagation")) is not None:
-            errors += one_of(f"{place}.mountPropagation", spread, ("Bidirectional", "HostToContainer", "None"))
-    return errors
-
-
-def _inner_path(field: str, value: str) -> Errors:
-    """A path inside of a volume."""
-    errors: Errors = []
-    if value.startswith("/"):
-        errors.append(invalid(field, value, "must be a relative path"))
-    if ".." in value.split("/"):
-        errors.append(invalid(field, value, "must not contain '..'"))
-    return errors
-
-
-def _probe(probe: JSONObject, path: str, word: str) -> Errors:
-    errors = _handler(probe, path)
-    for field in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
-        errors += non_negative(f"{path}.{field}", probe.get(field))
-    grace = probe.get("terminationGracePeriodSeconds")
-    if grace is not None and grace <= 0:
-        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0"))
-    if grace is not None and word == "readinessProbe":
-        text = "must not be set for readinessProbes"
-        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, text))
-    if word != "readinessProbe" and probe.get("successThreshold", 1) != 1:
-        errors.append(invalid(f"{path}.successThreshold", probe["successThreshold"], "must be 1"))
-    return errors
-
-
-_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
-
-
-def _handler(handler: JSONObject, path: str) -> Errors:
-    found = [word for word in _HANDLERS if word in handler]
-    if not found:
-        return [required(path, "must specify a handler type")]
-    errors: Errors = [forbidden(f"{path}.{w}", "may not specify more than 1 handler type") for w in found[1:]]
-    if "exec" in handler and not handler["exec"].get("command"):
-        errors.append(required(f"{path}.exec.command"))
-    if "httpGet" in handler:
-        errors += port_or_name(f"{path}.httpGet.port", handler["httpGet"].get("port", 0))
-        errors += one_of(f"{path}.httpGet.scheme", handler["httpGet"].get("scheme"), ("HTTP", "HTTPS"))
-    if "tcpSocket" in handler:
-        errors += port_or_name(f"{path}.tcpSocket.port", handler["tcpSocket"].get("port", 0))
-    if "grpc" in handler:
-        errors += port_number(f"{path}.grpc.port", handler["grpc"].get("port", 0))
-    return errors
-
-
-def _volumes(volumes: list[JSONObject], path: str) -> tuple[Errors, set[str]]:
-    errors: Errors = []
-    names: set[str] = set()
-    for index, volume in enumerate(volumes):
-        place = f"{path}[{index}]"
-        name = volume.get("name") or ""
-        found = dns_label(f"{place}.name", name) if name else [required(f"{place}.name")]
-        if not found and name in names:
-            found = [duplicate(f"{place}.name", name)]
-        errors += found
-        names.add(name)
-        sources = [word for word in volume if word != "name"]
-        errors += [forbidden(f"{place}.{w}", "may not specify more than 1 volume type") for w in sources[1:]]
-        errors += _volume_source(volume, place)
-    return errors, names
-
-
-def _volume_source(volume: JSONObject, path: str) -> Errors:
-    errors: Errors = []
-    needed = {
-        "hostPath": "path",
-        "secret": "secretName",
-        "persistentVolumeClaim": "claimName",
-        "configMap": "name",
-        "csi": "driver",
-    }
-    for kind, field in needed.items():
-        if kind in volume and not volume[kind].get(field):
-            errors.append(required(f"{path}.{kind}.{field}"))
-    if "hostPath" in volume and ".." in (volume["hostPath"].get("path") or "").split("/"):
-        errors.append(invalid(f"{path}.hostPath.path", volume["hostPath"]["path"], "must not contain '..'"))
-    if "nfs" in volume:
-        errors += nfs_errors(volume["nfs"], f"{path}.nfs")
-    for kind in ("configMap", "secret", "downwardAPI", "projected"):
-        mode = (volume.get(kind) or {}).get("defaultMode")
-        if mode is not None and not 0 <= mode <= 0o777:
-            text = "must be a number between 0 and 0777 (octal), both inclusive"
-            errors.append(invalid(f"{path}.{kind}.defaultMode", mode, text))
-    return errors
-
-
-def nfs_errors(nfs: JSONObject, path: str) -> Errors:
-    """An NFS mount."""
-    errors = [required(f"{path}.{field}") for field in ("server", "path") if not nfs.get(field)]
-    if nfs.get("path") and not nfs["path"].startswith("/"):
-        errors.append(invalid(f"{path}.path", nfs["path"], "must be an absolute path"))
-    return errors
-
-
-def _affinity(affinity: JSONObject, path: str) -> Errors:
-    errors: Errors = []
-    node = affinity.get("nodeAffinity") or {}
-    needed = node.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if needed is not None:
-        place = f"{path}.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-        terms = needed.get("nodeSelectorTerms") or []
-        if not terms:
-            errors.append(required(place, "must have at least one node selector term"))
-        for index, term in enumerate(terms):
-            errors += _node_terms(term, f"{place}[{index}]")
-    preferred = node.get("preferredDuringSchedulingIgnoredDuringExecution") or []
-    for index, choice in enumerate(preferred):
-        place = f"{path}.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-        errors += _weight(choice, place)
-        errors += _node_terms(choice.get("preference") or {}, f"{place}.preference")
-    for word in ("podAffinity", "podAntiAffinity"):
-        errors += _pod_affinity(affinity.get(word) or {}, f"{path}.{word}")
-    return errors
-
-
-def _weight(choice: JSONObject, path: str) -> Errors:
-    weight = choice.get("weight") or 0
-    return [] if 1 <= weight <= 100 else [invalid(f"{path}.weight", weight, "must be in the range 1-100")]
-
-
-def _node_terms(term: JSONObject, path: str) -> Errors:
-    errors: Errors = []
-    operators = ("DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn")
-    for index, expression in enumerate(term.get("matchExpressions") or ()):
-        place = f"{path}.matchExpressions[{index}]"
-        operator = expression.get("operator")
-        values = expression.get("values") or []
-        if operator in ("In", "NotIn") and not values:
-            text = "must be specified when `operator` is 'In' or 'NotIn'"
-            errors.append(required(f"{place}.values", text))
-        elif operator in ("Exists", "DoesNotExist") and values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{place}.values", text))
-        elif operator in ("Gt", "Lt") and len(values) != 1:
-            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            errors.append(required(f"{place}.values", text))
-        elif operator not in operators:
-            errors.append(invalid(f"{place}.operator", operator or "", "not a valid selector operator"))
-        errors += qualified_name(f"{place}.key", expression.get("key") or "")
-    return errors
-
-
-def _pod_affinity(affinity: JSONObject, path: str) -> Errors:
-    errors: Errors = []
-    for index, term in enumerate(affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()):
-        errors += _pod_term(term, f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
-    for index, choice in enumerate(affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
-        place = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-        errors += _weight(choice, place)
-        errors += _pod_term(choice.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm")
-    return errors
-
-
-def _pod_term(term: JSONObject, path: str) -> Errors:
-    errors = selector(f"{path}.labelSelector", term.get("labelSelector"))
-    key = term.get("topologyKey") or ""
-    if not key:
-        return [*errors, required(f"{path}.topologyKey", "can not be empty")]
-    return errors + qualified_name(f"{path}.topologyKey", key)
-
-
-def _spread(constraints: list[JSONObject], path: str) -> Errors:
-    errors: Errors = []
-    for index, constraint in enumerate(constraints):
-        place = f"{path}[{index}]"
-        errors += positive(f"{place}.maxSkew", constraint.get("maxSkew") or 0)
-        key = constraint.get("topologyKey") or ""
-        errors += (
-            qualified_name(f"{place}.topologyKey", key)
-            if key
-            else [required(f"{place}.topologyKey", "can not be empty")]
+    ports: set[str] = set()
+    for index, container in enumerate(spec.get("containers") or ()):
+        place = f"{path}.containers[{index}]"
+        errors += common_errors(place, container, spec, volumes) + _named_before(place, container, seen)
+        errors += running_errors(place, container, spec) + restarting(place, container)
+        errors += _host_ports(f"{place}.ports", container, ports)
+    for index, container in enumerate(spec.get("initContainers") or ()):
+        place = f"{path}.initContainers[{index}]"
+        errors += common_errors(place, container, spec, volumes) + restarting(place, container)
+        errors += _named_before(place, container, seen) + init_errors(place, container, spec)
+        errors += _host_ports(f"{path}.initContainers[0].ports", container, set())
+    errors += ephemeral_errors(spec, f"{path}.ephemeralContainers", volumes)
+    for place, container in _each_container(spec, path):
+        errors += claim_errors(
+            f"{place}.resources.claims", (container.get("resources") or {}).get("claims") or [], claims
         )
-        action = constraint.get("whenUnsatisfiable")
-        errors += one_of(f"{place}.whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
-        errors += selector(f"{place}.labelSelector", constraint.get("labelSelector"))
+        errors += _files_of_variables(place, container, volumes)
     return errors
 
 
-def _security(context: JSONObject, path: str) -> Errors:
-    errors: Errors = []
-    for field in ("runAsUser", "runAsGroup", "fsGroup"):
-        value = context.get(field)
-        if value is not None and not 0 <= value <= 2**31 - 1:
-            errors.append(invalid(f"{path}.{field}", value, "must be between 0 and 2147483647, inclusive"))
-    for index, value in enumerate(context.get("supplementalGroups") or ()):
-        if not 0 <= value <= 2**31 - 1:
-            place = f"{path}.supplementalGroups[{index}]"
-            errors.append(invalid(place, value, "must be between 0 and 2147483647, inclusive"))
-    seen: set[str] = set()
-    for index, sysctl in enumerate(context.get("sysctls") or ()):
-        name, place = sysctl.get("name") or "", f"{path}.sysctls[{index}].name"
-        if not name:
-            errors.append(required(place))
-        elif len(name) > 253 or not _SYSCTL.fullmatch(name):
-            errors.append(invalid(place, name, _SYSCTL_RULE))
-        elif name in seen:
-            errors.append(duplicate(place, name))
+def _named_before(path: str, container: JSONObject, seen: set[str]) -> Errors:
+    name = container.get("name") or ""
+    errors: Errors = [duplicate(f"{path}.name", name)] if name in seen else []
+    if name:
         seen.add(name)
-    for field, choices in (("fsGroupChangePolicy", ("Always", "OnRootMismatch")),):
-        if (value := context.get(field)) is not None:
-            errors += one_of(f"{path}.{field}", value, choices)
     return errors
 
 
-_SYSCTL_PART = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_SYSCTL = re.compile(rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}")
-_SYSCTL_RULE = (
-    "must have at most 253 characters and match regex "
-    r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
-)
-
-
-def pod_extras(spec: JSONObject, path: str) -> Errors:
-    """What few pods have: gates, an operating system, user namespaces."""
+def _host_ports(path: str, container: JSONObject, taken: set[str]) -> Errors:
+    """A port of the host is given away once."""
     errors: Errors = []
-    if (hostname := spec.get("hostnameOverride")) is not None:
-        errors += dns_subdomain(f"{path}.hostnameOverride", hostname)
-    if (system := spec.get("os")) is not None:
-        name = system.get("name") or ""
-        errors += _choice(f"{path}.os", name, ("linux", "windows")) if name else [required(f"{path}.os.name")]
-    for index, gate in enumerate(spec.get("readinessGates") or ()):
-        errors += qualified_name(f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or "")
+    for index, port in enumerate(container.get("ports") or ()):
+        if not port.get("hostPort"):
+            continue
+        known = f"{port.get('protocol') or ''}/{port.get('hostIP') or ''}/{port['hostPort']}"
+        if known in taken:
+            errors.append(duplicate(f"{path}[{index}].hostPort", known))
+        taken.add(known)
+    return errors
+
+
+def _files_of_variables(path: str, container: JSONObject, volumes: Mapping[str, JSONObject]) -> Errors:
+    """Variables that are read from a file are in a volume for that."""
+    errors: Errors = []
+    for index, variable in enumerate(container.get("env") or ()):
+        ref = (variable.get("valueFrom") or {}).get("fileKeyRef")
+        if ref is None:
+            continue
+        name, place = ref.get("volumeName") or "", f"{path}.env[{index}].valueFrom.fileKeyRef.volumeName"
+        if name not in volumes:
+            errors.append(not_found(place, name))
+        elif "emptyDir" not in volumes[name]:
+            errors.append(invalid(place, name, "referenced volume must be of type emptyDir"))
+    return errors
+
+
+def ephemeral_errors(spec: JSONObject, path: str, volumes: Mapping[str, JSONObject]) -> Errors:
+    """What is wrong with containers that are added to look into a pod."""
+    errors: Errors = []
+    text = "cannot be set for an Ephemeral Container"
+    others = {one.get("name") or "" for field in ("containers", "initContainers") for one in spec.get(field) or ()}
+    seen = {*others}
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        place = f"{path}[{index}]"
+        errors += common_errors(place, container, spec, volumes) + trimmed(place, container)
+        errors += _named_before(place, container, seen)
+        target = container.get("targetContainerName") or ""
+        if target and target not in others:
+            errors.append(not_found(f"{place}.targetContainerName", target))
+        errors += [forbidden(f"{place}.{field}", text) for field in _NOT_EPHEMERAL if container.get(field)]
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
+            fields_ = [field for field in ("subPath", "subPathExpr") if mount.get(field)]
+            errors += [forbidden(f"{place}.volumeMounts[{number}].{field}", text) for field in fields_]
+    return errors
+
+
+def trimmed(path: str, container: JSONObject) -> Errors:
+    """The image of a container that is to run has no space around it."""
+    image = container.get("image") or ""
+    text = "must not have leading or trailing whitespace"
+    return [] if image == image.strip() else [invalid(f"{path}.image", image, text)]
+
+
+def _dns(path: str, spec: JSONObject) -> Errors:
+    config, none = spec.get("dnsConfig"), spec.get("dnsPolicy") == "None"
+    path = f"{path}.dnsConfig"
+    if none and config is None:
+        return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
+    servers, searches = (config or {}).get("nameservers") or [], (config or {}).get("searches") or []
+    if none and not servers:
+        text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+        return [required(f"{path}.nameservers", text)]
+    errors: Errors = []
+    if len(servers) > _MOST_SERVERS:
+        text = f"must not have more than {_MOST_SERVERS} nameservers"
+        errors.append(invalid(f"{path}.nameservers", servers, text))
+    errors += each(ip_address)(f"{path}.nameservers", servers)
+    if len(searches) > _MOST_SEARCHES:
+        text = f"must not have more than {_MOST_SEARCHES} search paths"
+        errors.append(invalid(f"{path}.searches", searches, text))
+    if len(" ".join(searches)) > _LONGEST_SEARCHES:
+        text = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+        errors.append(invalid(f"{path}.searches", searches, text))
+    for index, search in enumerate(searches):
+        if search != "." and not _SEARCH.fullmatch(search.removesuffix(".")):
+            errors.append(invalid(f"{path}.searches[{index}]", search.removesuffix("."), _SEARCH_RULE))
+    return errors + [
+        required(f"{path}.options[{index}]", "must not be empty")
+        for index, option in enumerate((config or {}).get("options") or ())
+        if not option.get("name")
+    ]
+
+
+def _operating_system(path: str, system: JSONObject) -> Errors:
+    name = system.get("name") or ""
+    return choice(*_SYSTEMS)(path, name) if name else [required(f"{path}.name")]
+
+
+def _scheduling_gates(path: str, gates: list[JSONObject]) -> Errors:
+    errors: Errors = []
     seen: set[str] = set()
-    for index, gate in enumerate(spec.get("schedulingGates") or ()):
-        name, place = gate.get("name") or "", f"{path}.schedulingGates[{index}]"
+    for index, gate in enumerate(gates):
+        name, place = gate.get("name") or "", f"{path}[{index}]"
         errors += qualified_name(place, name)
         if name in seen:
             errors.append(duplicate(place, name))
         seen.add(name)
+    return errors
+
+
+def _host(path: str, spec: JSONObject) -> Errors:
+    """Namespaces of the host, and what they rule out."""
+    errors: Errors = []
+    if spec.get("hostNetwork"):
+        for index, container in enumerate(spec.get("containers") or ()):
+            for number, port in enumerate(container.get("ports") or ()):
+                if port.get("hostPort") and port["hostPort"] != port.get("containerPort"):
+                    place = f"{path}.containers[{index}].ports[{number}].hostPort"
+                    text = "must match `containerPort` when `hostNetwork` is true"
+                    errors.append(invalid(place, port["hostPort"], text))
+    if spec.get("hostPID") and spec.get("shareProcessNamespace"):
+        text = "ShareProcessNamespace and HostPID cannot both be enabled"
+        errors.append(invalid(f"{path}.securityContext.shareProcessNamespace", True, text))
     if spec.get("hostUsers") is False:
-        for field in ("hostPID", "hostIPC"):
-            if spec.get(field):
-                errors.append(forbidden(f"{path}.{field[0].upper()}{field[1:]}", "when `hostUsers` is false"))
-    if (policy := spec.get("preemptionPolicy")) is not None:
-        errors += _choice(f"{path}.preemptionPolicy", policy, ("Never", "PreemptLowerPriority"))
-    for index, claim in enumerate(spec.get("resourceClaims") or ()):
-        errors += _pod_claim(claim, f"{path}.resourceClaims[{index}]")
+        names = {"hostNetwork": "hostNetwork", "hostPID": "HostPID", "hostIPC": "HostIPC"}
+        wrong = [f"{path}.{name}" for field, name in names.items() if spec.get(field)]
+        wrong += [f"{place}.volumeDevices" for place, one in _each_container(spec, path) if one.get("volumeDevices")]
+        errors += [forbidden(place, "when `hostUsers` is false") for place in wrong]
     return errors
 
 
-def _pod_claim(claim: JSONObject, path: str) -> Errors:
-    name = claim.get("name") or ""
-    errors = dns_label(f"{path}.name", name) if name else [required(f"{path}.name")]
+def _host_processes(path: str, spec: JSONObject) -> Errors:
+    """Containers that are processes of a Windows host: all or none."""
+    whole = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    errors: Errors = []
+    containers = _each_container(spec, path)
+    count = 0
+    for place, container in containers:
+        own = ((container.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+        if whole is not None and own is not None and own != whole:
+            text = f"pod hostProcess value must be identical if both are specified, was {str(whole).lower()}"
+            errors.append(invalid(f"{place}.securityContext.windowsOptions.hostProcess", own, text))
+        count += bool(whole if own is None else own)
+    if count and count != len(containers):
+        text = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        errors.append(invalid(path, "", text))
+    if count and not spec.get("hostNetwork"):
+        text = "hostNetwork must be true if pod contains any hostProcess containers"
+        errors.append(invalid(f"{path}.hostNetwork", False, text))
+    return errors
+
+
+def _host_name(path: str, spec: JSONObject) -> Errors:
+    name, place = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
+    if name is None:
+        return []
+    errors: Errors = []
+    if spec.get("setHostnameAsFQDN"):
+        errors.append(forbidden(place, "may not be specified when setHostnameAsFQDN is true"))
+    if spec.get("hostNetwork"):
+        errors.append(forbidden(place, "may not be specified when hostNetwork is true"))
+    if len(name) > _LONGEST_HOST:
+        errors.append(too_long(place, _LONGEST_HOST))
+    return errors + dns_subdomain(place, name)
+
+
+def _one_claim(path: str, claim: JSONObject) -> Errors:
     given = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None]
-    if len(given) != 1:
-        shown = {
-            "Name": name,
-            "ResourceClaimName": claim.get("resourceClaimName"),
-            "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
-        }
-        text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-        if given:
-            text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        errors.append(invalid(path, shown, text))
-    for field in given:
-        errors += dns_subdomain(f"{path}.{field}", claim[field])
-    return errors
+    if len(given) == 1:
+        return []
+    shown = {
+        "Name": claim.get("name") or "",
+        "ResourceClaimName": claim.get("resourceClaimName"),
+        "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
+    }
+    text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+    if given:
+        text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+    return [invalid(path, shown, text)]
+
+
+_CLAIM = fields(
+    ("name", needed(dns_label)), _one_claim, ("resourceClaimName resourceClaimTemplateName", optional(dns_subdomain))
+)
+_POD = fields(
+    _host,
+    ("restartPolicy", needed(choice("Always", "OnFailure", "Never"))),
+    ("dnsPolicy", needed(choice("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"))),
+    ("nodeSelector", label_map),
+    ("serviceAccountName nodeName priorityClassName", filled(dns_subdomain)),
+    ("runtimeClassName", optional(dns_subdomain)),
+    ("hostname subdomain", filled(dns_label)),
+    ("terminationGracePeriodSeconds", non_negative),
+    ("activeDeadlineSeconds", within(1, _MAX_INT32, f"must be between 1 and {_MAX_INT32}, inclusive")),
+    ("tolerations", each(toleration_errors)),
+    ("affinity", filled(AFFINITY)),
+    ("topologySpreadConstraints", filled(spread)),
+    _dns,
+    _host_processes,
+    _host_name,
+    ("securityContext", filled(POD_SECURITY)),
+    ("hostAliases", each(fields(("ip", ip_address), ("hostnames", each(dns_subdomain))))),
+    ("os", optional(_operating_system)),
+    ("readinessGates", each(fields(("conditionType", qualified_name)))),
+    ("schedulingGates", filled(_scheduling_gates)),
+    ("preemptionPolicy", optional(needed(choice("PreemptLowerPriority", "Never")))),
+    ("overhead", filled(lambda path, value: resource_errors(path, {"limits": value}))),
+    ("resourceClaims", each(_CLAIM, "name")),
+)

@@ -16,7 +16,7 @@ def default_template(template: JSONObject) -> None:
 
 def default_spec(spec: JSONObject) -> None:
     """Fill in what pods and templates have in common."""
-    spec.pop("schedulingGroup", None)  # of a feature that is off
+    _without_disabled(spec)
     for volume in spec.get("volumes") or ():
         _volume(volume)
     host_network = spec.get("hostNetwork")
@@ -36,6 +36,20 @@ def default_spec(spec: JSONObject) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     if "overhead" in spec:
         _round(spec["overhead"])
+
+
+def _without_disabled(spec: JSONObject) -> None:
+    """Fields of features that are off are dropped: nothing that is stored has them."""
+    spec.pop("schedulingGroup", None)
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(field) or ():
+            lifecycle = container.get("lifecycle") or {}
+            if lifecycle.pop("stopSignal", None) is not None and not lifecycle:
+                del container["lifecycle"]
+    for volume in spec.get("volumes") or ():
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            source.pop("clusterTrustBundle", None)
+            source.pop("podCertificate", None)
 
 
 def default_pod(pod: JSONObject) -> None:

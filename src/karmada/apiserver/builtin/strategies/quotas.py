@@ -171,6 +171,8 @@ def _validate_limits(obj: JSONObject, old: JSONObject | None) -> Errors:
         for name in sorted({*low, *high, *default, *requested}):
             errors += _order(f"{path}.min[{name}]", low.get(name), high.get(name), "min", "max")
             place = f"{path}.defaultRequest[{name}]"
+            errors += _order(place, low.get(name), requested.get(name), "min", "default request")
+            errors += _order(f"{path}.default[{name}]", low.get(name), default.get(name), "min", "default")
             errors += _order(place, requested.get(name), high.get(name), "default request", "max")
             errors += _order(place, requested.get(name), default.get(name), "default request", "default limit")
             errors += _order(f"{path}.default[{name}]", default.get(name), high.get(name), "default", "max")

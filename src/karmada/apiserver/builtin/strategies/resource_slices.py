@@ -2,6 +2,7 @@
 
 import re
 
+from karmada.api import name_rules
 from karmada.api.field_errors import duplicate, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -13,12 +14,12 @@ from karmada.apiserver.builtin.strategies.common import (
     qualified_name,
     strategy,
 )
-from karmada.apiserver.builtin.strategies.devices import driver, qualified, too_long, too_many
+from karmada.apiserver.builtin.strategies.devices import driver, pool_name, qualified, too_long, too_many
 from karmada.apiserver.selectable import fields
 
 _MOST_DEVICES = 128
 _MOST_PROPERTIES = 32
-_LONGEST_POOL, _LONGEST_VALUE = 253, 64
+_LONGEST_VALUE = 64
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = f"exactly one of {', '.join(f'`{place}`' for place in _PLACES)} is required"
 _PER_DEVICE = "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
@@ -55,11 +56,7 @@ def _kept(spec: JSONObject, old: JSONObject) -> Errors:
 
 def _pool(pool: JSONObject) -> Errors:
     name, count, generation = pool.get("name") or "", pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
-    errors: Errors = [] if name else [required("spec.pool.name")]
-    if name:
-        errors += too_long("spec.pool.name", name, _LONGEST_POOL)
-        for part in name.split("/"):
-            errors += dns_subdomain("spec.pool.name", part)
+    errors = pool_name("spec.pool.name", name)
     if count <= 0:
         errors.append(invalid("spec.pool.resourceSliceCount", count, "must be greater than zero"))
     if generation < 0:
@@ -138,7 +135,8 @@ def _attribute(value: JSONObject, path: str) -> Errors:
 
 def _taint(taint: JSONObject, path: str) -> Errors:
     errors = qualified_name(f"{path}.key", taint.get("key") or "")
-    effect = taint.get("effect") or ""
+    value, effect = taint.get("value") or "", taint.get("effect") or ""
+    errors += [invalid(f"{path}.value", value, problem) for problem in name_rules.label_value(value)]
     if not effect:
         return [*errors, required(f"{path}.effect")]
     return errors + one_of(f"{path}.effect", effect, ("NoExecute", "NoSchedule", "None"))

@@ -7,7 +7,7 @@ from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qual
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def toleration_errors(toleration: JSONObject, path: str) -> Errors:
+def toleration_errors(path: str, toleration: JSONObject) -> Errors:
     """What is wrong with one toleration."""
     key, operator = toleration.get("key") or "", toleration.get("operator") or ""
     effect = toleration.get("effect") or ""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from karmada.api.field_errors import duplicate, forbidden, invalid, required
+from karmada.apiserver.builtin.strategies.claim_specs import access_modes, claim_spec_errors
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -11,15 +12,13 @@ from karmada.apiserver.builtin.strategies.common import (
     one_of,
     qualified_name,
     quantity_of,
-    selector,
     strategy,
     unsupported,
 )
 from karmada.apiserver.builtin.strategies.internal_form import claim_spec, difference
-from karmada.apiserver.builtin.strategies.pod_validation import nfs_errors
 from karmada.apiserver.builtin.strategies.pods import default_volume_source
+from karmada.apiserver.builtin.strategies.volume_sources import NFS
 
-_ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _RECLAIM = ("Delete", "Recycle", "Retain")
 _SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _NO_SOURCE = frozenset(
@@ -62,69 +61,41 @@ def _start_pending(obj: JSONObject) -> None:
     obj["status"] = {"phase": "Pending"}
 
 
-def _access_modes(modes: list[str], path: str, why: str = "") -> Errors:
-    if not modes:
-        return [required(path, why)]
-    errors = [unsupported(path, mode, _ACCESS) for mode in modes if mode not in _ACCESS]
-    if "ReadWriteOncePod" in modes and len(modes) > 1:
-        errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
-    return errors
-
-
-def claim_spec_errors(spec: JSONObject, path: str) -> Errors:
-    """What is wrong with a claim's spec."""
-    errors = _access_modes(spec.get("accessModes") or [], f"{path}.accessModes", "at least 1 access mode is required")
-    storage = (spec["resources"].get("requests") or {}).get("storage")
-    place = f"{path}.resources[storage]"
-    if storage is None:
-        errors.append(required(place))
-    elif quantity_of(storage).unscaled <= 0:
-        errors.append(invalid(place, storage, "must be greater than zero"))
-    if spec.get("storageClassName"):
-        errors += dns_subdomain(f"{path}.storageClassName", spec["storageClassName"])
-    errors += one_of(f"{path}.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
-    for field in ("dataSource", "dataSourceRef"):
-        if spec.get(field) is not None:
-            errors += _data_source(spec[field], f"{path}.{field}")
-    if spec.get("volumeAttributesClassName"):
-        errors += dns_subdomain(f"{path}.volumeAttributesClassName", spec["volumeAttributesClassName"])
-    return errors + selector(f"{path}.selector", spec.get("selector"))
-
-
-def _data_source(source: JSONObject, path: str) -> Errors:
-    errors = [required(f"{path}.{field}") for field in ("name", "kind") if not source.get(field)]
-    group, kind = source.get("apiGroup") or "", source.get("kind") or ""
-    if group:
-        return errors + dns_subdomain(f"{path}.apiGroup", group)
-    if kind != "PersistentVolumeClaim":
-        errors.append(invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
-    return errors
-
-
 def _validate_claim(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors = claim_spec_errors(obj["spec"], "spec")
     if old is None:
         return errors
     spec, before = obj["spec"], old["spec"]
-    binding = not before.get("volumeName")
-    if _fixed_claim(spec, binding) != _fixed_claim(before, binding):
-        kept = {**spec, "resources": before["resources"]}
-        errors.append(forbidden("spec", f"{_CLAIM_FIXED}\n{difference(claim_spec(before), claim_spec(kept))}"))
-    wanted, had = _storage(spec), _storage(before)
-    if had and quantity_of(wanted or "0") < quantity_of(had):
-        text = "field can not be less than previous value"
+    bound = (obj.get("status") or {}).get("phase") == "Bound"
+    fixed, kept = _fixed_claim(spec, before, bound), _fixed_claim(before, before, bound)
+    if not before.get("volumeName"):  # a claim that is not bound yet may be given its volume
+        kept = {**kept, "volumeName": spec.get("volumeName")}
+        fixed = {**fixed, "volumeName": spec.get("volumeName")}
+    if fixed != kept:
+        errors.append(forbidden("spec", f"{_CLAIM_FIXED}\n{difference(claim_spec(kept), claim_spec(fixed))}"))
+    wanted, had = quantity_of(_storage(spec) or "0"), quantity_of(_storage(before) or "0")
+    capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage") or "0"
+    if wanted < had and wanted <= quantity_of(capacity):
+        text = "field can not be less than status.capacity"
         errors.append(forbidden("spec.resources.requests.storage", text))
-    return errors
+    return errors + immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
 
 
 def _storage(spec: JSONObject) -> Any:
     return (spec["resources"].get("requests") or {}).get("storage")
 
 
-def _fixed_claim(spec: JSONObject, binding: bool) -> JSONObject:
-    """What may not change; a claim that is not bound yet may be given its volume."""
-    free = {"resources", "volumeName" if binding else "volumeAttributesClassName"}
-    return {key: value for key, value in spec.items() if key not in free}
+def _fixed_claim(spec: JSONObject, before: JSONObject, bound: bool) -> JSONObject:
+    """A spec without what may change: size and attributes of a bound claim."""
+    if not bound:
+        return spec
+    resources = {**spec["resources"]}
+    if resources.get("requests") is not None:
+        resources["requests"] = {**resources["requests"], "storage": _storage(before)}
+    return {
+        **{key: value for key, value in spec.items() if key != "volumeAttributesClassName"},
+        "resources": resources,
+    }
 
 
 def _default_volume(obj: JSONObject) -> None:
@@ -139,7 +110,7 @@ def _default_volume(obj: JSONObject) -> None:
 
 def _validate_volume(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
-    errors = _access_modes(spec.get("accessModes") or [], "spec.accessModes")
+    errors = access_modes(spec.get("accessModes") or [], "spec.accessModes")
     capacity = spec.get("capacity") or {}
     if not capacity:
         errors.append(required("spec.capacity"))
@@ -161,7 +132,7 @@ def _validate_volume(obj: JSONObject, old: JSONObject | None) -> Errors:
         if "csi" not in spec:
             errors.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
     if sources[:1] == ["nfs"]:
-        errors += nfs_errors(spec["nfs"], "spec.nfs")
+        errors += NFS("spec.nfs", spec["nfs"])
     if "hostPath" in spec:
         place = spec["hostPath"].get("path") or ""
         if not place:

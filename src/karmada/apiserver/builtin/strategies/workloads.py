@@ -20,7 +20,7 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
-from karmada.apiserver.selectable import value_at
+from karmada.apiserver.selectable import ValueAt
 
 _GENERATION = "deprecated.daemonset.template.generation"
 _LABELS = "spec.template.metadata.labels"
@@ -98,6 +98,7 @@ def _default_stateful_set(obj: JSONObject) -> None:
     update.setdefault("type", "RollingUpdate")
     if update["type"] == "RollingUpdate":
         update.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    (update.get("rollingUpdate") or {}).pop("maxUnavailable", None)  # of a feature that is off
     spec.setdefault("replicas", 1)
     spec.setdefault("revisionHistoryLimit", 10)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
@@ -146,6 +147,7 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += non_negative("spec.updateStrategy.rollingUpdate.partition", partition)
     errors += non_negative("spec.replicas", spec.get("replicas"))
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    errors += non_negative("spec.ordinals.start", (spec.get("ordinals") or {}).get("start"))
     errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "statefulset")
     errors += _template(_with_claimed_volumes(spec), "StatefulSet", old)
     for word in ("whenDeleted", "whenScaled"):
@@ -229,7 +231,7 @@ def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-_REPLICAS = {"status.replicas": value_at("status.replicas", "0")}
+_REPLICAS = {"status.replicas": ValueAt("status.replicas", "0")}
 REPLICA_SET = strategy(
     _default_replica_set,
     _validate_replica_set,

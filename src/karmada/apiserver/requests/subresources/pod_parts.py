@@ -73,8 +73,9 @@ def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:
     if any(kept.get(name) != container for name, container in old.items()):
         text = "Forbidden: existing ephemeral containers may not be changed or removed"
         raise invalid("", "Pod", call.name, [FieldError("FieldValueForbidden", "spec.ephemeralContainers", text)])
-    taken = {container["name"] for field in ("containers", "initContainers") for container in spec.get(field) or ()}
-    if errors := ephemeral_errors(wanted, "spec.ephemeralContainers", taken):
+    volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
+    given = {**spec, "ephemeralContainers": wanted}
+    if errors := ephemeral_errors(given, "spec.ephemeralContainers", volumes):
         raise invalid("", "Pod", call.name, errors)
     if wanted:
         spec["ephemeralContainers"] = wanted

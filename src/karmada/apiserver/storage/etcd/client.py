@@ -221,7 +221,7 @@ class WatchStream:
         await self._read()
 
     async def ask_progress(self) -> None:
-        """Have the server tell how far the watch has come."""
+        """Request a progress notification of the watch."""
         request = MESSAGES["WatchRequest"]()
         request.progress_request.SetInParent()
         # Whoever asks may be cancelled; gRPC would cancel the whole call with it.

@@ -11,19 +11,22 @@ breaks during a write, its outcome is unknown: it may become visible later altho
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from karmada.apiserver.storage.base import (
     Change,
     Compacted,
     Listener,
     Mismatch,
+    Outcome,
     Record,
     Snapshot,
     StorageFailed,
     Value,
+    Write,
     restamp,
 )
+from karmada.apiserver.storage.delta import whole
 from karmada.apiserver.storage.etcd.client import Batch, EtcdClient, Event, KeyValue, Span, Tls, WatchStream
 
 _LOG = logging.getLogger(__name__)
@@ -87,12 +90,27 @@ class EtcdStorage:
 
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
         """A transaction; `last` is not kept."""
+        return await self._delete(key, expected)
+
+    async def _delete(self, key: str, expected: int) -> int:
         swap = await self._running().delete(self._prefix + key.encode(), expected)
         if not swap.done:
             await self._show(swap.actual)
             raise Mismatch(key, expected, swap.actual)
         await self._visible(swap.revision)
         return swap.revision
+
+    async def write_all(self, writes: Sequence[Write]) -> list[Outcome]:
+        """A transaction for each, side by side."""
+        return list(await asyncio.gather(*map(self._one, writes)))
+
+    async def _one(self, write: Write) -> Outcome:
+        key, value, expected, context = write
+        try:
+            await (self._delete(key, expected) if value is None else self.put(key, value, expected, context))
+        except (Mismatch, StorageFailed) as error:
+            return error
+        return None
 
     async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """A second watch, up to a write of our own that is certainly later."""
@@ -169,13 +187,13 @@ class EtcdStorage:
         return Record(key, _stamped(item.value, item.revision), item.revision)
 
     def _change(self, event: Event) -> Change | None:
-        """What the listener hears of an event; nothing of ticks."""
+        """What the listener is called with for an event; nothing for ticks."""
         if event.key == self._tick:
             return None
         previous = self._record(event.previous) if event.previous else None
         key, revision = event.key[len(self._prefix) :].decode(), event.revision
         if event.value is None:
-            last = restamp(previous.value, previous.revision, revision) if previous else None
+            last = restamp(whole(previous.value), previous.revision, revision) if previous else None
             return Change(key, revision, None, last, previous)
         context = next((context for stored, context in self._mine.get(event.key, ()) if stored == event.value), None)
         return Change(key, revision, _stamped(event.value, revision), None, previous, context)
@@ -220,7 +238,7 @@ class EtcdStorage:
                 waiter.set_result(None)
 
     async def _visible(self, revision: int, within: float = _VISIBLE_WITHIN) -> None:
-        """Wait until the listener has heard of a revision."""
+        """Wait until the listener was called with a revision."""
         if revision <= self._heard:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -47,21 +47,24 @@ class Cut:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._open.close()
 
-    def copy(self, source: Path, target: Path) -> None:
-        """Copy one of the databases, as of that moment, to a new file; the file appears when it is complete."""
+    def copy(self, source: Path, target: Path, *, plain: bool = False) -> None:
+        """Copy one of the databases, as of that moment, to a new file; the file appears when it is complete.
+
+        A `plain` one is of the format that earlier versions can use.
+        """
         _refuse_existing(target)
         draft = _draft(target)
         try:
-            _copy(self._views[source], source, draft)
+            _copy(self._views[source], source, draft, plain)
             _publish(draft, target)
         finally:
             draft.unlink(missing_ok=True)
 
 
-def backup(source: Path, target: Path) -> None:
+def backup(source: Path, target: Path, *, plain: bool = False) -> None:
     """Copy a database, in use or not, to a new file; the file appears when it is complete."""
     with Cut([source]) as cut:
-        cut.copy(source, target)
+        cut.copy(source, target, plain=plain)
 
 
 def recover(path: Path) -> tuple[int, int] | None:
@@ -152,7 +155,7 @@ def _draft(target: Path) -> Path:
     return draft
 
 
-def _copy(origin: sqlite3.Connection, source: Path, draft: Path) -> None:
+def _copy(origin: sqlite3.Connection, source: Path, draft: Path, plain: bool = False) -> None:
     copy = sqlite3.connect(draft, isolation_level=None)
     try:
         origin.backup(copy)
@@ -160,6 +163,8 @@ def _copy(origin: sqlite3.Connection, source: Path, draft: Path) -> None:
         if found != "ok":
             raise Unusable(f"{source}: is corrupt ({found}); use another backup")
         copy.execute("PRAGMA journal_mode = DELETE")
+        if plain:
+            database.unshare(copy)
     except sqlite3.Error as error:
         is_full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
         raise database.explain(error, draft if is_full else source) from error

@@ -2,29 +2,33 @@
 
 Format 1:
 - `log` holds one row per write: its revision, key, the revision it replaced (0: none), whether it deleted the key,
-  and the object (for a deletion its final state). Rows are only ever added, and removed by compaction. The object
-  stands last, so that looking for keys reads none of it.
+  and the object (for a deletion its final state, or nothing where that is the state it replaced). Rows are only ever
+  added, and removed by compaction. The object stands last, so that looking for keys reads none of it.
 - `current` names the row of each existing key, so an object is stored once.
 - `meta.compacted`: history up to this revision is forgotten. `meta.swept`: rows up to here really are removed.
   A crash in between is harmless: sweeping goes on where it stopped.
 
 A row below `compacted` survives while it is the state some later change replaced, as watchers that resume need it.
+
+Format 2 is format 1 with two more tables. A row of `shared` stands for one of the log that is the current state of its
+key: its object is stored as the difference from a row of `base` (`storage.delta`), which is compressed. `base.uses`
+counts the rows that name it; the last one takes it with it. A file becomes one of format 2 when there is something to
+share (see `sharing`); until then earlier versions can use it.
 """
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from karmada.apiserver.storage.base import FIRST_REVISION, Change, Compacted, Record, Snapshot, StorageFailed
+from karmada.apiserver.storage.delta import Delta
 
 APPLICATION_ID = 0x6B61726D
 _WAL_PAGES = 4000
-_SWEEP = 500
-_SPARE_PAGES = 1000
-"""Kept in the file for new rows."""
 _BATCH = 500
 _LEAST_ROOM = 64 << 10
 """Bytes on the disk, as the index of the log takes."""
@@ -59,10 +63,52 @@ def _create(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO meta VALUES ('compacted', ?), ('swept', ?)", (FIRST_REVISION, FIRST_REVISION))
 
 
+def share(db: sqlite3.Connection) -> None:
+    """Bring a file of format 1 to format 2, within a transaction."""
+    db.execute(
+        "CREATE TABLE base (id INTEGER PRIMARY KEY, likeness TEXT NOT NULL, uses INTEGER NOT NULL, value BLOB NOT NULL)"
+    )
+    db.execute("CREATE INDEX unused ON base (id) WHERE uses = 0")
+    db.execute("CREATE TABLE shared (revision INTEGER PRIMARY KEY, base INTEGER NOT NULL, changes BLOB NOT NULL)")
+    db.execute(f"PRAGMA user_version = {SHARING}")
+    _count_uses(db)
+
+
+def unshare(db: sqlite3.Connection) -> None:
+    """Bring a file of format 2 back to format 1, which earlier versions can use: every object is stored whole again.
+
+    What a shared state replaced is forgotten already, so its row names nothing before it.
+    """
+    if not is_sharing(db):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    known = bases(db)
+    keys = dict(db.execute("SELECT previous, key FROM log")) | dict(db.execute("SELECT revision, key FROM current"))
+    rows = [
+        Row(revision, keys[revision], 0, False, Delta(known[base].value, changes).whole())
+        for revision, base, changes in db.execute("SELECT revision, base, changes FROM shared")
+    ]
+    db.executemany(_insert(1), rows)
+    db.execute("DROP TABLE shared")
+    db.execute("DROP TABLE base")
+    db.execute(f"PRAGMA user_version = {SHARING - 1}")
+    db.execute("COMMIT")
+
+
+def _count_uses(db: sqlite3.Connection) -> None:
+    db.execute(
+        "CREATE TEMP TRIGGER released AFTER DELETE ON main.shared BEGIN"
+        " UPDATE base SET uses = uses - 1 WHERE id = OLD.base; END"
+    )
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
 """Step i brings a file from format i to i + 1; an empty file has format 0. Each step is one transaction."""
 
-FORMAT = len(MIGRATIONS)
+SHARING = 2
+"""The format in which objects may be stored as differences."""
+FORMAT = SHARING
+"""The newest one that is known."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -82,6 +128,8 @@ def connect(path: Path) -> sqlite3.Connection:
         db.execute(f"PRAGMA journal_size_limit = {2 * _WAL_PAGES * 4096}")
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute(_FOLLOW)
+        if is_sharing(db):
+            _count_uses(db)
     except sqlite3.Error as error:
         db.close()
         raise explain(error, path) from error
@@ -101,23 +149,28 @@ def sync_folder(path: Path) -> None:
 
 
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    version, owner = _pragma(db, "user_version"), _pragma(db, "application_id")
-    if owner != APPLICATION_ID and _pragma(db, "schema_version"):
+    version, owner = pragma(db, "user_version"), pragma(db, "application_id")
+    if owner != APPLICATION_ID and pragma(db, "schema_version"):
         raise Unusable(f"{path}: is a database of another program; choose another file")
     if version > FORMAT:
         raise Unusable(
             f"{path}: was written by a newer version (format {version}, this one knows {FORMAT}); "
             "use that version, or restore an older backup"
         )
-    for step in range(version, FORMAT):
+    for step in range(version, len(MIGRATIONS)):
         db.execute("BEGIN IMMEDIATE")
         MIGRATIONS[step](db)
         db.execute(f"PRAGMA user_version = {step + 1}")
         db.execute("COMMIT")
 
 
-def _pragma(db: sqlite3.Connection, name: str) -> int:
+def pragma(db: sqlite3.Connection, name: str) -> int:
     return int(db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def is_sharing(db: sqlite3.Connection) -> bool:
+    """Whether objects may be stored as differences."""
+    return pragma(db, "user_version") >= SHARING
 
 
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -165,15 +218,51 @@ def last_revision(db: sqlite3.Connection) -> int:
     return max(newest or 0, meta(db, "compacted"))
 
 
-def load(db: sqlite3.Connection) -> Snapshot:
-    """The current state."""
-    rows = db.execute(
-        "SELECT c.key, l.value, c.revision FROM current c LEFT JOIN log l ON l.revision = c.revision ORDER BY c.key"
-    )
-    records = [Record(*row) for row in rows]
+class Base(NamedTuple):
+    """What objects that resemble it are stored as differences from."""
+
+    likeness: str
+    value: bytes
+
+
+def bases(db: sqlite3.Connection) -> dict[int, Base]:
+    """All bases, the oldest first."""
+    if not is_sharing(db):
+        return {}
+    rows = db.execute("SELECT id, likeness, value FROM base ORDER BY id")
+    return {number: Base(likeness, zlib.decompress(value)) for number, likeness, value in rows}
+
+
+def load(db: sqlite3.Connection, known: dict[int, Base] | None = None) -> Snapshot:
+    """The current state; `known` is filled with the bases that it shares."""
+    known = {} if known is None else known
+    try:
+        known |= bases(db)
+        records = [Record(key, _stored(value, known, base), revision) for key, value, revision, base in _current(db)]
+    except (ValueError, LookupError, zlib.error):
+        raise sqlite3.DatabaseError("objects are stored as differences from something else") from None
     if any(record.value is None for record in records):
         raise sqlite3.DatabaseError("objects are missing from the log")
     return Snapshot(records, last_revision(db))
+
+
+def _current(db: sqlite3.Connection) -> Iterable[tuple[str, bytes, int, int | None]]:
+    value, base, join = "l.value", "NULL", ""
+    if is_sharing(db):
+        value, base, join = "ifnull(s.changes, l.value)", "s.base", " LEFT JOIN shared s ON s.revision = c.revision"
+    return db.execute(
+        f"SELECT c.key, {value}, c.revision, {base}"
+        f" FROM current c LEFT JOIN log l ON l.revision = c.revision{join} ORDER BY c.key"
+    )
+
+
+def _stored(value: bytes, known: dict[int, Base], base: int | None) -> bytes | Delta:
+    if base is None:
+        return value
+    delta = Delta(known[base].value, value)
+    if len(delta.whole()) != delta.size:
+        raise ValueError
+    return delta
 
 
 def append(db: sqlite3.Connection, rows: list[Row]) -> None:
@@ -187,7 +276,8 @@ def append(db: sqlite3.Connection, rows: list[Row]) -> None:
 
 def probe(db: sqlite3.Connection) -> None:
     """A durable write that changes nothing; raises what the next one would."""
-    db.execute(f"PRAGMA user_version = {FORMAT}")  # written even when it is the same; a row would not be
+    # Written even when it is the same; a row would not be.
+    db.execute(f"PRAGMA user_version = {pragma(db, 'user_version')}")
 
 
 @cache
@@ -209,16 +299,22 @@ def history(db: sqlite3.Connection, prefix: str, after: int, until: int) -> list
         compacted = meta(db, "compacted")
         if after < compacted:
             raise Compacted(compacted)
-        rows: Iterable[tuple[str, int, bool, bytes, int, bytes]] = db.execute(
-            "SELECT l.key, l.revision, l.deleted, l.value, l.previous, p.value FROM log l"
-            " LEFT JOIN log p ON p.revision = l.previous"
+        old, base, join = "p.value", "NULL", ""
+        if is_sharing(db):
+            old, base = "ifnull(s.changes, p.value)", "b.value"
+            join = " LEFT JOIN shared s ON s.revision = l.previous LEFT JOIN base b ON b.id = s.base"
+        rows: Iterable[tuple[str, int, bool, bytes, int, bytes, bytes | None]] = db.execute(
+            f"SELECT l.key, l.revision, l.deleted, l.value, l.previous, {old}, {base} FROM log l"
+            f" LEFT JOIN log p ON p.revision = l.previous{join}"
             " WHERE l.revision > ? AND l.revision <= ? AND substr(l.key, 1, ?) = ? ORDER BY l.revision LIMIT ?",
             (after, until, len(prefix), prefix, _BATCH),
         )
         found = []
-        for key, revision, deleted, value, replaced, old in rows:
-            previous = Record(key, old, replaced) if replaced else None
-            found.append(Change(key, revision, None if deleted else value, value if deleted else None, previous))
+        for key, revision, deleted, value, replaced, before, shared in rows:
+            state = before if shared is None else Delta(zlib.decompress(shared), before)
+            previous = Record(key, state, replaced) if replaced else None
+            last = value or None if deleted else None
+            found.append(Change(key, revision, None if deleted else value, last, previous))
         return found
     finally:
         db.execute("ROLLBACK")
@@ -237,30 +333,9 @@ def forget_all(db: sqlite3.Connection, leap: int) -> None:
     db.execute("COMMIT")
 
 
-def sweep(db: sqlite3.Connection) -> bool:
-    """Remove some forgotten rows, then some of the room they took; false when there is nothing left to do."""
-    compacted, swept = meta(db, "compacted"), meta(db, "swept")
-    if swept >= compacted:
-        return _shrink(db)
-    chunk = "SELECT revision, previous, deleted FROM log WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?"
-    rows = db.execute(chunk, (swept, compacted, _SWEEP)).fetchall()
-    reached = rows[-1][0] if len(rows) == _SWEEP else compacted
-    dead = [(previous,) for _, previous, _ in rows if previous] + [(row[0],) for row in rows if row[2]]
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        db.executemany("DELETE FROM log WHERE revision = ?", dead)
-        set_meta(db, "swept", reached)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    return True
-
-
-def _shrink(db: sqlite3.Connection) -> bool:
-    unused = _pragma(db, "freelist_count") - _SPARE_PAGES
-    if unused <= 0:
-        return False
-    db.execute(f"PRAGMA incremental_vacuum({min(unused, _SWEEP)})").fetchall()
-    return True
+def remove(db: sqlite3.Connection, revisions: Sequence[int]) -> None:
+    """Remove the states of some revisions."""
+    chosen = [(revision,) for revision in revisions]
+    db.executemany("DELETE FROM log WHERE revision = ?", chosen)
+    if is_sharing(db):
+        db.executemany("DELETE FROM shared WHERE revision = ?", chosen)

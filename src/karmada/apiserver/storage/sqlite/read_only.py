@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 from karmada.apiserver.storage.base import (
@@ -14,10 +15,12 @@ from karmada.apiserver.storage.base import (
     Change,
     Compacted,
     Listener,
+    Outcome,
     Record,
     Snapshot,
     StorageFailed,
     Value,
+    Write,
 )
 from karmada.apiserver.storage.sqlite import database
 from karmada.apiserver.storage.sqlite.storage import lock, open_database
@@ -50,6 +53,10 @@ class StoredSnapshot:
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
         """Refused."""
         raise StorageFailed(self._reason)
+
+    async def write_all(self, writes: Sequence[Write]) -> list[Outcome]:
+        """Refused."""
+        return [StorageFailed(self._reason)] * len(writes)
 
     async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """Nothing is known of the past: clients list again."""

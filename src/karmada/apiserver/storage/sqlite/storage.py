@@ -9,7 +9,7 @@ import asyncio
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -18,34 +18,65 @@ from karmada.apiserver.storage.base import (
     Change,
     Listener,
     Mismatch,
+    Outcome,
     Record,
     Snapshot,
     StorageFailed,
     Value,
+    Write,
 )
 from karmada.apiserver.storage.sqlite import database
-from karmada.apiserver.storage.sqlite.database import Row, Unusable, Unwritable
+from karmada.apiserver.storage.sqlite.database import Base, Row, Unusable, Unwritable
 from karmada.apiserver.storage.sqlite.mark import HighWaterMark, read_mark
+from karmada.apiserver.storage.sqlite.sharing import WORTH, Bases, Sharing
 from karmada.apiserver.storage.sqlite.writer import Done, Queue, Writer
+
+Settled = Callable[[StorageFailed | None], None]
 
 
 class _Pending:
-    """A write under way; the first waiter is its author, the others want the same key."""
+    """An uncommitted write: the callback for its outcome, and the writers that queue for the same key."""
 
-    __slots__ = ("context", "waiters")
+    __slots__ = ("context", "settled", "waiters")
 
-    def __init__(self, context: object, author: asyncio.Future[None]) -> None:
+    def __init__(self, context: object, settled: Settled) -> None:
         self.context = context
-        self.waiters = [author]
+        self.settled = settled
+        self.waiters: list[asyncio.Future[None]] = []
+
+
+class _Batch:
+    """Several writes that are answered together."""
+
+    __slots__ = ("_answer", "left", "outcomes")
+
+    def __init__(self, outcomes: list[Outcome]) -> None:
+        self.outcomes = outcomes
+        self.left = 0
+        """Writes under way."""
+        self._answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def settled(self, position: int, failed: StorageFailed | None) -> None:
+        """One of the writes has ended."""
+        self.outcomes[position] = failed
+        self.left -= 1
+        if not self.left:
+            _resolve(self._answer, None)
+
+    async def ended(self) -> None:
+        """Wait until none is under way."""
+        if self.left:
+            await self._answer
 
 
 class SqliteStorage:
     """See `storage.base` for the contract."""
 
-    def __init__(self, path: Path, queue: Callable[[], Queue] = SimpleQueue) -> None:
-        """`queue` decides when the writing thread gets its jobs."""
+    def __init__(self, path: Path, queue: Callable[[], Queue] = SimpleQueue, sharing: Sharing = WORTH) -> None:
+        """`queue` decides when the writing thread gets its jobs; `sharing`, what is stored in little room."""
         self._path = path
         self._queue = queue
+        self._sharing = sharing
         self._heads: dict[str, int] = {}
         """The committed revision of every key."""
         self._pending: dict[str, _Pending] = {}
@@ -65,7 +96,8 @@ class SqliteStorage:
         loop = self._loop = asyncio.get_running_loop()
         self._lock = lock(self._path)
         try:
-            db, snapshot = await asyncio.to_thread(open_database, self._path)
+            known: dict[int, Base] = {}
+            db, snapshot = await asyncio.to_thread(open_database, self._path, known)
             mark = HighWaterMark(self._path)
         except OSError as error:
             os.close(self._lock)
@@ -80,18 +112,43 @@ class SqliteStorage:
         def settle(rows: list[Row], failed: StorageFailed | None) -> None:
             loop.call_soon_threadsafe(self._settle, rows, failed)
 
-        self._writer = Writer(db, self._path, settle, mark, snapshot.revision, self._queue)
+        def shrunk(records: list[Record]) -> None:
+            loop.call_soon_threadsafe(listener.shrunk, records)
+
+        bases = Bases(known, self._sharing)
+        self._writer = Writer(db, self._path, settle, mark, snapshot.revision, bases, shrunk, self._queue)
         return snapshot
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:
         """Write and wait for the commit."""
-        row = await self._write(key, value, expected, context, deleted=False)
+        row = await self._write(Write(key, value, expected, context), deleted=False)
         return Record(key, row.value, row.revision)
 
     async def delete(self, key: str, last: Value, expected: int, context: object = None) -> int:
         """Write and wait for the commit."""
-        row = await self._write(key, last, expected, context, deleted=True)
+        row = await self._write(Write(key, last, expected, context), deleted=True)
         return row.revision
+
+    async def write_all(self, writes: Sequence[Write]) -> list[Outcome]:
+        """Begin them in one turn, so that they are one commit or a few; those whose key is busy follow."""
+        batch = _Batch([None] * len(writes))
+        late: list[int] = []
+        for position, write in enumerate(writes):
+            if write.key in self._pending:
+                late.append(position)
+                continue
+            try:
+                self._begin(write, write.value is None, partial(batch.settled, position))
+                batch.left += 1
+            except (Mismatch, StorageFailed) as error:
+                batch.outcomes[position] = error
+        for position in late:
+            try:
+                await self._write(writes[position], deleted=writes[position].value is None)
+            except (Mismatch, StorageFailed) as error:
+                batch.outcomes[position] = error
+        await batch.ended()
+        return batch.outcomes
 
     async def history(self, prefix: str, after: int, until: int) -> list[Change]:
         """Read beside the writer."""
@@ -125,24 +182,31 @@ class SqliteStorage:
             raise StorageFailed(f"{self._path}: is closed")
         return self._writer
 
-    async def _write(self, key: str, value: Value, expected: int, context: object, deleted: bool) -> Row:
+    async def _write(self, write: Write, deleted: bool) -> Row:
         loop = asyncio.get_running_loop()
-        while (ahead := self._pending.get(key)) is not None:
+        while (ahead := self._pending.get(write.key)) is not None:
             turn: asyncio.Future[None] = loop.create_future()
             ahead.waiters.append(turn)
             await turn
+        answer: asyncio.Future[None] = loop.create_future()
+        row = self._begin(write, deleted, partial(_resolve, answer))
+        await answer
+        return row
+
+    def _begin(self, write: Write, deleted: bool, settled: Settled) -> Row:
+        """Give a write of a free key its revision, and have it committed."""
+        key, value, expected, context = write
         actual = self._heads.get(key, 0)
         if actual != expected:
             raise Mismatch(key, expected, actual)
         self._running()
-        revision = self._revision = self._revision + 1
-        row = Row(revision, key, expected, deleted, value.at(revision))
-        answer: asyncio.Future[None] = loop.create_future()
-        self._pending[key] = _Pending(context, answer)
+        revision = self._revision + 1
+        row = Row(revision, key, expected, deleted, b"" if value is None else value.at(revision))
+        self._revision = revision
+        self._pending[key] = _Pending(context, settled)
         if not self._outbox:
-            loop.call_soon(self._send)
+            asyncio.get_running_loop().call_soon(self._send)
         self._outbox.append(row)
-        await answer
         return row
 
     def _send(self) -> None:
@@ -159,15 +223,14 @@ class SqliteStorage:
             for row, write in zip(rows, pending, strict=True):
                 if row.deleted:
                     del self._heads[row.key]
-                    changes.append(Change(row.key, row.revision, None, row.value, None, write.context))
+                    changes.append(Change(row.key, row.revision, None, row.value or None, None, write.context))
                 else:
                     self._heads[row.key] = row.revision
                     changes.append(Change(row.key, row.revision, row.value, None, None, write.context))
             self._listener.committed(changes, rows[-1].revision)
         for write in pending:
-            author, *others = write.waiters
-            _resolve(author, failed)
-            for turn in others:
+            write.settled(failed)
+            for turn in write.waiters:
                 _resolve(turn, None)
 
 
@@ -206,14 +269,17 @@ def lock(path: Path) -> int:
     return descriptor
 
 
-def open_database(path: Path) -> tuple[sqlite3.Connection, Snapshot]:
-    """Open a database for writing; raises `Unwritable` if it has lost what was acknowledged, or the disk is full."""
+def open_database(path: Path, known: dict[int, Base] | None = None) -> tuple[sqlite3.Connection, Snapshot]:
+    """Open a database for writing; raises `Unwritable` if it has lost what was acknowledged, or the disk is full.
+
+    `known` is filled with the bases of what it holds.
+    """
     mark = read_mark(path)
     if mark and not (path.exists() and path.stat().st_size):
         raise _lost(path, mark, "is missing or empty")
     db = database.connect(path)
     try:
-        snapshot = database.load(db)
+        snapshot = database.load(db, known)
         if snapshot.revision < mark:
             raise _lost(path, mark, f"ends at revision {snapshot.revision}")
         database.probe(db)

@@ -11,14 +11,17 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
-from karmada.apiserver.storage.base import StorageFailed
-from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, probe, sweep
+from karmada.apiserver.storage.base import Record, StorageFailed
+from karmada.apiserver.storage.sqlite.compaction import sweep
+from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, probe
 from karmada.apiserver.storage.sqlite.mark import HighWaterMark
+from karmada.apiserver.storage.sqlite.sharing import Bases
 
 _BATCH = 512
 
 Settle = Callable[[list[Row], StorageFailed | None], None]
 Done = Callable[[StorageFailed | None], None]
+Shrunk = Callable[[list[Record]], None]
 
 
 class _Compaction(NamedTuple):
@@ -56,6 +59,8 @@ class Writer:
         settle: Settle,
         mark: HighWaterMark,
         revision: int,
+        bases: Bases,
+        shrunk: Shrunk,
         queue: Callable[[], Queue] = SimpleQueue,
     ) -> None:
         self._db = db
@@ -64,6 +69,8 @@ class Writer:
         """The last one that is committed."""
         self._path = path
         self._settle = settle
+        self._bases = bases
+        self._shrunk = shrunk
         self._queue = queue()
         """Of lists of rows, compactions, probes; None ends the thread."""
         self._sweeping: list[Done] = []
@@ -71,15 +78,15 @@ class Writer:
         self._thread.start()
 
     def write(self, rows: list[Row]) -> None:
-        """Queue writes; `settle` tells how they ended."""
+        """Queue writes; `settle` gets how they ended."""
         self._queue.put(rows)
 
     def compact(self, revision: int, done: Done) -> None:
-        """Queue a compaction; `done` tells how it ended."""
+        """Queue a compaction; `done` gets how it ended."""
         self._queue.put(_Compaction(revision, done))
 
     def probe(self, done: Done) -> None:
-        """Queue a write that changes nothing; `done` tells how it ended."""
+        """Queue a write that changes nothing; `done` gets how it ended."""
         self._queue.put(_Probe(done))
 
     def stop(self) -> None:
@@ -144,7 +151,10 @@ class Writer:
 
     def _sweep(self) -> None:
         try:
-            if not sweep(self._db):
+            swept = sweep(self._db, self._bases)
+            if swept.shrunk:
+                self._shrunk(swept.shrunk)
+            if not swept.more:
                 self._finish(None)
         except sqlite3.Error as error:
             self._finish(explain(error, self._path))

@@ -1,4 +1,4 @@
-"""What a store does by the clock: tell watchers how far they have come, and let the storage forget old history."""
+"""What a store does by the clock: send bookmarks to watchers, and let the storage compact old history."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from karmada.apiserver.storage.base import Storage, StorageFailed
 _LOG = logging.getLogger(__name__)
 
 
-class Upkeep:
+class Maintenance:
     """A task that wakes every `period`; history is kept for `keep` periods and at most `limit` changes."""
 
     def __init__(
