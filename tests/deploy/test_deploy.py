@@ -1,5 +1,6 @@
 """What is installed on a host cluster: the chart, its plain manifests, Secrets, rights, the image."""
 
+import base64
 import json
 import re
 import tomllib
@@ -15,11 +16,15 @@ from karmada.api.version import IMAGE, VERSION
 from karmada.apiserver.server import ADMIN, ApiServer
 from karmada.cli.manifests import main
 from karmada.controllers.flags import parser as controller_manager
+from karmada.dashboard.main import parser as dashboard
 from karmada.descheduler.main import parser as descheduler
 from karmada.gateway.main import parser as gateway
 from karmada.install.certificates import certificates
 from karmada.install.chart import CHART, ChartError, default_values, merge, render, template_names
 from karmada.install.control_plane import control_plane
+from karmada.install.manifests import Installation, components
+from karmada.install.parts import PARTS
+from karmada.install.parts import component as part_of
 from karmada.install.values_schema import values_schema
 from karmada.machinery.client import Client
 from karmada.machinery.transport import Request, Verb
@@ -30,6 +35,7 @@ from karmada.standalone.main import main as karmada
 
 ROOT = Path(__file__).parents[2]
 VARIANTS = {"host": (), "host-ha": ("values-ha.yaml",)}
+WATCHED = ("PodDisruptionBudget", "NetworkPolicy")
 variants = pytest.mark.parametrize("variant", VARIANTS)
 
 
@@ -102,6 +108,42 @@ def test_high_availability_means_replicas_budgets_and_separate_nodes() -> None:
         assert "requiredDuringSchedulingIgnoredDuringExecution" in pod["affinity"]["podAntiAffinity"]
 
 
+def test_replicas_spread_over_zones_and_servers_are_reached_by_their_callers_only() -> None:
+    objects = render(default_values("values-ha.yaml"))
+    for name, pod in pods(objects):
+        (constraint,) = pod["topologySpreadConstraints"]
+        assert constraint["topologyKey"] == "topology.kubernetes.io/zone"
+        assert constraint["labelSelector"]["matchLabels"] == {"app.kubernetes.io/name": name}
+    policies = {obj["metadata"]["name"]: obj["spec"] for obj in objects if obj["kind"] == "NetworkPolicy"}
+
+    def callers(name: str, port: int) -> list[str] | None:
+        """Who may reach a port; None: everybody."""
+        found: list[str] = []
+        for rule in policies[name]["ingress"]:
+            if port in [one["port"] for one in rule["ports"]]:
+                if "from" not in rule:
+                    return None
+                found += [one["podSelector"]["matchLabels"]["app.kubernetes.io/name"] for one in rule["from"]]
+        return found
+
+    assert callers("karmada-webhook", 8443) == callers("karmada-aggregated-apiserver", 4443) == ["karmada-apiserver"]
+    assert callers("etcd", 2379) == ["karmada-apiserver", "karmada-aggregated-apiserver", "karmada-search", "etcd"]
+    assert callers("etcd", 2380) == ["etcd"]
+    assert callers("karmada-scheduler", 8080) is None
+    assert callers("karmada-scheduler", 10351) == []
+    assert "karmada-apiserver" not in policies
+    assert not [obj for obj in render(default_values()) if obj["kind"] == "NetworkPolicy"]
+
+
+def test_init_budgets_for_replicas_and_lets_the_api_server_only_reach_what_it_calls() -> None:
+    beside = [part_of(name, 2 if name == "karmada-webhook" else 1, "") for name in PARTS]
+    wanted = Installation("karmada-system", IMAGE, components=beside)
+    objects = [*components(wanted, called=True), *components(wanted, called=False)]
+    named = {kind: {one["metadata"]["name"] for one in objects if one["kind"] == kind} for kind in WATCHED}
+    assert named["PodDisruptionBudget"] == {"karmada-webhook"}
+    assert named["NetworkPolicy"] == {"karmada-webhook", "karmada-aggregated-apiserver"}
+
+
 @variants
 def test_every_mounted_secret_is_made(variant: str) -> None:
     values = default_values(*VARIANTS[variant])
@@ -114,13 +156,15 @@ def test_every_mounted_secret_is_made(variant: str) -> None:
         if "secret" in volume
     }
     made, _ = certificates("karmada-system", values["clusterDomain"], values["etcd"]["members"])
-    assert {secret["metadata"]["name"] for secret in made} == mounted | {"karmada-admin-config"}
+    of_an_addon = {"karmada-search-cert", "karmada-search-config"}  # `karmadactl addons enable` mounts them.
+    assert {secret["metadata"]["name"] for secret in made} == mounted | {"karmada-admin-config"} | of_an_addon
 
 
 @pytest.mark.parametrize(
     ("component", "flags"),
     {
         "karmada-controller-manager": controller_manager,
+        "karmada-dashboard": dashboard,
         "karmada-descheduler": descheduler,
         "karmada-gateway": gateway,
         "karmada-scheduler": scheduler,
@@ -146,7 +190,7 @@ def test_templates_use_every_value_and_only_what_the_renderer_knows() -> None:
         if isinstance(value, dict) and key != "components":
             for inner in value:
                 assert f".Values.{key}.{inner}" in text, f"{key}.{inner}"
-    assert set(re.findall(r"\| (\w+)", text)) == {"quote", "toJson"}
+    assert set(re.findall(r"\| (\w+)", text)) == {"quote", "replace", "toJson"}
 
 
 def test_only_the_controller_manager_has_rights_that_name_no_kind() -> None:
@@ -158,6 +202,20 @@ def test_only_the_controller_manager_has_rights_that_name_no_kind() -> None:
         for verb in rule["verbs"]
     }
     assert wild == {("system:karmada:controller-manager", verb) for verb in ("get", "list", "watch", "patch")}
+
+
+def test_the_dashboard_has_neither_rights_nor_a_credential() -> None:
+    """GHSA-833c-xh79-p429, CVE-2026-94290: what a component may do, whoever takes it over may do."""
+    secrets, _ = certificates("karmada-system", "cluster.local", ["etcd-0"])
+    config = next(one for one in secrets if one["metadata"]["name"] == "karmada-dashboard-config")
+    read = yaml.safe_load(base64.b64decode(config["data"]["karmada.config"]))
+    assert [one["user"] for one in read["users"]] == [{}]
+    assert "dashboard" not in json.dumps(rights())
+    values = merge(default_values(), {"components": {"karmada-dashboard": {"enabled": True}}})
+    mine = [one for one in render(values) if one["metadata"]["name"] == "karmada-dashboard"]
+    assert {one["kind"] for one in mine} == {"ServiceAccount", "Deployment", "Service"}
+    mounted = {volume["secret"]["secretName"] for volume in dict(pods(mine))["karmada-dashboard"]["volumes"][:-1]}
+    assert mounted == {"karmada-dashboard-config", "karmada-dashboard-cert"}
 
 
 def test_the_image_has_every_program_under_its_own_name() -> None:
@@ -217,3 +275,13 @@ def test_one_image_is_named_everywhere() -> None:
     assert default_values()["image"] == IMAGE
     assert Registration("https://x", "t", "m").image == IMAGE
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
+
+
+def test_a_release_in_another_namespace_names_its_own_services() -> None:
+    values = merge(
+        default_values(), {"components": {name: {"enabled": True} for name in default_values()["components"]}}
+    )
+    commands = [pod["containers"][0]["command"] for _, pod in pods(render(values, "elsewhere"))]
+    words = [word for command in commands for word in command]
+    assert "--etcd-servers=https://etcd-client.elsewhere.svc:2379" in words
+    assert not [word for word in words if "{" in word or ".karmada-system.svc" in word]

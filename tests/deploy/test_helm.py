@@ -51,6 +51,16 @@ def test_helm_renders_what_we_render(helm: str, files: tuple[str, ...], tmp_path
 
 
 @pytest.mark.tools
+def test_helm_refuses_values_that_the_chart_does_not_have(helm: str, tmp_path: Path) -> None:
+    command = [helm, "template", "karmada", str(CHART), "--set=apiserver.replcas=3", "--set=imageRegistri=here"]
+    outcome = subprocess.run(command, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert outcome.returncode == 1
+    assert "values don't meet the specifications of the schema" in outcome.stderr
+    assert "replcas" in outcome.stderr
+    assert "imageRegistri" in outcome.stderr
+
+
+@pytest.mark.tools
 def test_helm_finds_nothing_to_complain_about(helm: str, tmp_path: Path) -> None:
     command = [helm, "lint", "--strict", str(CHART)]
     outcome = subprocess.run(command, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True)

@@ -174,14 +174,14 @@ class Engine:
         address = await webhook.says(r"webhooks at (https://\S+)")
         await self._create([*objects, *configurations(by_url(address, bundle))])
 
-        async def serves_clusters() -> bool:
+        async def serves() -> bool:
             try:
                 await self.hub.resource(CLUSTERS).list()
             except (NotFound, Unavailable):
                 return False
             return True
 
-        await eventually(serves_clusters)
+        await eventually(serves)
 
     async def _create(self, objects: list[dict[str, Any]]) -> None:
         for obj in objects:

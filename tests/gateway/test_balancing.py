@@ -133,6 +133,22 @@ def test_ports_by_name_and_number() -> None:
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ports": [{"name": "http", "port": "web"}]},
+        {"ports": [7]},
+        {"ports": 7},
+        {"endpoints": {"addresses": []}},
+        {"endpoints": [{"addresses": 7}]},
+        {"endpoints": [{"addresses": ["10.0.0.9"], "targetRef": "pod"}]},
+    ],
+)
+def test_a_slice_of_another_shape_takes_no_other_clusters_endpoints_along(wrong: dict[str, Any]) -> None:
+    found = of_slices([("hostile", one_slice() | wrong), ("one", one_slice())], "http")
+    assert [each.cluster for each in found] == ["one"]
+
+
+@pytest.mark.parametrize(
     ("metadata", "cluster"),
     [
         ({"name": "x", "annotations": {"endpointslice.karmada.io/provision-cluster": "m-1"}}, "m-1"),

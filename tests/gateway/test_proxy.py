@@ -14,15 +14,17 @@ from karmada.gateway.endpoints import Endpoint
 from karmada.gateway.exchange import Broken, Connections, Destination
 from karmada.gateway.metrics import GatewayMetrics
 from karmada.gateway.proxy import Gateway, Times
-from karmada.gateway.routes import Backend, IngressKey, Route
-from karmada.gateway.ways import ThroughApi, Way, straight
+from karmada.gateway.routes import IngressKey, Route
+from karmada.gateway.rules import Backend
+from karmada.gateway.upstream_routes import ThroughClusterProxy, UpstreamRoute, direct_route
 from karmada.machinery.http.target import Target
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.httpserver.parsing import Limits
 from karmada.machinery.httpserver.server import HttpServer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-ROUTE = Route(IngressKey("default", "web"), Backend("default", "web", 80))
+BACKEND = Backend("default", "web", 80)
+ROUTE = Route(IngressKey("default", "web"), BACKEND)
 Answer = bytes | Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -96,17 +98,20 @@ class Gate:
 
 @asynccontextmanager
 async def gated(
-    backends: Backends, way: Callable[[Endpoint], Way] | None = None, **times: float
+    backends: Backends,
+    way: Callable[[Endpoint], UpstreamRoute] | None = None,
+    match: Callable[[str, str, HttpRequest], Route | None] | None = None,
+    **times: float,
 ) -> AsyncIterator[Gate]:
     balancer = Balancer(list(backends.endpoints))
-    metrics = GatewayMetrics(lambda: {ROUTE.backend: balancer})
+    metrics = GatewayMetrics(lambda: {BACKEND: balancer})
 
-    async def find(endpoint: Endpoint) -> Way:
-        return way(endpoint) if way else Way(Destination(endpoint.address, endpoint.port))
+    async def find(endpoint: Endpoint) -> UpstreamRoute:
+        return way(endpoint) if way else UpstreamRoute(Destination(endpoint.address, endpoint.port))
 
     connections = Connections()
     handler = Gateway(
-        lambda host, path: ROUTE if host == "shop.org" else None,
+        match or (lambda host, path, request: ROUTE if host == "shop.org" else None),
         lambda backend: balancer,
         find,
         connections,
@@ -327,8 +332,10 @@ async def test_through_an_api_server_credentials_are_the_gateways_own() -> None:
     backends = Backends()
     await backends.add(OK)
 
-    def way(endpoint: Endpoint) -> Way:
-        return Way(Destination("127.0.0.1", endpoint.port), "/base/proxy", "hub:443", b"Authorization: Bearer own\r\n")
+    def way(endpoint: Endpoint) -> UpstreamRoute:
+        return UpstreamRoute(
+            Destination("127.0.0.1", endpoint.port), "/base/proxy", "hub:443", b"Authorization: Bearer own\r\n"
+        )
 
     async with gated(backends, way) as gate:
         given = ("Authorization: Basic x", "Cookie: a=b", "Impersonate-User: admin", "X-Remote-User: admin", "X-App: 1")
@@ -346,12 +353,14 @@ async def test_a_pod_that_the_api_server_no_longer_knows_is_passed_over() -> Non
     backends = Backends()
     await backends.add(refusal + gone)
     await backends.add(OK)
-    async with gated(backends, lambda endpoint: Way(Destination("127.0.0.1", endpoint.port), "/base")) as gate:
+    async with gated(
+        backends, lambda endpoint: UpstreamRoute(Destination("127.0.0.1", endpoint.port), "/base")
+    ) as gate:
         assert {status(await gate.ask("POST")) for _ in range(4)} == {200}
 
 
 async def test_the_way_through_the_control_plane() -> None:
-    find = ThroughApi(Target("http://hub:8080/prefix"))
+    find = ThroughClusterProxy(Target("http://hub:8080/prefix"))
     way = await find(Endpoint("member1", "shop", "web-1", "10.0.0.1", 8080))
     expected = (
         "/prefix/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy/api/v1/namespaces/shop/pods/web-1:8080/proxy"
@@ -366,7 +375,7 @@ async def test_the_way_through_the_control_plane() -> None:
 )
 async def test_a_hostile_slice_does_not_lead_to_the_gateways_own_neighbourhood(address: str) -> None:
     with pytest.raises(Broken):
-        await straight(Endpoint("member1", "shop", "p", address, 80))
+        await direct_route(Endpoint("member1", "shop", "p", address, 80))
 
 
 async def test_the_access_log_holds_no_query_and_no_line_breaks(caplog: Any) -> None:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karmada.api.networking.v1alpha1 import MultiClusterIngress
-from karmada.gateway.routes import HOST_TAKEN, PATH_TAKEN, UNSUPPORTED, IngressKey, Table, build, host_of
+from karmada.gateway.forwarding import host_of
+from karmada.gateway.routes import HOST_TAKEN, PATH_TAKEN, UNSUPPORTED, IngressKey, Table, build
 
 SOME = IngressKey("default", "web")
 
@@ -35,7 +36,7 @@ def ingress(
 
 def service(table: Table, host: str, at: str) -> str:
     found = table.match(host, at)
-    return found.backend.service if found is not None else ""
+    return found.backend.service if found is not None and found.backend is not None else ""
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from tests.standalone.test_first_contact import until_ctrl_c, widest
 
 PROGRAM = [sys.executable, "-m", "karmada.standalone.main"]
 
@@ -32,6 +34,17 @@ def test_the_demo_runs_nginx_in_three_clusters_and_leaves_nothing_behind(tmp_pat
     assert "What to do: Bring member3 back" in outcome.stdout
     assert outcome.stdout.index("What to do") < outcome.stdout.index("member3 is back")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("colour", [True, False], ids=["colours", "NO_COLOR"])
+def test_the_demo_fits_a_terminal_and_paints_its_marks(colour: bool) -> None:
+    said = {} if colour else {"NO_COLOR": "1"}
+    with tempfile.TemporaryDirectory(prefix="k") as short:
+        text = until_ctrl_c(["demo"], 80, "Ctrl-C ends it.", TMPDIR=short, **said)
+    assert widest(text) <= 80
+    assert ("\033[31m✗\033[0m member member3" in text, "\033[32m✓\033[0m policy" in text) == (colour, colour)
+    assert ("\033[3" in text) is colour
 
 
 @pytest.mark.tools

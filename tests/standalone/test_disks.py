@@ -5,6 +5,7 @@ Disks are small file systems in memory, mounted where only the started command s
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from karmada.standalone.layout import Layout
 
 pytestmark = pytest.mark.tools
 PROGRAM = f"{sys.executable} -m karmada.standalone.main"
+KARMADACTL = f'{sys.executable} -c "import sys; from karmada.cli.entry import karmadactl; sys.exit(karmadactl())"'
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
 
@@ -69,6 +71,7 @@ def test_a_disk_that_fills_up_refuses_writes_until_there_is_room(tmp_path: Path)
         head -c 64m /dev/zero > {tmp_path}/ballast 2>/dev/null || true
         head -c 300k /dev/zero | tr '\\0' x > {tmp_path}/../large
         {kubectl} create configmap large --from-file={tmp_path}/../large 2>&1 && exit 9
+        {KARMADACTL} check --kubeconfig {tmp_path}/federation/kubeconfig 2>&1 && exit 9
         {kubectl} get configmap before
         rm {tmp_path}/ballast
         {kubectl} create configmap after
@@ -80,6 +83,7 @@ def test_a_disk_that_fills_up_refuses_writes_until_there_is_room(tmp_path: Path)
     outcome = on_a_disk(tmp_path, "size=32m", script)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert "the disk is full" in outcome.stdout
+    assert re.search(r"✗ readiness +fails: the control plane cannot write to its storage", outcome.stdout)
 
 
 def test_a_control_plane_that_is_killed_on_a_full_disk_is_back_read_only_until_there_is_room(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -193,17 +193,30 @@ def test_progress_in_a_file_is_one_line_for_each_step() -> None:
 @pytest.mark.parametrize("columns", [80, 140])
 def test_an_end_by_ctrl_c_looks_right_on_a_terminal(columns: int) -> None:
     with tempfile.TemporaryDirectory(prefix="k") as short:
-        _end_by_ctrl_c(Path(short), columns)
+        words = ("up", "--memory", "--members", "1", "--data", short)
+        text = until_ctrl_c(words, columns, "kubectl get clusters")
+    assert "\033[32m✓\033[0m stopping\r\n" in text
+    assert widest(text) <= columns
+    assert f"export KUBECONFIG={short}/kubeconfig" in text
 
 
-def _end_by_ctrl_c(tmp_path: Path, columns: int) -> None:
+def widest(text: str) -> int:
+    """How long the longest line on a terminal is, without its colours."""
+    return max(len(re.sub(r"\033\[[0-9;]*[mK]", "", line)) for line in text.splitlines())
+
+
+def until_ctrl_c(arguments: Sequence[str], columns: int, seen: str, **environment: str) -> str:
+    """What a command shows on a terminal that is interrupted when it has shown something; it must end well."""
     screen, inside = pty.openpty()
     termios.tcsetwinsize(inside, (40, columns))
-    words = [*PROGRAM, "up", "--memory", "--members", "1", "--data", str(tmp_path)]
-    environment = os.environ | {"TERM": "xterm"}
-    environment.pop("NO_COLOR", None)
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     process = subprocess.Popen(
-        words, stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
+        [*PROGRAM, *arguments],
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        env=inherited | {"TERM": "xterm"} | environment,
+        start_new_session=True,
     )
     os.close(inside)
     text = ""
@@ -215,14 +228,12 @@ def _end_by_ctrl_c(tmp_path: Path, columns: int) -> None:
             except OSError:
                 break
             text += piece
-        if "kubectl get clusters" in text and not typed:
+        if seen in text and not typed:
             process.send_signal(signal.SIGINT)
             typed = True
     assert process.wait(30) == 0
     os.close(screen)
-    assert "\033[32m✓\033[0m stopping\r\n" in text
-    assert max(len(re.sub(r"\033\[[0-9;]*[mK]", "", line)) for line in text.splitlines()) <= columns
-    assert f"export KUBECONFIG={tmp_path}/kubeconfig" in text
+    return text
 
 
 def test_paths_that_are_printed_are_absolute(tmp_path: Path) -> None:

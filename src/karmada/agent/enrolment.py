@@ -1,4 +1,4 @@
-"""An agent makes itself known: its Cluster in the control plane, and the credentials it is told to report.
+"""An agent makes itself known: its Cluster in the control plane, and the credentials it is configured to report.
 
 On a restart the Cluster is there already; then only what it reports is brought up to date. It never takes over the
 name of another cluster. A request that fails for the moment is no reason to give up: all of it is tried again.

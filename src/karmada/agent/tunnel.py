@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 from karmada.agent.hub import HubTransport
 from karmada.machinery.backoff import Backoff, BackoffPolicy
+from karmada.machinery.channel import Channel, splice
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.head import is_field_value, request_head
 from karmada.machinery.http.target import Target
 from karmada.machinery.http.tls import TLSSettings
-from karmada.membership.channel import Channel, splice
 from karmada.membership.dialing import dial
 from karmada.membership.tunnel.frames import PROTOCOL
 from karmada.membership.tunnel.multiplexer import Multiplexer, Stream

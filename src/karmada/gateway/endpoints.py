@@ -61,24 +61,34 @@ def declared_ports(service: JSONObject | None, exposed: MultiClusterService | No
 
 
 def of_slices(slices: Iterable[tuple[str, JSONObject]], name: str) -> list[Endpoint]:
-    """The ready endpoints of slices, each with its cluster, for the port of a name."""
+    """The ready endpoints of slices, each with its cluster, for the port of a name.
+
+    Members send what they like: a slice of another shape is passed over, and takes no other cluster's endpoints along.
+    """
     found: dict[Endpoint, None] = {}
     for cluster, one in slices:
-        number = _port(one, name)
-        if not number:
+        try:
+            found.update(dict.fromkeys(_of_slice(cluster, one, name)))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             continue
-        for endpoint in one.get("endpoints") or ():
-            if not is_ready(endpoint) or not endpoint.get("addresses"):
-                continue
-            reference = endpoint.get("targetRef") or {}
-            namespace, pod = str(one["metadata"].get("namespace", "")), ""
-            if reference.get("kind") == "Pod":
-                # Whoever may write slices in one namespace must not reach the pods of another through the gateway.
-                if reference.get("namespace", namespace) != namespace or dns_subdomain(str(reference.get("name"))):
-                    continue
-                pod = str(reference["name"])
-            found[Endpoint(cluster, namespace, pod, str(endpoint["addresses"][0]), number)] = None
     return sorted(found)
+
+
+def _of_slice(cluster: str, one: JSONObject, name: str) -> list[Endpoint]:
+    found: list[Endpoint] = []
+    number = _port(one, name)
+    for endpoint in (one.get("endpoints") or ()) if number else ():
+        if not is_ready(endpoint) or not endpoint.get("addresses"):
+            continue
+        reference = endpoint.get("targetRef") or {}
+        namespace, pod = str(one["metadata"].get("namespace", "")), ""
+        if reference.get("kind") == "Pod":
+            # Whoever may write slices in one namespace must not reach the pods of another through the gateway.
+            if reference.get("namespace", namespace) != namespace or dns_subdomain(str(reference.get("name"))):
+                continue
+            pod = str(reference["name"])
+        found.append(Endpoint(cluster, namespace, pod, str(endpoint["addresses"][0]), number))
+    return found
 
 
 def is_ready(endpoint: Mapping[str, object]) -> bool:
@@ -89,7 +99,8 @@ def is_ready(endpoint: Mapping[str, object]) -> bool:
 
 def is_local(one: JSONObject) -> bool:
     """Whether a slice in a member is about that member's own pods: others were put there by Karmada."""
-    manager = (one["metadata"].get("labels") or {}).get(labels.KUBERNETES_ENDPOINT_SLICE_MANAGED_BY)
+    marks = one["metadata"].get("labels")
+    manager = marks.get(labels.KUBERNETES_ENDPOINT_SLICE_MANAGED_BY) if isinstance(marks, dict) else None
     return manager not in (labels.IMPORTED_ENDPOINT_SLICE_CONTROLLER, labels.DISPATCHED_ENDPOINT_SLICE_CONTROLLER)
 
 

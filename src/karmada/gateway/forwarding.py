@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from karmada.gateway.routes import host_of
-from karmada.gateway.ways import Way
+from karmada.gateway.upstream_routes import UpstreamRoute
 from karmada.machinery.http.head import is_field_value, request_head
 from karmada.machinery.httpserver.model import HttpRequest
 
@@ -32,6 +31,26 @@ _KEPT_FROM_API_SERVERS = frozenset({"authorization", "cookie"})
 _OF_API_SERVERS = frozenset({"audit-id", "x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"})
 
 
+def host_of(header: str) -> str:
+    """The host of a Host header, without its port and a dot at the end."""
+    if header.startswith("["):
+        return header.partition("]")[0][1:]
+    return header.partition(":")[0].rstrip(".").lower()
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a header is the gateway's own to set: how a message ends, who asks, and as whom API servers see it."""
+    return name in _HOP_BY_HOP or name in _SAID_HERE or name.startswith(_FOR_API_SERVERS)
+
+
+def target_of(request: HttpRequest) -> str:
+    """Path and query of a request as they were sent, also where a whole URL was."""
+    target = request.target.decode("ascii")
+    if target.startswith("/"):
+        return target
+    return "/" + target.partition("://")[2].partition("/")[2] if "://" in target else "/"
+
+
 def is_safe(path: str) -> bool:
     """Whether a decoded path means the same to everybody: none of its parts is `.` or `..`."""
     return not any(part.partition(";")[0] in (".", "..") for part in path.split("/"))
@@ -42,16 +61,16 @@ def wants_upgrade(request: HttpRequest) -> bool:
     return "upgrade" in request.headers and "upgrade" in request.headers.get("connection", "").lower()
 
 
-def request_bytes(request: HttpRequest, way: Way, scheme: str) -> bytes:
-    """The request as an endpoint gets it; raises `UnsafeHead`."""
+def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host: str = "") -> bytes:
+    """The request as an endpoint gets it, under another host if one is given; raises `UnsafeHead`."""
     headers = request.headers
     asked = headers.get("host", "")
-    fields = [("Host", way.host or asked)]
+    fields = [("Host", route.host or host or asked)]
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
     for name, value in headers.items():
         if name in _HOP_BY_HOP or name in _SAID_HERE or name in named:
             continue
-        if way.through_api and (name in _KEPT_FROM_API_SERVERS or name.startswith(_FOR_API_SERVERS)):
+        if route.through_api and (name in _KEPT_FROM_API_SERVERS or name.startswith(_FOR_API_SERVERS)):
             continue
         fields += [(name, one) for one in value.split("\n")]
     if wants_upgrade(request):
@@ -64,11 +83,8 @@ def request_bytes(request: HttpRequest, way: Way, scheme: str) -> bytes:
         ("X-Forwarded-Host", asked),
         ("X-Forwarded-Proto", scheme),
     ]
-    target = request.target.decode("ascii")
-    if not target.startswith("/"):
-        target = "/" + target.partition("://")[2].partition("/")[2] if "://" in target else "/"
-    head = request_head(request.method, way.base + target, fields)
-    return head[:-2] + way.headers + b"\r\n" + request.body
+    head = request_head(request.method, route.base + target_of(request), fields)
+    return head[:-2] + route.headers + b"\r\n" + request.body
 
 
 def answer_headers(headers: Sequence[tuple[str, str]], through_api: bool) -> tuple[str, dict[str, str | list[str]]]:

@@ -10,7 +10,7 @@ import orjson
 from karmada.api import yaml
 from karmada.gateway.proxy import Times
 from karmada.gateway.service import COMPONENT, MIB, GatewayOptions, GatewayService
-from karmada.gateway.ways import PROXY, ThroughApi, Ways
+from karmada.gateway.upstream_routes import PROXY, ThroughClusterProxy, UpstreamRoutes
 from karmada.machinery.component import Process, component_flags, run_component, target_of
 from karmada.machinery.flags import FlagParser, add_truth, address, items, seconds
 from karmada.machinery.http.transport import HttpTransport
@@ -50,12 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     async def body(process: Process) -> None:
         informers = InformerFactory(process.client, process.supervisor)
-        ways = Ways(direct, ThroughApi(target))
-        gateway = GatewayService(process.client, informers, process.supervisor, options, ways, open_member)
+        routes = UpstreamRoutes(direct, ThroughClusterProxy(target))
+        gateway = GatewayService(process.client, informers, process.supervisor, options, routes, open_member)
         process.diagnostics.readiness["routes"] = gateway.is_ready
         process.registry.register(gateway.metrics)
         machinery = MachineryCollector(informers)
-        machinery.controllers.extend(gateway.following.controllers)
+        machinery.controllers.extend(gateway.reconcilers.controllers)
         process.registry.register(machinery)
         async with gateway:
             if flags.ready_descriptor >= 0:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from karmada.gateway.balancing import Balancer
-from karmada.gateway.routes import Backend
+from karmada.gateway.rules import Backend
 from karmada.machinery.metrics import Histogram
 
 if TYPE_CHECKING:

@@ -11,14 +11,17 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 
 from karmada.gateway import forwarding
 from karmada.gateway.balancing import ATTEMPTS, GATEWAY_ERRORS, IDEMPOTENT, Balancer, may_retry
 from karmada.gateway.endpoints import Endpoint
 from karmada.gateway.exchange import Broken, Connections, UpstreamConnection
 from karmada.gateway.metrics import GatewayMetrics
-from karmada.gateway.routes import Backend, Route, host_of
-from karmada.gateway.ways import Find, Way
+from karmada.gateway.routes import Route
+from karmada.gateway.rules import Backend, Rule
+from karmada.gateway.upstream_routes import Find, UpstreamRoute
+from karmada.machinery.channel import splice
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.http.head import UnsafeHead
 from karmada.machinery.httpserver.model import (
@@ -30,7 +33,6 @@ from karmada.machinery.httpserver.model import (
     Upgrade,
 )
 from karmada.machinery.throttle import ThrottledLog
-from karmada.membership.channel import splice
 
 log = logging.getLogger(__name__)
 access = logging.getLogger("karmada.gateway.access")
@@ -57,7 +59,7 @@ class Gateway:
 
     def __init__(
         self,
-        match: Callable[[str, str], Route | None],
+        match: Callable[[str, str, HttpRequest], Route | None],
         balancer: Callable[[Backend], Balancer | None],
         find: Find,
         connections: Connections,
@@ -66,7 +68,9 @@ class Gateway:
         times: Times | None = None,
         scheme: str = "http",
         clock: Clock = REAL,
+        random: Random | None = None,
     ) -> None:
+        self._random = random or clock.random()
         self._match = match
         self._balancer = balancer
         self._find = find
@@ -104,22 +108,43 @@ class Gateway:
     def _routed(self, request: HttpRequest) -> Route | HttpResponse:
         if not forwarding.is_safe(request.path):
             return _own(400, "the path must not have . or .. as one of its parts")
-        route = self._match(host_of(request.headers.get("host", "")), request.path)
+        route = self._match(forwarding.host_of(request.headers.get("host", "")), request.path, request)
         return route or _own(404, "no route for this host and path")
 
     async def _answer(self, request: HttpRequest, tried: list[Endpoint]) -> HttpAnswer:
         route = self._routed(request)
         if isinstance(route, HttpResponse):
             return route
-        balancer = self._balancer(route.backend)
-        if balancer is None:
-            return _own(503, "the service behind this path is not known yet")
         try:
-            return await self._attempts(request, balancer, tried)
+            if route.rule is not None:
+                return await self._ruled(request, route.rule, tried)
+            return await self._passed(request, route.backend, tried)
         except UnsafeHead as error:
             return _own(400, str(error))
 
-    async def _attempts(self, request: HttpRequest, balancer: Balancer, tried: list[Endpoint]) -> HttpAnswer:
+    async def _ruled(self, request: HttpRequest, rule: Rule, tried: list[Endpoint]) -> HttpAnswer:
+        """Answer as a rule of an HTTPRoute says."""
+        target = forwarding.target_of(request)
+        if rule.redirect is not None:
+            return rule.redirect.answer(target, request.path, request.headers.get("host", ""), self._scheme)
+        backend = rule.chosen(self._random.random())
+        if rule.change is None:
+            return await self._passed(request, backend, tried)
+        return await self._passed(rule.change.of(request, target), backend, tried, rule.change.hostname)
+
+    async def _passed(
+        self, request: HttpRequest, backend: Backend | None, tried: list[Endpoint], host: str = ""
+    ) -> HttpAnswer:
+        if backend is None:
+            return _own(500, "the route of this path names no backend that can be used")
+        balancer = self._balancer(backend)
+        if balancer is None:
+            return _own(503, "the service behind this path is not known yet")
+        return await self._attempts(request, balancer, tried, host)
+
+    async def _attempts(
+        self, request: HttpRequest, balancer: Balancer, tried: list[Endpoint], host: str = ""
+    ) -> HttpAnswer:
         failed = _own(503, "no endpoint of the service is ready")
         for attempt in range(1, ATTEMPTS + 1):
             endpoint = balancer.pick(self._clock.monotonic(), tried)
@@ -130,9 +155,9 @@ class Gateway:
             ok = False
             try:
                 if attempt == 1:
-                    found = await self._attempt(endpoint, request)
+                    found = await self._attempt(endpoint, request, host)
                 else:
-                    found = await self._retry(endpoint, request)
+                    found = await self._retry(endpoint, request, host)
                 ok = found.status not in GATEWAY_ERRORS
                 again = not ok and request.method in IDEMPOTENT and self._may_repeat(attempt, balancer, tried)
                 if not again:
@@ -156,25 +181,25 @@ class Gateway:
         budget = max(FEWEST_RETRIES, RETRIED_SHARE * self._metrics.active)
         return attempt < ATTEMPTS and others and self._retrying < budget
 
-    async def _retry(self, endpoint: Endpoint, request: HttpRequest) -> "_Found":
+    async def _retry(self, endpoint: Endpoint, request: HttpRequest, host: str) -> "_Found":
         self._metrics.retries += 1
         self._retrying += 1
         try:
-            return await self._attempt(endpoint, request)
+            return await self._attempt(endpoint, request, host)
         finally:
             self._retrying -= 1
 
-    async def _attempt(self, endpoint: Endpoint, request: HttpRequest) -> "_Found":
-        way = await self._find(endpoint)
-        data = forwarding.request_bytes(request, way, self._scheme)
+    async def _attempt(self, endpoint: Endpoint, request: HttpRequest, host: str) -> "_Found":
+        route = await self._find(endpoint)
+        data = forwarding.request_bytes(request, route, self._scheme, host)
         # What must not be repeated does not go out on a connection that the other side may be giving up just now.
         fresh = request.method not in IDEMPOTENT or forwarding.wants_upgrade(request)
-        connection = await self._connections.take(way.to, fresh, self._times.connect)
+        connection = await self._connections.take(route.to, fresh, self._times.connect)
         try:
             async with asyncio.timeout(self._times.answer):
                 await connection.send(data)
-                found = _Found(connection, way, request.method == "HEAD")
-                if way.through_api and found.status >= 400:
+                found = _Found(connection, route, request.method == "HEAD")
+                if route.through_api and found.status >= 400:
                     await found.check()
         except BaseException:
             connection.drop()
@@ -182,13 +207,13 @@ class Gateway:
         return found
 
     async def _passed_on(self, found: "_Found") -> HttpAnswer:
-        connection, way = found.connection, found.way
+        connection, route = found.connection, found.route
         if connection.switched:
             return Upgrade(forwarding.switching_headers(connection.headers), partial(_carry, connection))
-        content_type, headers = forwarding.answer_headers(connection.headers, way.through_api)
+        content_type, headers = forwarding.answer_headers(connection.headers, route.through_api)
         if connection.complete and found.held + connection.held <= WHOLE and not found.only_head:
             body = found.taken + await connection.read()
-            self._connections.give_back(way.to, connection)
+            self._connections.give_back(route.to, connection)
             return HttpResponse(connection.status, body, content_type, headers)
         if found.only_head:
             connection.drop()
@@ -206,7 +231,7 @@ class Gateway:
                 if not data:
                     break
                 yield data
-            self._connections.give_back(found.way.to, connection)
+            self._connections.give_back(found.route.to, connection)
         finally:
             if not connection.complete:
                 connection.drop()
@@ -215,9 +240,9 @@ class Gateway:
 class _Found:
     """An endpoint's answer, of which the head has arrived."""
 
-    def __init__(self, connection: UpstreamConnection, way: Way, only_head: bool) -> None:
+    def __init__(self, connection: UpstreamConnection, route: UpstreamRoute, only_head: bool) -> None:
         self.connection = connection
-        self.way = way
+        self.route = route
         self.only_head = only_head
         self.status = connection.status
         self.taken = b""

@@ -1,7 +1,9 @@
-"""Which backend answers a request: MultiClusterIngresses in, a table out. Pure.
+"""Which backend answers a request: MultiClusterIngresses and HTTPRoutes in, a table out. Pure.
 
 - The most specific host decides: the name itself, then `*.` and the rest of it, then rules without a host.
 - In it an Exact path wins over the longest Prefix, compared part by part; ImplementationSpecific is read as Prefix.
+- Of the rules of HTTPRoutes at one path, those with a method go first, then those with more headers, then with more
+  query parameters, then the older.
 - What matches no path goes to a default backend: one of the ingresses of that host first, then the oldest there is.
 - A host belongs to the namespace of the oldest ingress that names it; within it the oldest ingress has a path. Who
   comes later gets a condition and keeps its other routes: nobody takes over the traffic of others.
@@ -12,36 +14,49 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from karmada.api.networking.v1alpha1 import IngressBackend, IngressSpec, MultiClusterIngress
+from karmada.gateway.httproutes import KIND, HttpRoute
+from karmada.gateway.rules import Backend, Conditions, Rule, backends
+from karmada.machinery.httpserver.model import HttpRequest
 
 HOST_TAKEN, PATH_TAKEN, UNSUPPORTED = "HostTaken", "PathTaken", "UnsupportedBackend"
 
 
 class IngressKey(NamedTuple):
-    """An ingress."""
+    """An ingress, or an HTTPRoute."""
 
     namespace: str
     name: str
+    kind: str = ""
+    """Empty for a MultiClusterIngress."""
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
-class Backend(NamedTuple):
-    """A port of a Service, by name or number."""
-
-    namespace: str
-    service: str
-    port: str | int
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.service}:{self.port}"
+        return f"{self.kind} {self.namespace}/{self.name}".lstrip()
 
 
 class Route(NamedTuple):
     """Where requests go, and whose wish that is."""
 
     ingress: IngressKey
-    backend: Backend
+    backend: Backend | None
+    """None where the rule has them."""
+    rule: Rule | None = None
+    """Of an HTTPRoute."""
+
+    @property
+    def conditions(self) -> Conditions | None:
+        """What requests must have besides host and path."""
+        return self.rule.conditions if self.rule is not None else None
+
+    def backends(self) -> Iterable[Backend]:
+        """All backends that it may lead to."""
+        if self.backend is not None:
+            yield self.backend
+        if self.rule is not None:
+            yield from backends([self.rule])
+
+
+Routes = tuple[Route, ...]
+"""Those of one path, the most specific first; at most one, the last, is for every request."""
 
 
 class Problem(NamedTuple):
@@ -63,22 +78,26 @@ class Host:
     """The paths of one host."""
 
     owner: IngressKey
-    exact: dict[str, Route] = field(default_factory=dict)
-    prefixes: dict[str, Route] = field(default_factory=dict)
+    exact: dict[str, Routes] = field(default_factory=dict)
+    prefixes: dict[str, Routes] = field(default_factory=dict)
     """Without a slash at the end; the root is empty."""
     depth: int = 0
     """Parts of the longest prefix: more need not be looked at."""
     default: Route | None = None
 
-    def match(self, path: str) -> Route | None:
+    def match(self, path: str, request: HttpRequest | None = None) -> Route | None:
         """The route of a path; None when the host has none for it."""
-        if found := self.exact.get(path):
-            return found
-        parts = path.split("/", self.depth + 1)[1 : self.depth + 1]
-        for count in range(len(parts), -1, -1):
-            if found := self.prefixes.get("".join(f"/{part}" for part in parts[:count])):
-                return found
-        return self.default
+        if (found := self.exact.get(path)) and (route := _first(found, request)):
+            return route
+        prefixes, prefix = self.prefixes, path
+        if path.count("/") > self.depth:
+            prefix = "/".join(path.split("/", self.depth + 1)[: self.depth + 1])
+        while True:
+            if (found := prefixes.get(prefix)) and (route := _first(found, request)):
+                return route
+            if not prefix:
+                return self.default
+            prefix = prefix[: prefix.rfind("/")] if "/" in prefix else ""
 
 
 @dataclass(slots=True)
@@ -92,22 +111,33 @@ class Table:
     default: Route | None = None
     problems: dict[IngressKey, list[Problem]] = field(default_factory=dict)
 
-    def match(self, host: str, path: str) -> Route | None:
+    def match(self, host: str, path: str, request: HttpRequest | None = None) -> Route | None:
         """The route of a request; None when nobody answers it."""
         found = named(self.hosts, host)
-        return (found.match(path) if found is not None else None) or self.default
+        return (found.match(path, request) if found is not None else None) or self.default
 
     def backends(self) -> dict[Backend, list[IngressKey]]:
         """Every backend with the ingresses that lead to it."""
         found: dict[Backend, list[IngressKey]] = {}
         routes = [self.default] if self.default else []
         for host in self.hosts.values():
-            routes += [*host.exact.values(), *host.prefixes.values(), *([host.default] if host.default else [])]
+            for at in (*host.exact.values(), *host.prefixes.values()):
+                routes += at
+            routes += [host.default] if host.default else []
         for route in routes:
-            users = found.setdefault(route.backend, [])
-            if route.ingress not in users:
-                users.append(route.ingress)
+            for backend in route.backends():
+                users = found.setdefault(backend, [])
+                if route.ingress not in users:
+                    users.append(route.ingress)
         return found
+
+
+def _first(routes: Routes, request: HttpRequest | None) -> Route | None:
+    """The first route whose conditions a request meets."""
+    for route in routes:
+        if route.rule is None or route.rule.conditions is None or route.rule.conditions.hold(request):
+            return route
+    return None
 
 
 def named(hosts: "dict[str, Host]", host: str) -> Host | None:
@@ -122,20 +152,17 @@ def wildcard(host: str) -> str:
     return f"*.{rest}" if first and dot else "*"
 
 
-def host_of(header: str) -> str:
-    """The host of a Host header, without its port and a dot at the end."""
-    if header.startswith("["):
-        return header.partition("]")[0][1:]
-    return header.partition(":")[0].rstrip(".").lower()
-
-
-def build(ingresses: Iterable[MultiClusterIngress], class_name: str = "") -> Table:
-    """The table of all ingresses of a class; those that name none belong to every class."""
+def build(ingresses: Iterable[MultiClusterIngress], class_name: str = "", routes: Iterable[HttpRoute] = ()) -> Table:
+    """The table of all ingresses of a class, with those that name none, and of HTTPRoutes; older ones come first."""
     table = Table()
-    for ingress in sorted(ingresses, key=_age):
-        spec = spec_of(ingress)
-        if ingress.metadata.deletion_timestamp is None and spec.ingress_class_name in (None, "", class_name):
-            _add(table, IngressKey(ingress.metadata.namespace, ingress.metadata.name), spec)
+    given: list[MultiClusterIngress | HttpRoute] = [*ingresses, *routes]
+    for each in sorted(given, key=_age):
+        if isinstance(each, HttpRoute):
+            _add_route(table, each)
+            continue
+        spec = spec_of(each)
+        if each.metadata.deletion_timestamp is None and spec.ingress_class_name in (None, "", class_name):
+            _add(table, IngressKey(each.metadata.namespace, each.metadata.name), spec)
     return table
 
 
@@ -144,8 +171,10 @@ def spec_of(ingress: MultiClusterIngress) -> IngressSpec:
     return ingress.spec.template.spec if ingress.spec.template is not None else ingress.spec
 
 
-def _age(ingress: MultiClusterIngress) -> tuple[str, str, str]:
-    metadata = ingress.metadata
+def _age(given: MultiClusterIngress | HttpRoute) -> tuple[str, str, str]:
+    if isinstance(given, HttpRoute):
+        return given.created, given.namespace, given.name
+    metadata = given.metadata
     return metadata.creation_timestamp or "", metadata.namespace, metadata.name
 
 
@@ -178,13 +207,40 @@ def _add(table: Table, key: IngressKey, spec: IngressSpec) -> None:
     _add_certificates(table, key, spec, refused)
 
 
+def _add_route(table: Table, route: HttpRoute) -> None:
+    key = IngressKey(route.namespace, route.name, KIND)
+    problems = table.problems.setdefault(key, [])
+    for name in route.hosts if route.refused is None else ():
+        host = table.hosts.setdefault(name, Host(key))
+        if host.owner.namespace != key.namespace:
+            text = f"spec.hostnames: {name or 'any host'} belongs to {host.owner}; choose another host"
+            problems.append(Problem(HOST_TAKEN, text))
+            continue
+        for placed in route.places:
+            known = _place(host, placed.path, "Exact" if placed.exact else "Prefix", Route(key, None, placed.rule))
+            if known.ingress != key:
+                text = f"{name or 'any host'}{placed.path} is routed by {known.ingress} already"
+                problems.append(Problem(PATH_TAKEN, text))
+
+
 def _place(host: Host, path: str, path_type: str, route: Route) -> Route:
-    """Note a route unless there is one; the one that counts."""
+    """Note a route unless there is one for the same requests, the most specific first; the one that counts."""
     if path_type == "Exact":
-        return host.exact.setdefault(path, route)
-    prefix = path.rstrip("/")
-    host.depth = max(host.depth, prefix.count("/"))
-    return host.prefixes.setdefault(prefix, route)
+        places = host.exact
+    else:
+        path = path.rstrip("/")
+        host.depth = max(host.depth, path.count("/"))
+        places = host.prefixes
+    known = places.get(path, ())
+    for other in known:
+        if other.conditions == route.conditions:
+            return other
+    places[path] = tuple(sorted((*known, route), key=_specific, reverse=True))
+    return route
+
+
+def _specific(route: Route) -> tuple[bool, int, int]:
+    return (route.conditions or Conditions()).specific
 
 
 def _add_certificates(table: Table, key: IngressKey, spec: IngressSpec, refused: set[str]) -> None:

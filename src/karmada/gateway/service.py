@@ -13,12 +13,12 @@ from types import TracebackType
 
 from karmada.gateway.certificates import Certificates
 from karmada.gateway.exchange import IDLE_SECONDS, Connections
-from karmada.gateway.following import Following
 from karmada.gateway.members import OpenMember
 from karmada.gateway.metrics import GatewayMetrics
 from karmada.gateway.proxy import Gateway, Times
+from karmada.gateway.reconcilers import GatewayReconcilers
 from karmada.gateway.status import StatusWriter
-from karmada.gateway.ways import Find
+from karmada.gateway.upstream_routes import Find
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.httpserver.parsing import Limits
@@ -65,14 +65,14 @@ class GatewayService:
         self._connections = Connections()
         self._stack = AsyncExitStack()
         status = StatusWriter(client, options.addresses, clock)
-        self.following = status.following = Following(
+        self.reconcilers = status.reconcilers = GatewayReconcilers(
             client, informers, open_member, self._certificates, status.controller.enqueue, options.class_name, clock
         )
-        self._controllers = (*self.following.controllers, status.controller)
-        self.metrics = GatewayMetrics(lambda: self.following.balancers)
+        self._controllers = (*self.reconcilers.controllers, status.controller)
+        self.metrics = GatewayMetrics(lambda: self.reconcilers.balancers)
         self._handler: Callable[[str], Gateway] = lambda scheme: Gateway(
-            lambda host, path: self.following.table.match(host, path),
-            self.following.balancers.get,
+            lambda host, path, request: self.reconcilers.table.match(host, path, request),
+            self.reconcilers.balancers.get,
             find,
             self._connections,
             self.metrics,
@@ -84,7 +84,7 @@ class GatewayService:
 
     async def __aenter__(self) -> "GatewayService":
         self._stack.callback(self._connections.close)
-        self._stack.push_async_callback(self.following.members.close)
+        self._stack.push_async_callback(self.reconcilers.members.close)
         for controller in self._controllers:
             self._supervisor.start(controller.name, controller.run)
         self._supervisor.start(SWEEPER, self._sweep)
@@ -109,7 +109,7 @@ class GatewayService:
 
     def is_ready(self) -> bool | str:
         """Whether the routes there were at the start are served; a text says what is missing."""
-        return self.following.ready or "the routes are not known yet"
+        return self.reconcilers.ready or "the routes are not known yet"
 
     def _server(self, scheme: str) -> HttpServer:
         limits = Limits(body=self._options.max_body, head=64 * 1024)

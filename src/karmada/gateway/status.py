@@ -15,12 +15,17 @@ from karmada.api.networking.v1alpha1 import (
     MultiClusterIngressStatus,
     ServiceLocation,
 )
-from karmada.gateway.following import Following
+from karmada.gateway.gateway_api import HTTP_ROUTES
+from karmada.gateway.httproutes import KIND, Refusal
+from karmada.gateway.members import ServiceKey
+from karmada.gateway.reconcilers import GatewayReconcilers, ServiceState
+from karmada.gateway.route_status import described as described_route
 from karmada.gateway.routes import IngressKey, Problem
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, Result
+from karmada.machinery.transport import JSONObject
 
 ACCEPTED, RESOLVED, SECURED = "RoutesAccepted", "BackendsResolved", "CertificatesResolved"
 
@@ -30,32 +35,57 @@ class StatusWriter:
 
     def __init__(self, client: Client, addresses: Sequence[str], clock: Clock = REAL) -> None:
         self._commit: Committer[MultiClusterIngress] = Committer(client.of(MultiClusterIngress))
+        self._commit_route = Committer(client.resource(HTTP_ROUTES))
         self._addresses = tuple(addresses)
         self._clock = clock
-        self.following: Following
+        self.reconcilers: GatewayReconcilers
         """Set before it runs: each needs the other."""
         self.controller: Controller[IngressKey] = Controller("gateway-status", self.reconcile, workers=2, clock=clock)
 
     async def reconcile(self, key: IngressKey) -> Result:
         """Write the status of one ingress, unless it is true already or somebody else serves it."""
-        ingress = self.following.ingresses.get(key.name, key.namespace)
-        if ingress is not None and key in self.following.table.problems:
-            status = partial(described, self.following, key, self._addresses, rfc3339(self._clock.now()))
+        if key.kind == KIND:
+            await self._write_route(key)
+            return DONE
+        ingress = self.reconcilers.ingresses.get(key.name, key.namespace)
+        if ingress is not None and key in self.reconcilers.table.problems:
+            status = partial(described, self.reconcilers, key, self._addresses, rfc3339(self._clock.now()))
             await self._commit.commit(ingress, lambda seen: msgspec.structs.replace(seen, status=status(seen)))
         return DONE
 
+    async def _write_route(self, key: IngressKey) -> None:
+        """Write the status of an HTTPRoute; take ours away where it is none of this gateway."""
+        reconcilers = self.reconcilers
+        tree = reconcilers.api.get(key.namespace, key.name)
+        if tree is None:
+            return
+        conflicts = [Refusal(*problem) for problem in reconcilers.table.problems.get(key, ())]
+        states = states_of(reconcilers, key).values()
+        problems = [Refusal(*problem) for state in states for problem in state.problems]
+        now, api = rfc3339(self._clock.now()), reconcilers.api
+
+        def decide(seen: JSONObject) -> JSONObject:
+            return described_route(seen, api.gateway, api.read(seen), conflicts, problems, now)
+
+        await self._commit_route.commit(tree, decide)
+
+
+def states_of(reconcilers: GatewayReconcilers, key: IngressKey) -> dict[ServiceKey, ServiceState]:
+    """What is known of the Services that an ingress or route leads to."""
+    services = dict.fromkeys(
+        (backend.namespace, backend.service) for backend, users in reconcilers.table.backends().items() if key in users
+    )
+    return {name: reconcilers.states[name] for name in services if name in reconcilers.states}
+
 
 def described(
-    following: Following, key: IngressKey, addresses: Iterable[str], now: str, ingress: MultiClusterIngress
+    reconcilers: GatewayReconcilers, key: IngressKey, addresses: Iterable[str], now: str, ingress: MultiClusterIngress
 ) -> MultiClusterIngressStatus:
     """The status of an ingress."""
-    table = following.table
-    services = dict.fromkeys(
-        (backend.namespace, backend.service) for backend, users in table.backends().items() if key in users
-    )
-    states = {name: following.states[name] for name in services if name in following.states}
+    table = reconcilers.table
+    states = states_of(reconcilers, key)
     secrets = [
-        following.secrets.get(
+        reconcilers.secrets.get(
             (key.namespace, found.secret), Problem("SecretNotRead", f"{found.secret} was not read yet")
         )
         for found in table.certificates.values()

@@ -7,7 +7,7 @@ Every Secret has the keys of `kubernetes.io/tls` (`ca.crt`, `tls.crt`, `tls.key`
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -24,42 +24,88 @@ from karmada.apiserver.auth.pki import (
     server_names,
     user_name,
 )
+from karmada.install.naming import USUAL, Names
 from karmada.machinery.transport import JSONObject
-from karmada.membership.component_roles import COMPONENTS, EMBEDDED, user_of
+from karmada.membership.component_roles import COMPONENTS, SYSTEM, user_of
 
 FRONT_PROXY = "front-proxy-client"
+KARMADA, ETCD, FRONT_PROXIES = AUTHORITIES = ("karmada", "etcd", "front-proxy-ca")
+"""The authorities of an installation."""
+CA, CA_KEY, SIGNING_KEY = "karmada-ca", "karmada-ca-key", "karmada-service-account-key"
+SERVING = ("karmada-aggregated-apiserver", "karmada-metrics-adapter", "karmada-search", "karmada-webhook")
+KUBE = "kube-controller-manager"
 PART = {"app.kubernetes.io/part-of": "karmada"}
 ADMIN = "karmada-admin"
+DASHBOARD = "karmada-dashboard"
+
+
+class Leaf(NamedTuple):
+    """A certificate that an installation needs, and the Secret that holds it."""
+
+    secret: str
+    authority: str
+    """Who issues it."""
+    hosts: Sequence[str] = ()
+    """Names of a server."""
+    user: str = ""
+    """Name of a client."""
+    groups: Sequence[str] = ()
+    config: str = ""
+    """The user's name in a kubeconfig: what the Secret holds, if it is none of the plain files."""
+    server: str = ""
+    """Whom the kubeconfig opens."""
+
+
+def leaves(
+    namespace: str, domain: str, etcd_members: Sequence[str], hosts: Iterable[str] = (), names: Names = USUAL
+) -> list[Leaf]:
+    """All certificates of an installation; `hosts` are further names of its API server."""
+
+    def service(usual: str) -> list[str]:
+        name = names.of(usual)
+        return [name, f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.svc.{domain}"]
+
+    members = [f"{member}.{names.of('etcd')}.{namespace}.svc.{domain}" for member in etcd_members]
+    api_hosts = [*service("karmada-apiserver"), "kubernetes.default.svc", "localhost", "127.0.0.1", *hosts]
+    server = server_of(namespace, names)
+    found = [
+        Leaf("karmada-apiserver-cert", KARMADA, api_hosts),
+        *(Leaf(f"{name}-cert", KARMADA, [*service(name), known_as(name)]) for name in SERVING),
+        Leaf(f"{DASHBOARD}-cert", KARMADA, [*service(DASHBOARD), "localhost", "127.0.0.1"]),
+        Leaf("karmada-etcd-cert", ETCD, [*service("etcd-client"), *members, "localhost", "127.0.0.1"], "etcd"),
+        Leaf("karmada-etcd-client-cert", ETCD, user="karmada-apiserver"),
+        Leaf("karmada-estimator-client-cert", KARMADA, user="karmada-scheduler"),
+        Leaf("karmada-front-proxy-cert", FRONT_PROXIES, user=FRONT_PROXY),
+        *(Leaf(f"{name}-config", KARMADA, (), user_of(name), (), name, server) for name in COMPONENTS),
+        Leaf(f"{ADMIN}-config", KARMADA, (), "system:admin", ("system:masters",), ADMIN, server),
+        Leaf(f"{KUBE}-config", KARMADA, (), f"system:{KUBE}", (), KUBE, server),
+    ]
+    return [leaf._replace(secret=names.of(leaf.secret)) for leaf in found]
+
+
+def server_of(namespace: str, names: Names = USUAL) -> str:
+    """The address of the API server inside its host cluster."""
+    return f"https://{names.of('karmada-apiserver')}.{namespace}.svc:5443"
+
+
+def known_as(component: str) -> str:
+    """By which name the control plane calls a component whose group it serves: that of its own Service."""
+    return f"{component}.{SYSTEM}.svc"
 
 
 def certificates(
     namespace: str, domain: str, etcd_members: Sequence[str], hosts: Iterable[str] = ()
 ) -> tuple[list[JSONObject], str]:
     """The Secrets, and the control plane's CA (PEM in base64); `hosts` are further names of its API server."""
-    ca, etcd, proxies = (Authority.create(name) for name in ("karmada", "etcd", "front-proxy-ca"))
-
-    def service(name: str) -> list[str]:
-        return [name, f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.svc.{domain}"]
-
-    members = [f"{member}.etcd.{namespace}.svc.{domain}" for member in etcd_members]
-    api_hosts = [*service("karmada-apiserver"), "kubernetes.default.svc", "localhost", "127.0.0.1", *hosts]
-    issue = Issuer(namespace)
+    authorities = {name: Authority.create(name) for name in AUTHORITIES}
+    ca, issue = authorities[KARMADA], Issuer(namespace)
     secrets = [
-        issue.authority("karmada-ca", ca),
-        issue.secret("karmada-ca-key", ca, ca.certificate_pem, ca.key_pem),
-        issue.server("karmada-apiserver-cert", ca, api_hosts),
-        issue.server("karmada-aggregated-apiserver-cert", ca, service("karmada-aggregated-apiserver")),
-        issue.server("karmada-metrics-adapter-cert", ca, service("karmada-metrics-adapter")),
-        issue.server("karmada-webhook-cert", ca, service("karmada-webhook")),
-        issue.peer("karmada-etcd-cert", etcd, [*service("etcd-client"), *members, "localhost", "127.0.0.1"]),
-        issue.client("karmada-etcd-client-cert", etcd, "karmada-apiserver"),
-        issue.client("karmada-estimator-client-cert", ca, "karmada-scheduler"),
-        issue.client("karmada-front-proxy-cert", proxies, FRONT_PROXY),
-        issue.signing_key("karmada-service-account-key"),
+        issue.authority(CA, ca),
+        issue.secret(CA_KEY, ca, ca.certificate_pem, ca.key_pem),
+        issue.signing_key(SIGNING_KEY),
+        *(issue.leaf(leaf, authorities[leaf.authority]) for leaf in leaves(namespace, domain, etcd_members, hosts)),
+        issue.config_of_nobody(DASHBOARD, ca, server_of(namespace)),
     ]
-    server = f"https://karmada-apiserver.{namespace}.svc:5443"
-    secrets += issue.configs(ca, server)
-    secrets.append(issue.config("kube-controller-manager", ca, server, "system:kube-controller-manager"))
     return secrets, base64.b64encode(ca.certificate_pem).decode()
 
 
@@ -71,19 +117,28 @@ class Issuer:
         self._labels = labels
         self._seconds = seconds
 
+    def leaf(self, leaf: Leaf, authority: Authority) -> JSONObject:
+        """What an installation needs."""
+        if leaf.config:
+            return self._config(leaf.secret, leaf.config, authority, leaf.server, leaf.user, leaf.groups)
+        if leaf.hosts and leaf.user:
+            return self.peer(leaf.secret, authority, leaf.hosts)
+        if leaf.hosts:
+            return self.server(leaf.secret, authority, leaf.hosts)
+        return self.client(leaf.secret, authority, leaf.user)
+
     def authority(self, name: str, authority: Authority) -> JSONObject:
         """Whom to trust: the certificate of a CA without its key."""
         return self.secret(name, authority, authority.certificate_pem, b"")
 
     def configs(self, authority: Authority, server: str) -> list[JSONObject]:
         """A kubeconfig per component, as its own user, and the administrator's, which no pod mounts."""
-        deployed = [component for component in COMPONENTS if component not in EMBEDDED]
-        made = [self.config(component, authority, server, user_of(component)) for component in deployed]
+        made = [self.config(component, authority, server, user_of(component)) for component in COMPONENTS]
         return [*made, self.config(ADMIN, authority, server, "system:admin", ("system:masters",))]
 
     def secret(self, name: str, authority: Authority, certificate: bytes, key: bytes) -> JSONObject:
         """A certificate and its key."""
-        return self._opaque(name, {"ca.crt": authority.certificate_pem, "tls.crt": certificate, "tls.key": key})
+        return self.opaque(name, {"ca.crt": authority.certificate_pem, "tls.crt": certificate, "tls.key": key})
 
     def server(self, name: str, authority: Authority, hosts: Sequence[str]) -> JSONObject:
         """A server's."""
@@ -93,7 +148,8 @@ class Issuer:
         """A server that is a client of its like."""
         key = ec.generate_private_key(ec.SECP256R1())
         usages = KeyUsages(extended=(SERVER_AUTH, CLIENT_AUTH))
-        certificate = authority.issue(user_name(hosts[0], ()), key.public_key(), usages, server_names(hosts))
+        names = server_names(hosts)
+        certificate = authority.issue(user_name(hosts[0], ()), key.public_key(), usages, names, self._seconds)
         return self.secret(name, authority, certificate, private_pem(key))
 
     def client(self, name: str, authority: Authority, user: str) -> JSONObject:
@@ -104,17 +160,28 @@ class Issuer:
         """A key that signs tokens."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        return self._opaque(name, {"tls.crt": public, "tls.key": private_pem(key)})
+        return self.opaque(name, {"tls.crt": public, "tls.key": private_pem(key)})
 
     def config(
         self, component: str, authority: Authority, server: str, user: str, groups: Sequence[str] = ()
     ) -> JSONObject:
         """The kubeconfig of a user."""
+        return self._config(f"{component}-config", component, authority, server, user, groups)
+
+    def _config(
+        self, name: str, component: str, authority: Authority, server: str, user: str, groups: Sequence[str]
+    ) -> JSONObject:
         certificate, key = authority.issue_client(user, groups, self._seconds)
         config = kubeconfig(server, authority.certificate_pem, user=component, certificate=certificate, key=key)
-        return self._opaque(f"{component}-config", {"karmada.config": orjson.dumps(config)})
+        return self.opaque(name, {"karmada.config": orjson.dumps(config)})
 
-    def _opaque(self, name: str, content: dict[str, bytes]) -> JSONObject:
+    def config_of_nobody(self, component: str, authority: Authority, server: str) -> JSONObject:
+        """Where the API server is and whom to trust, for a component that acts with its users' credentials only."""
+        config = kubeconfig(server, authority.certificate_pem, user=component)
+        return self.opaque(f"{component}-config", {"karmada.config": orjson.dumps(config)})
+
+    def opaque(self, name: str, content: Mapping[str, bytes]) -> JSONObject:
+        """A Secret of any content; what is empty is left out."""
         data: dict[str, Any] = {key: base64.b64encode(value).decode() for key, value in content.items() if value}
         metadata = {"name": name, "namespace": self._namespace, "labels": dict(self._labels)}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}

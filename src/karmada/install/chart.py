@@ -1,11 +1,11 @@
 """The chart rendered without Helm, for `karmadactl init` and the plain manifests: same values, same objects.
 
-Templates keep to what this renderer knows: Go's own actions and the functions `quote` and `toJson`. A value that a
-template names and nobody gave is an error here, so a misspelt one cannot go unnoticed.
+Templates keep to what this renderer knows: Go's own actions and the functions `quote`, `replace` and `toJson`. A value
+that a template names and nobody gave is an error here, so a misspelt one cannot go unnoticed.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +15,7 @@ from karmada.api.go_template import TemplateError, compile
 
 CHART = files("karmada.install") / "chart"
 NAMESPACE = "karmada-system"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ChartError(ValueError):
@@ -25,7 +26,7 @@ def default_values(*overlays: str) -> dict[str, Any]:
     """The chart's values, with files of the chart such as `values-ha.yaml` laid over them."""
     merged: dict[str, Any] = {}
     for name in ("values.yaml", *overlays):
-        merged = merge(merged, yaml.safe_load((CHART / name).read_text()))
+        merged = merge(merged, yaml.load((CHART / name).read_text(), _LOADER))
     return merged
 
 
@@ -51,7 +52,7 @@ def render(values: Mapping[str, Any], namespace: str = NAMESPACE, release: str =
             rendered = compile(text).render(data, allow_missing=False, functions=_FUNCTIONS)
         except TemplateError as error:
             raise ChartError(f"{name}: {error}") from error
-        objects += [document for document in yaml.safe_load_all(rendered) if document]
+        objects += [document for document in yaml.load_all(rendered, _LOADER) if document]
     return objects
 
 
@@ -75,8 +76,12 @@ def _quote(value: object) -> str:
     return json.dumps(str(value))
 
 
+def _replace(old: str, new: str, text: object) -> str:
+    return str(text).replace(old, new)
+
+
 def _to_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-_FUNCTIONS = {"quote": _quote, "toJson": _to_json}
+_FUNCTIONS: dict[str, Callable[..., str]] = {"quote": _quote, "replace": _replace, "toJson": _to_json}

@@ -78,7 +78,10 @@ def components(wanted: Installation, *, called: bool) -> list[JSONObject]:
             continue
         if called:
             found.append(service(wanted.namespace, component.name, SERVICE_PORT, component.port))
+            found.append(_only_for_server(wanted.namespace, component))
         found.append(deployment(wanted, component))
+        if component.replicas > 1 and not component.stateful:
+            found.append(_budget(wanted.namespace, component.name))
     return found
 
 
@@ -152,9 +155,40 @@ def deployment(wanted: Installation, component: Component) -> JSONObject:
     if component.stateful:
         return _keeping(wanted, component.name, pod, f"{wanted.storage_path}-{component.name}")
     _restrict(pod)
+    pod["topologySpreadConstraints"] = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {"app": component.name}},
+        }
+    ]
     spec = {"replicas": component.replicas, **_template(component.name, pod)}
     about = _metadata(wanted.namespace, component.name)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about, "spec": spec}
+
+
+def _only_for_server(namespace: str, component: Component) -> JSONObject:
+    """Who may reach a component that the API server calls: that one; everybody its metrics."""
+    caller = {"podSelector": {"matchLabels": {"app": "karmada-apiserver"}}}
+    ingress = [
+        {"ports": [{"port": 8080, "protocol": "TCP"}]},
+        {"from": [caller], "ports": [{"port": component.port, "protocol": "TCP"}]},
+    ]
+    selector = {"matchLabels": {"app": component.name}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": _metadata(namespace, component.name),
+        "spec": {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": ingress},
+    }
+
+
+def _budget(namespace: str, name: str) -> JSONObject:
+    """Lets nodes be drained one at a time."""
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": name}}}
+    about = _metadata(namespace, name)
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": about, "spec": spec}
 
 
 def serving_secret(name: str) -> str:

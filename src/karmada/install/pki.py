@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.apiserver.auth.pki import Authority
-from karmada.install.certificates import Issuer
+from karmada.install.certificates import DASHBOARD, Issuer, known_as
 from karmada.install.manifests import ETCD_CLIENT, LABELS, PORT, secret, serving_secret
 
 JSONObject = dict[str, Any]
@@ -37,12 +37,18 @@ class Pki:
             inside = f"{component}.{namespace}.svc"
             return [component, f"{component}.{namespace}", inside, f"{inside}.{self.domain}"]
 
+        server = f"https://{SERVER}.{namespace}.svc:{PORT}"
         own = list(dict.fromkeys([*names(SERVER), "127.0.0.1", "localhost", *self.hosts]))
         made = [
             issue.authority("karmada-ca", self.authority),
             issue.server(serving_secret(SERVER), self.authority, own),
-            *(issue.server(serving_secret(name), self.authority, names(name)) for name in self.serving),
-            *issue.configs(self.authority, f"https://{SERVER}.{namespace}.svc:{PORT}"),
+            *(
+                issue.server(serving_secret(name), self.authority, [*names(name), known_as(name)])
+                for name in self.serving
+            ),
+            issue.server(serving_secret(DASHBOARD), self.authority, [*names(DASHBOARD), "localhost", "127.0.0.1"]),
+            *issue.configs(self.authority, server),
+            issue.config_of_nobody(DASHBOARD, self.authority, server),
         ]
         if self.etcd:
             files = dict(zip(("ca.crt", "tls.crt", "tls.key"), self.etcd, strict=True))

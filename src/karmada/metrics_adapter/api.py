@@ -10,6 +10,7 @@ from karmada.membership.members import Members
 from karmada.metrics_adapter import custom_metrics, external_metrics, resource_metrics
 from karmada.metrics_adapter.external_metrics import ExternalMetrics
 from karmada.metrics_adapter.fanout import Fanout
+from karmada.metrics_adapter.history import History, Sampler
 
 COMPONENT = "karmada-metrics-adapter"
 
@@ -22,7 +23,10 @@ class MetricsApi:
         self._fanout = Fanout(clock)
         self._external = ExternalMetrics(clock, self._caller)
         types = [*resource_metrics.types(), *custom_metrics.types(), *external_metrics.types()]
-        members = {**resource_metrics.handlers(self._fanout), **custom_metrics.handlers(self._fanout)}
+        self.history = History()
+        self.sampler = Sampler(self.history, self._fanout, clock)
+        """Keeps what objects used lately; whoever serves the API runs it."""
+        members = {**resource_metrics.handlers(self._fanout, self.history), **custom_metrics.handlers(self._fanout)}
         self.local = LocalApi(types, {**members, **self._external.handlers()})
 
     def connect(self, informers: InformerFactory, members: Members) -> None:

@@ -3,21 +3,24 @@
 import asyncio
 import gc
 import logging
+import sys
 from collections.abc import Sequence
 
+from karmada.api import yaml
 from karmada.apiserver.groupserver import GroupServer
 from karmada.apiserver.groupserver.flags import add_serving
 from karmada.apiserver.groupserver.trust import serving_of, trust_of
 from karmada.machinery import logging as logs
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
-from karmada.machinery.flags import FlagParser, add_accepted, add_common
+from karmada.machinery.flags import FlagParser, add_accepted, add_common, add_truth
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.process import run
 from karmada.membership.access import SecretAccess
-from karmada.membership.connections import PushMembers
+from karmada.membership.component_roles import metrics_adapter_in_members
+from karmada.membership.every_member import EveryMember
 from karmada.metrics_adapter.api import COMPONENT, MetricsApi
 
 log = logging.getLogger(__name__)
@@ -27,6 +30,9 @@ _ACCEPTED = ("cluster-api-qps", "cluster-api-burst")
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve until stopped; the exit code."""
     flags = parser().parse(argv)
+    if flags.print_member_rights:
+        sys.stdout.write("---\n".join(yaml.dump(tree) for tree in metrics_adapter_in_members()))
+        return 0
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
     try:
         target = find_target(flags.kubeconfig or flags.authentication_kubeconfig, flags.context)
@@ -39,10 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         serving = serving_of(flags)
         folder = flags.cert_dir if serving is None else None
         api = MetricsApi()
-        members = PushMembers(SecretAccess(hub, agent=COMPONENT), REAL)
+        members = EveryMember(target, SecretAccess(hub, agent=COMPONENT), COMPONENT, REAL)
         try:
             async with GroupServer([api.local], hub, trust, name=COMPONENT, folder=folder, serving=serving) as server:
                 api.connect(InformerFactory(hub, server.supervisor), members)
+                server.supervisor.start("history", api.sampler.run)
                 port = await server.listen(flags.bind_address or "0.0.0.0", int(flags.secure_port or 443))
                 gc.collect()
                 gc.freeze()
@@ -62,4 +69,6 @@ def parser() -> FlagParser:
     add_common(made, "0")
     add_serving(made)
     add_accepted(made, _ACCEPTED)
+    text = "Print what gives it access to a member in Pull mode, to be applied there, and end."
+    add_truth(made, "--print-member-rights", False, text)
     return made

@@ -1,4 +1,7 @@
-"""metrics.k8s.io over all members: what pods and nodes use, each with the cluster it was measured in."""
+"""metrics.k8s.io over all members: what pods and nodes use, each with the cluster it was measured in.
+
+`?history=true` adds what they used lately to each of them, as far as this process has seen it.
+"""
 
 from functools import partial
 
@@ -17,9 +20,11 @@ from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.metrics_adapter.fanout import Fanout, refuse_unsafe
+from karmada.metrics_adapter.history import History, Key
+from karmada.metrics_adapter.measuring import GROUP, KINDS, VERSION, everything, type_of
 
-GROUP, VERSION = "metrics.k8s.io", "v1beta1"
-_KINDS = {"pods": "PodMetrics", "nodes": "NodeMetrics"}
+HISTORY = "history"
+"""The query parameter, and the field that it adds."""
 _VERBS = ("get", "list")
 
 
@@ -28,19 +33,22 @@ def types() -> list[ResourceType]:
     schema = Schema("object", preserve_unknown=True)
     return [
         ResourceType(GROUP, VERSION, plural, kind, plural == "pods", schema, verbs=_VERBS, has_status=False)
-        for plural, kind in _KINDS.items()
+        for plural, kind in KINDS.items()
     ]
 
 
-def handlers(fanout: Fanout) -> Specials:
+def handlers(fanout: Fanout, history: History) -> Specials:
     """Who answers."""
-    return {(GROUP, plural, ""): Guarded(Access.RESOURCE, partial(_answer, fanout)) for plural in _KINDS}
+    return {(GROUP, plural, ""): Guarded(Access.RESOURCE, partial(_answer, fanout, history)) for plural in KINDS}
 
 
-async def _answer(fanout: Fanout, context: Context, call: Call) -> Answer:
+async def _answer(fanout: Fanout, history: History, context: Context, call: Call) -> Answer:
     refuse_unsafe(call)
     plural = call.served.type.plural
-    body = await (_one if call.name else _all)(fanout, call, GroupVersionResource(GROUP, VERSION, plural))
+    body = await (_one if call.name else _all)(fanout, call, type_of(plural))
+    if call.params.get(HISTORY) == "true":
+        for item in body.get("items", [body]):
+            _add_history(item, history, plural)
     return Answer(200, orjson.dumps({"apiVersion": f"{GROUP}/{VERSION}", **body}))
 
 
@@ -64,14 +72,18 @@ async def _one(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONO
 
 async def _all(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONObject:
     scope = Scope(call.namespace, call.params.get("labelSelector", ""), call.params.get("fieldSelector", ""))
-
-    async def ask(member: Client) -> list[bytes]:
-        return (await member.encoded(type_).list(scope, page_size=0)).items
-
-    gathered = await fanout.ask((type_, scope), ask)
+    gathered = await everything(fanout, type_.resource, scope)
     gathered.warn(call)
     items = [_annotated(body, cluster, type_.resource) for cluster, found in gathered.found.items() for body in found]
-    return {"kind": f"{_KINDS[type_.resource]}List", "metadata": {}, "items": items}
+    return {"kind": f"{KINDS[type_.resource]}List", "metadata": {}, "items": items}
+
+
+def _add_history(item: JSONObject, history: History, plural: str) -> None:
+    about = item["metadata"]
+    cluster = about["annotations"][annotations.QUERY_FROM_CLUSTER]
+    key = Key(cluster, str(about.get("namespace", "")), str(about.get("name", "")))
+    if (known := history.of(plural, key)) is not None:
+        item[HISTORY] = known
 
 
 def _annotated(body: bytes, cluster: str, plural: str) -> JSONObject:
@@ -80,4 +92,4 @@ def _annotated(body: bytes, cluster: str, plural: str) -> JSONObject:
     tree = tree if isinstance(tree, dict) else {}
     metadata = dict(tree.get("metadata") or {})
     metadata["annotations"] = {**(metadata.get("annotations") or {}), annotations.QUERY_FROM_CLUSTER: cluster}
-    return {**tree, "kind": _KINDS[plural], "apiVersion": f"{GROUP}/{VERSION}", "metadata": metadata}
+    return {**tree, "kind": KINDS[plural], "apiVersion": f"{GROUP}/{VERSION}", "metadata": metadata}

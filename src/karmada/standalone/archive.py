@@ -26,8 +26,11 @@ _LEFT_OUT = (".lock", "-wal", "-shm", ".partial", ".pid", ".log", ".mark", ".sql
 _FAILURES = (OSError, EOFError, zlib.error, tarfile.TarError, StorageFailed)
 
 
-def save(layout: Layout, target: Path) -> None:
-    """Write a federation, running or not, to a new file; the file appears when it is complete."""
+def save(layout: Layout, target: Path, *, plain: bool = False) -> None:
+    """Write a federation, running or not, to a new file; the file appears when it is complete.
+
+    A `plain` one can be restored by earlier versions too.
+    """
     layout.refuse_unfinished()
     if not layout.control_plane.is_dir():
         raise LayoutError(f"there is no federation in {layout.root}")
@@ -46,7 +49,7 @@ def save(layout: Layout, target: Path) -> None:
                 for path, name in files:
                     if path.suffix == ".db":
                         copy = Path(folder) / "copy.db"
-                        cut.copy(path, copy)
+                        cut.copy(path, copy, plain=plain)
                         archive.add(copy, name)
                         copy.unlink()
                     else:

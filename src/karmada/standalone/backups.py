@@ -17,6 +17,7 @@ from pathlib import Path
 import orjson
 
 from karmada.apiserver.storage.base import StorageFailed
+from karmada.apiserver.storage.delta import whole
 from karmada.apiserver.storage.sqlite import database
 from karmada.machinery.clock import REAL, Clock
 from karmada.standalone.archive import load, save
@@ -50,7 +51,7 @@ def _objects(path: Path) -> int:
     try:
         records = database.load(db).records
         for record in records:
-            orjson.loads(record.value)
+            orjson.loads(whole(record.value))
         return len(records)
     finally:
         db.close()

@@ -28,7 +28,7 @@ LAST_LINES = 3
 """Of what a process said before it died."""
 _PR_SET_PDEATHSIG = 1
 _SIGNALS = frozenset(int(number) for number in signal.Signals)
-_TOLD = re.compile(r"(?:error|karmada\.[\w.]+|OSError|\w+Error): (.+)")
+_REASON = re.compile(r"(?:error|karmada\.[\w.]+|OSError|\w+Error): (.+)")
 Ready = dict[str, Any]
 
 
@@ -234,10 +234,10 @@ def _pause(attempt: int) -> float:
 
 
 def _reason(log: LogFile) -> str:
-    """Why a process ended, in one line if it told so: by `error: ...`, or by an exception of ours or of the system."""
+    """Why a process ended, in one line if it gave one: `error: ...`, or an exception of ours or of the system."""
     said = log.tail()
-    told = _TOLD.match(said.rpartition("\n")[2])
-    return f"{told.group(1)} (more in {log.path})" if told else f"the end of {log.path}:\n{said}"
+    reason = _REASON.match(said.rpartition("\n")[2])
+    return f"{reason.group(1)} (more in {log.path})" if reason else f"the end of {log.path}:\n{said}"
 
 
 async def _read_line(descriptor: int) -> bytes:

@@ -1,8 +1,10 @@
 """`/configuration` on the embedded API server: its version, the feature gates and flags that decide where workloads go,
-and why nothing can be written, if so.
+the kinds on which nothing acts, and why nothing can be written, if so.
 
 Nothing of it is secret; who may list clusters may read it.
 """
+
+from collections.abc import Mapping
 
 import orjson
 
@@ -17,9 +19,16 @@ ROOT = "configuration"
 class ConfigurationPage:
     """Implements `apiserver.pages.OwnPage`."""
 
-    def __init__(self, gates: FeatureGates, flags: dict[str, bool], read_only: str = "") -> None:
-        state = {"readOnly": read_only} if read_only else {}
-        self._said = orjson.dumps({"version": VERSION, "featureGates": dict(gates.items()), "flags": flags, **state})
+    def __init__(
+        self, gates: FeatureGates, flags: dict[str, bool], idle: Mapping[tuple[str, str], str], read_only: str = ""
+    ) -> None:
+        said = {
+            "version": VERSION,
+            "featureGates": dict(gates.items()),
+            "flags": flags,
+            "idleKinds": {f"{plural}.{group}": reason for (group, plural), reason in idle.items()},
+        }
+        self._said = orjson.dumps(said | ({"readOnly": read_only} if read_only else {}))
 
     def about(self, path: str) -> Attributes | None:
         """The clusters."""

@@ -29,6 +29,7 @@ from karmada.controllers.idle_kinds import idle_kinds
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.selection import Selection
 from karmada.controllers.taint_manager import TaintManagerOptions
+from karmada.dashboard.sealed import SessionFiles
 from karmada.dashboard.server import Dashboard
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
@@ -63,7 +64,9 @@ from karmada.standalone.dashboard import EmbeddedUpstream
 from karmada.standalone.decision_store import DecisionStore
 from karmada.standalone.decisions import ROOT, DecisionsPage
 from karmada.standalone.estimates import COUNTING_GATES, MemberEstimates
+from karmada.standalone.forwarded import ForwardedTransport
 from karmada.standalone.idle_kinds import IdleKinds
+from karmada.standalone.pod_watches import refuse_in_vain
 from karmada.webhook.lookup import ClientLookup
 
 MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
@@ -95,8 +98,14 @@ class ControlPlaneOptions:
     """Why nothing can be written, if so: what is stored is served, and no component runs."""
     search: bool = True
     """Whether `search.karmada.io` is served: the objects of all members as one API."""
+    search_cache: Path | None = None
+    """Where what it caches is kept over a restart; None reads the members anew."""
     dashboard: bool = False
     """Whether the dashboard is served at `/dashboard`."""
+    sessions: Path | None = None
+    """Where the dashboard's sessions are kept over a restart, sealed; None forgets them."""
+    administrator: str = ""
+    """Path of the administrator's kubeconfig, for the commands that the dashboard shows them."""
     decisions: Path | None = None
     """Where the scheduler's last decisions are kept over a restart; None forgets them."""
     gateway: bool = False
@@ -120,9 +129,10 @@ class ControlPlane:
         """`open_member` reaches members otherwise than by their Secrets: tests have them in their own process."""
         self.options = options
         self._stack = AsyncExitStack()
+        self._idle = idle_kinds(options.selection, options.gates, options.beside)
         self._lookup = ClientLookup()
         self.clusters = ClusterApi(options.gates, options.clock.now)
-        self.search = SearchApi(options.clock) if options.search else None
+        self.search = SearchApi(options.clock, options.search_cache) if options.search else None
         self.adapter = MetricsApi(options.clock) if METRICS_ADAPTER in options.addons else None
         self.server = ApiServer(
             ApiServerOptions(
@@ -135,7 +145,7 @@ class ControlPlane:
                         allow_no_execute=options.allow_no_execute,
                         inventory=self._lookup,
                     ),
-                    IdleKinds(idle_kinds(options.selection, options.gates, options.beside)),
+                    IdleKinds(self._idle),
                 ],
                 apis=[self.clusters.local, *(api.local for api in (self.search, self.adapter) if api is not None)],
                 storage_protection=False,
@@ -144,12 +154,23 @@ class ControlPlane:
                 namespace_grace=options.namespace_grace,
                 read_only=bool(options.read_only),
                 now=options.clock.now,
+                judge_watch=refuse_in_vain,
             )
         )
         self.dashboard: Dashboard | None = None
         if options.dashboard:
             upstream = EmbeddedUpstream(self.server)
-            self.dashboard = Dashboard(upstream, options.clock, read_only=options.read_only, search=options.search)
+            files = None
+            if options.sessions is not None:
+                files = SessionFiles(options.sessions, self.server.identity.authority.certificate_pem)
+            self.dashboard = Dashboard(
+                upstream,
+                options.clock,
+                read_only=options.read_only,
+                search=options.search,
+                files=files,
+                administrator=options.administrator,
+            )
             self.server.mounts[DASHBOARD] = self.dashboard
         self.client = Client(self.server.direct(ADMIN), field_manager="karmada")
         """The administrator's: for whoever owns this control plane, not for its components."""
@@ -157,8 +178,8 @@ class ControlPlane:
         self.supervisor = Supervisor(options.clock)
         self.metrics = PipelineMetrics()
         self.members = PushMembers(open_member or SecretAccess(manager, clock=options.clock), options.clock)
-        secrets = SecretAccess(self.component(SEARCH), agent=SEARCH, clock=options.clock)
-        self._searched = PushMembers(open_member or secrets, options.clock)
+        self._search_secrets = SecretAccess(self.component(SEARCH), agent=SEARCH, clock=options.clock)
+        self._searched = PushMembers(open_member or self._open_searched, options.clock)
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
         self._lookup.client = self.component(WEBHOOK)
@@ -172,29 +193,57 @@ class ControlPlane:
         await self._stack.enter_async_context(self.server)
         if self.dashboard is not None:
             self._stack.push_async_callback(self.dashboard.close)
+        self._serve_configuration()
         if self.options.read_only:
-            self._serve_configuration()
             return self
         await install(self.client)
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
         self._stack.push_async_callback(self._searched.close)
-        options, clock = self.options, self.options.clock
-        if options.spans is not None:
-            self._stack.push_async_callback(options.spans.close)
-            self.supervisor.start("spans", options.spans.run)
-        manager = self.component(MANAGER)
-        informers = InformerFactory(manager, self.supervisor, clock=clock)
-        recorders = Recorders(manager, self.supervisor, clock)
+        if self.options.spans is not None:
+            self._stack.push_async_callback(self.options.spans.close)
+            self.supervisor.start("spans", self.options.spans.run)
+        manager, clock = self.component(MANAGER), self.options.clock
+        self._informers = InformerFactory(manager, self.supervisor, clock=clock)
+        self._recorders = Recorders(manager, self.supervisor, clock)
+        self._awaited = [self._informers]
+        for start in (
+            self._start_controllers,
+            self._start_scheduler,
+            self._start_descheduler,
+            self._start_search,
+            self._start_metrics_adapter,
+        ):
+            await start()
+        return self
+
+    async def _start_controllers(self) -> None:
+        options = self.options
         chosen = ControllerOptions(options.gates, options.selection, options.options, self._tracer(MANAGER))
         started = await self._stack.enter_async_context(
-            controllers(manager, informers, self.supervisor, recorders, self.members, chosen, clock, self.metrics)
+            controllers(
+                self.component(MANAGER),
+                self._informers,
+                self.supervisor,
+                self._recorders,
+                self.members,
+                chosen,
+                options.clock,
+                self.metrics,
+            )
         )
+        machinery = MachineryCollector(self._informers)
+        machinery.controllers.extend(started)
+        for collector in (self.metrics, machinery):
+            self.server.traffic.metrics.also(collector.collect)
+
+    async def _start_scheduler(self) -> None:
+        options, clock = self.options, self.options.clock
         scheduling = SchedulerOptions(settings=Settings(options.gates), tracer=self._tracer(SCHEDULER))
-        client, own, recorder = self._beside(informers, recorders, SCHEDULER, scheduling.name)
-        estimates = MemberEstimates(self.members, own.of(Cluster), self.supervisor, options.gates, clock)
-        asked = estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
-        scheduler = Scheduler(client, own, recorder, scheduling, clock, asked)
+        client, informers, recorder = self._beside(SCHEDULER, scheduling.name)
+        self._estimates = MemberEstimates(self.members, informers.of(Cluster), self.supervisor, options.gates, clock)
+        asked = self._estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
+        scheduler = Scheduler(client, informers, recorder, scheduling, clock, asked)
         if options.decisions is not None:
             kept = DecisionStore(options.decisions, scheduler.decisions, clock)
             kept.load()
@@ -202,23 +251,40 @@ class ControlPlane:
             self.supervisor.start("decisions", kept.run)
         scheduler.start(self.supervisor)
         self.server.pages.own[ROOT] = DecisionsPage(scheduler.decisions)
-        self._serve_configuration()
-        client, other, recorder = self._beside(informers, recorders, descheduling.COMPONENT, descheduling.COMPONENT)
-        descheduler = Descheduler(client, other, recorder, estimates.unschedulable, clock=clock)
-        descheduler.start(self.supervisor)
-        self._informers = (informers, own, other)
-        if self.search is not None:
-            self._start_search(self.search, informers)
-        if self.adapter is not None:
-            asking = self.component(metrics_adapter.COMPONENT)
-            beside = InformerFactory(asking, self.supervisor, clock=clock, lender=informers)
-            self.adapter.connect(beside, self.members)
-            self._stack.push_async_callback(self.adapter.close)
-        machinery = MachineryCollector(informers)
-        machinery.controllers.extend(started)
-        for collector in (self.metrics, scheduler.metrics, machinery):
-            self.server.traffic.metrics.also(collector.collect)
-        return self
+        self.server.traffic.metrics.also(scheduler.metrics.collect)
+        self._awaited.append(informers)
+
+    async def _start_descheduler(self) -> None:
+        client, informers, recorder = self._beside(descheduling.COMPONENT, descheduling.COMPONENT)
+        count = self._estimates.unschedulable
+        Descheduler(client, informers, recorder, count, clock=self.options.clock).start(self.supervisor)
+        self._awaited.append(informers)
+
+    async def _start_search(self) -> None:
+        if self.search is None:
+            return
+        client = self.component(SEARCH)
+        around = Surroundings(
+            client, client, self._searched, self.clusters.forward, AsUser(self.server), self.server.catalog
+        )
+        self.search.start(around, self._sharing(client), self.supervisor)
+
+    async def _start_metrics_adapter(self) -> None:
+        if self.adapter is None:
+            return
+        self.adapter.connect(self._sharing(self.component(metrics_adapter.COMPONENT)), self.members)
+        self.supervisor.start("usage history", self.adapter.sampler.run)
+        self._stack.push_async_callback(self.adapter.close)
+
+    def _sharing(self, client: Client) -> InformerFactory:
+        """Informers of another component, on the caches that the controllers have already."""
+        return InformerFactory(client, self.supervisor, clock=self.options.clock, lender=self._informers)
+
+    def _beside(self, name: str, source: str) -> tuple[Client, InformerFactory, EventRecorder]:
+        """What a component beside the controllers works with: as itself, at one pace with them, on shared caches."""
+        client = self.component(name)
+        own = Recorders(client, self.supervisor, self.options.clock, self._recorders.pace)
+        return client, self._sharing(client), own(source)
 
     def _tracer(self, component: str) -> Tracer:
         return self.options.spans.tracer(component) if self.options.spans is not None else OFF
@@ -229,30 +295,21 @@ class ControlPlane:
             "enable-no-execute-taint-eviction": options.options.of(TaintManagerOptions).enabled,
             "enable-scheduler-estimator": options.estimates,
         }
-        page = configuration.ConfigurationPage(options.gates, flags, options.read_only)
+        page = configuration.ConfigurationPage(options.gates, flags, self._idle, options.read_only)
         self.server.pages.own[configuration.ROOT] = page
 
-    def _start_search(self, search: SearchApi, informers: InformerFactory) -> None:
-        client = self.component(SEARCH)
-        around = Surroundings(
-            client, client, self._searched, self.clusters.forward, AsUser(self.server), self.server.catalog
-        )
-        own = InformerFactory(client, self.supervisor, clock=self.options.clock, lender=informers)
-        search.start(around, own, self.supervisor)
-
-    def _beside(
-        self, informers: InformerFactory, recorders: Recorders, name: str, source: str
-    ) -> tuple[Client, InformerFactory, EventRecorder]:
-        """What a component beside the controllers works with: as itself, at one pace with them, on shared caches."""
-        client, clock = self.component(name), self.options.clock
-        own = Recorders(client, self.supervisor, clock, recorders.pace)
-        return client, InformerFactory(client, self.supervisor, clock=clock, lender=informers), own(source)
+    async def _open_searched(self, cluster: Cluster) -> Transport:
+        """How search reaches a member: by its Secret, or by its tunnel where it has none, as a user like any other."""
+        if cluster.spec.secret_ref is not None:
+            return await self._search_secrets(cluster)
+        user = component_user(SEARCH)
+        return ForwardedTransport(lambda request, path: self.clusters.forward(cluster, request, path, user), SEARCH)
 
     async def loaded(self) -> None:
         """Wait until everything that was there at the start is known: from then on changes are served at once."""
         known = 0
-        while known != (known := sum(len(list(informers)) for informers in self._informers)):
-            for informers in self._informers:
+        while known != (known := sum(len(list(informers)) for informers in self._awaited)):
+            for informers in self._awaited:
                 await informers.synced()
 
     async def listen(

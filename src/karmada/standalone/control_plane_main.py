@@ -93,7 +93,10 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         namespace_grace=KUBERNETES_GRACE,
         estimates=flags.enable_scheduler_estimator,
         search=flags.enable_search,
+        search_cache=None if flags.memory else folder / "search.sqlite",
         dashboard=flags.enable_dashboard,
+        sessions=None if flags.memory else folder / "dashboard-sessions",
+        administrator=str(_administrator(flags).absolute()),
         gateway=flags.gateway,
         addons=flags.addons,
         spans=spans_to(flags.tracing_endpoint, "karmada") if flags.tracing_endpoint else None,
@@ -102,6 +105,10 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
 
 def _database(flags: Namespace) -> Path:
     return Path(flags.data).absolute() / "karmada.db"
+
+
+def _administrator(flags: Namespace) -> Path:
+    return Path(flags.data) / "admin.kubeconfig"
 
 
 def _addons(text: str) -> frozenset[str]:
@@ -197,7 +204,7 @@ async def _serve_all(flags: Namespace, options: ControlPlaneOptions) -> None:
             certificate=certificate,
             key=key,
         )
-        path = flags.data / "admin.kubeconfig"
+        path = _administrator(flags)
         try:
             write_kubeconfig(path, config)
         except OSError:

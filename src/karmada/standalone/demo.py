@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,7 @@ async def _break_and_mend(federation: Federation, hub: Client, member: str) -> N
     await asyncio.to_thread(_set_down, layout, member, True)
     await _until(lambda: _is_ready(hub, member, False), f"{member} to be missed")
     _say(f"The API server of {member} went down", f"  karmada sim fault {member} --down")
-    _say("Why is nginx not well?", _indented(await _why(layout, "deployment/nginx")))
+    _say("Why is nginx not well?", _indented(await why(layout.kubeconfig, ["deployment/nginx"], sys.stdout.isatty())))
     await asyncio.to_thread(_set_down, layout, member, False)
     await _until(lambda: _is_ready(hub, member, True), f"{member} to be back")
     await _until(lambda: _ready(hub, 9), "nine replicas to be ready")
@@ -150,17 +150,17 @@ async def _is_ready(hub: Client, member: str, wanted: bool) -> bool:
     return wanted is any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
-async def _why(layout: Layout, what: str) -> str:
-    """What `karmadactl why` says."""
+async def why(kubeconfig: Path, words: Sequence[str], terminal: bool) -> str:
+    """What `karmadactl why` says in the end; what it shows while it waits is not part of it."""
     from karmada.cli.main import execute
     from karmada.cli.session import Session
 
-    output = _Screen() if _colours() else io.StringIO()
+    output, errors = _Screen() if terminal else io.StringIO(), io.StringIO()
     columns = shutil.get_terminal_size().columns - INDENT
-    environment = {"KUBECONFIG": str(layout.kubeconfig), "COLUMNS": str(columns)}
-    session = Session(out=output, err=output, environment=environment)
-    await execute(["why", what], session)
-    return output.getvalue()
+    environment = {"KUBECONFIG": str(kubeconfig), "COLUMNS": str(columns), "NO_COLOR": os.environ.get("NO_COLOR", "")}
+    session = Session(out=output, err=errors, environment=environment)
+    await execute(["why", *words], session)
+    return output.getvalue() + errors.getvalue()
 
 
 class _Screen(io.StringIO):

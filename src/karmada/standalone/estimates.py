@@ -64,7 +64,7 @@ class MemberEstimates:
         return {name: answer for name, answer in zip(clusters, answers, strict=True) if answer >= 0}
 
     async def unschedulable(self, request: UnschedulableRequest) -> int:
-        """Replicas that wait for a node; -1 when nobody can tell."""
+        """Replicas that wait for a node; -1 when unknown."""
         known = await self._known(request.cluster)
         try:
             return NO_OPINION if known is None else Waiting(known[0], request.cluster, self._clock)(request)

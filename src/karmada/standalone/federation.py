@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from karmada.api import yaml
+from karmada.api.counting import counted
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.apiserver.auth.pki import write_file
 from karmada.machinery.client import Client
@@ -110,7 +111,7 @@ class Federation:
             return
         hub = self.client(CONTEXT)
         try:
-            step = f"joining {len(described)} member{'s' if len(described) > 1 else ''}"
+            step = f"joining {counted(len(described), 'member')}"
             self.progress(step)
             listed = (await hub.resource(CLUSTERS).list()).items
             self.left_out = sorted(self.idle(cluster["metadata"]["name"] for cluster in listed))
@@ -290,8 +291,9 @@ class Federation:
         await self._label(hub, name, facts)
 
     async def _label(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
-        if facts.get("labels"):
-            await hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": facts["labels"]}})
+        marks = {key: facts[key] for key in ("labels", "annotations") if facts.get(key)}
+        if marks:
+            await hub.resource(CLUSTERS).patch(name, {"metadata": marks})
 
     async def _wait_ready(self, hub: Client, names: list[str]) -> None:
         """Follow the clusters until every one is ready; not for ever: one that cannot work is reported as such."""

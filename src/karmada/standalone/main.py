@@ -74,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
     backup = _command(commands, "backup", "save a federation, running or not, to one file")
     backup.add_argument("file", type=Path, metavar="FILE", help="the backup to write, a .tar.gz; it will hold keys")
     backup.add_argument("--verify", action="store_true", help="restore it into a scratch directory and read it all")
+    backup.add_argument("--plain", action="store_true", help="in the format that earlier versions can restore too")
     _data(backup)
     restore = _command(commands, "restore", "make a federation from a backup")
     restore.add_argument("file", type=Path, metavar="FILE", help="a backup")
@@ -113,10 +114,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(script(flags.shell), end="")
         return 0
-    from karmada.standalone import looking, up
+    from karmada.standalone import inspection, up
 
     name = flags.command.replace("-", "_")
-    module = looking if hasattr(looking, name) else up
+    module = inspection if hasattr(inspection, name) else up
     return int(getattr(module, name)(flags))
 
 

@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from karmada.api.counting import counted
 from karmada.machinery.errors import ApiError
 from karmada.membership.refusal import Refused
 from karmada.standalone.children import ChildFailed
 from karmada.standalone.federation import Federation, FederationOptions
+from karmada.standalone.inspection import READ_ONLY, dashboard_link
 from karmada.standalone.layout import Layout, LayoutError
 from karmada.standalone.logfile import tail_of
-from karmada.standalone.looking import READ_ONLY, dashboard_link
 from karmada.standalone.progress import Reporter
 from karmada.standalone.service import notify_systemd
 
@@ -226,13 +227,13 @@ def backup(flags: argparse.Namespace) -> int:
     from karmada.standalone.backups import verified
 
     try:
-        save(Layout(flags.data), flags.file)
+        save(Layout(flags.data), flags.file, plain=flags.plain)
         found = verified(flags.file) if flags.verify else {}
     except LayoutError as error:
         return _fail(str(error))
     print(f"saved to {flags.file}; it holds keys: keep it where keys belong")
     for part, count in found.items():
-        print(f"  {part}: {count} objects, restored and read")
+        print(f"  {part}: {counted(count, 'object')}, restored and read")
     return 0
 
 

@@ -11,7 +11,7 @@ from tests.engine.world import deployment
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.install.certificates import certificates
 from karmada.install.chart import default_values, render
-from karmada.install.control_plane import connect, install, serves_clusters
+from karmada.install.control_plane import connect, install, serves
 from karmada.machinery.client import Client
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
@@ -82,7 +82,7 @@ async def test_the_chart_brings_up_a_control_plane_that_spreads_a_deployment(tmp
             await create(host, [tree for tree in chart if tree not in first])
             await until_ready(host, CALLED)
             await connect(hub, SPACE, base64.b64decode(bundle))
-            await eventually(lambda: serves_clusters(hub), PATIENCE)
+            await eventually(lambda: serves(hub), PATIENCE)
             target = load([clusters.kubeconfig_path(member)]).target()
             await join(member.inside, hub, describe("member1", target))
             await hub.resource(POLICIES).create(policy())

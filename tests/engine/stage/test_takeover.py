@@ -13,6 +13,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.clock import parse_rfc3339
+from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.stage.federation import (
     AGENT,
     AGGREGATED,
@@ -24,9 +25,10 @@ from karmada.testing.stage.federation import (
     eventually,
 )
 
-from .conftest import DEPLOYMENTS, POLICIES, PULLED, PUSHED, QUICK
+from .conftest import BINDINGS, DEPLOYMENTS, POLICIES, PULLED, PUSHED, QUICK
 from .steps import PATIENCE, arrive, copies, create, holder, lease, policy
 
+WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 TAKEOVER = 20.0
 """Seconds from a leader's death until another leads, with the lease as it is by default."""
 
@@ -61,6 +63,54 @@ async def test_another_takes_over_from_a_killed_leader_under_load_and_repeats_no
         await arrive(targets, *apps)
         assert counting.comings == {("ADDED", f"default/{name}"): 1 for name in apps}
         assert set(counting.generations.values()) == {1}
+    stage.components[program] = successor
+
+
+async def generations(hub: Client) -> dict[str, int]:
+    """How often what the control plane decided was changed, by uid."""
+    found = [one for type_ in (BINDINGS, WORKS) for one in (await hub.resource(type_).list()).items]
+    return {one["metadata"]["uid"]: one["metadata"]["generation"] for one in found}
+
+
+@pytest.mark.parametrize("program", [CONTROLLERS, SCHEDULER])
+async def test_a_frozen_leader_wakes_up_deposed_and_no_write_of_it_lands(
+    stage: Stage, federation: Federation, program: str
+) -> None:
+    """It wakes up with work in its hands and everything that happened meanwhile in its sockets, and ends."""
+    hub, leader = federation.hub, stage.components[program]
+    before = await eventually(lambda: holder(hub, program), PATIENCE)
+    pid, restarts = leader.pid, leader.restarts
+    assert pid is not None
+    assert f"_{pid}_" in before
+    successor = await stage.start(program)
+    await hub.resource(POLICIES).create(policy(*PUSHED))
+    apps = [f"app-{number}" for number in range(10)]
+    async with Counting(federation.members["member1"], DEPLOYMENTS) as counting:
+        await hub.resource(DEPLOYMENTS).create(deployment(apps[0]))
+        await arrive(federation.members, apps[0])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for name in apps[1:]:
+                await hub.resource(DEPLOYMENTS).create(deployment(name))
+
+            async def another() -> bool:
+                return await holder(hub, program) not in ("", before)
+
+            await eventually(another, PATIENCE)
+            await arrive(federation.members, *apps)
+            decided = await generations(hub)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+        async def ended() -> bool:
+            return leader.restarts > restarts
+
+        await eventually(ended, PATIENCE)
+        assert await holder(hub, program) not in ("", before)
+        assert await generations(hub) == decided
+        assert counting.comings == {("ADDED", f"default/{name}"): 1 for name in apps}
+        assert set(counting.generations.values()) == {1}
+    await leader.end()
     stage.components[program] = successor
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import orjson
 import psutil
 import pytest
-from tests.upgrade.conftest import COMMITS
+from tests.upgrade.conftest import MATRIX
 from tests.upgrade.versions import MANIFESTS, MEMBERS, Version, eventually, kubectl, read, spread, unpack
 
 pytestmark = pytest.mark.tools
-commits = pytest.mark.parametrize("commit", COMMITS)
+commits = pytest.mark.parametrize("commit", MATRIX)
 EVERY_GATE = "--feature-gates=AllAlpha=true,AllBeta=true,KeepLastCopy=true,AvoidEvictionLoops=true"
 
 

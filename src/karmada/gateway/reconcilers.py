@@ -20,8 +20,10 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.gateway.balancing import Balancer
 from karmada.gateway.certificates import BadCertificate, Certificates, context_of
 from karmada.gateway.endpoints import DERIVED, Standing, declared_ports, of_slices, port_name, provider_of, standing
+from karmada.gateway.gateway_api import GatewayApi
 from karmada.gateway.members import SLICES, MemberSlices, OpenMember, ServiceKey
-from karmada.gateway.routes import Backend, IngressKey, Problem, Table, build
+from karmada.gateway.routes import IngressKey, Problem, Table, build
+from karmada.gateway.rules import Backend
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
@@ -50,7 +52,7 @@ class ServiceState:
     problems: tuple[Problem, ...] = ()
 
 
-class Following:
+class GatewayReconcilers:
     """The routes, endpoints and certificates of the moment."""
 
     def __init__(
@@ -92,6 +94,7 @@ class Following:
             "gateway-certificates", self.reconcile_certificate, workers=2, needs=(self.ingresses,), clock=clock
         )
         self.members = MemberSlices(open_member, self._enqueue, clock)
+        self.api = GatewayApi(client, informers, lambda: self.routes.enqueue(ROUTES), class_name or "karmada", clock)
         self.routes.watch(self.ingresses, lambda change: [ROUTES])
         self.services.watch(self._services, lambda change: self._if_wanted(change.key.namespace, change.key.name))
         self.services.watch(self._exposed, lambda change: self._if_wanted(change.key.namespace, change.key.name))
@@ -103,20 +106,22 @@ class Following:
         """Whether the routes of the start are known."""
 
     @property
-    def controllers(self) -> tuple[Controller[str], Controller[ServiceKey], Controller[ServiceKey]]:
+    def controllers(self) -> tuple[Controller[str], Controller[ServiceKey], Controller[ServiceKey], Controller[str]]:
         """What has to run."""
-        return self.routes, self.services, self.certificates
+        return self.routes, self.services, self.certificates, self.api.controller
 
     # The table.
 
     async def reconcile_routes(self, _: str) -> Result:
         """Make the table anew, and have Services and Secrets looked at that it needs now or no longer."""
-        table = build(self.ingresses.values(), self._class)
+        if not self.api.known:
+            return DONE  # comes again when it is: hosts belong to whoever named them first
+        table = build(self.ingresses.values(), self._class, self.api.routes())
         wanted: dict[ServiceKey, list[Backend]] = {}
         for backend in table.backends():
             wanted.setdefault((backend.namespace, backend.service), []).append(backend)
         before, self._wanted = self._wanted, wanted
-        self.table = table
+        dropped, self.table = self.table.problems, table
         for key in [*wanted, *(key for key in before if key not in wanted)]:
             if before.get(key) != wanted.get(key):
                 self.services.enqueue(key)
@@ -126,7 +131,7 @@ class Following:
         for key in needed:
             self.certificates.enqueue(key)
         self._use_certificates()
-        for ingress in table.problems:
+        for ingress in {**dropped, **table.problems}:
             self._report(ingress)
         self.ready = True
         return DONE

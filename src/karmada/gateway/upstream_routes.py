@@ -1,9 +1,9 @@
 """How requests get to an endpoint: straight to its address, or through the API server of its cluster.
 
 Addresses of pods mean something only in a network that reaches them, and the same address is another pod elsewhere. So
-a way is never tried out: clusters whose pod network is routed are named by the operator, all others are reached through
-`clusters/proxy` of the control plane (and so through the agent's tunnel, where there is one) and the member's own
-`pods/proxy`, as the gateway's user.
+a route is never tried out: clusters whose pod network is routed are named by the operator, all others are reached
+through `clusters/proxy` of the control plane (and so through the agent's tunnel, where there is one) and the member's
+own `pods/proxy`, as the gateway's user.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ FINDING_SECONDS = 10.0
 PROXY = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
 
-class Way(NamedTuple):
+class UpstreamRoute(NamedTuple):
     """A destination and what a request to it must carry."""
 
     to: Destination
@@ -42,11 +42,11 @@ class Way(NamedTuple):
         return bool(self.base)
 
 
-Find = Callable[[Endpoint], Awaitable[Way]]
+Find = Callable[[Endpoint], Awaitable[UpstreamRoute]]
 """The way to an endpoint; raises `Broken` when there is none."""
 
 
-async def straight(endpoint: Endpoint) -> Way:
+async def direct_route(endpoint: Endpoint) -> UpstreamRoute:
     """The way to an endpoint's own address; addresses that are no pod's are refused."""
     try:
         address = ip_address(endpoint.address)
@@ -54,11 +54,11 @@ async def straight(endpoint: Endpoint) -> Way:
         raise Broken(f"{endpoint.address!r} is no address", False) from None
     if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
         raise Broken(f"{address} cannot be the address of a pod", False)
-    return Way(Destination(str(address), endpoint.port))
+    return UpstreamRoute(Destination(str(address), endpoint.port))
 
 
-class ThroughApi:
-    """Ways through the control plane's cluster proxy."""
+class ThroughClusterProxy:
+    """Routes through the control plane's cluster proxy."""
 
     def __init__(self, target: Target) -> None:
         scheme, _, rest = target.server.partition("://")
@@ -73,7 +73,7 @@ class ThroughApi:
         self._tls = TLSSettings(target)
         self._credentials = CredentialSource(target)
 
-    async def __call__(self, endpoint: Endpoint) -> Way:
+    async def __call__(self, endpoint: Endpoint) -> UpstreamRoute:
         """The way to a pod; slices that name none lead nowhere here."""
         if not endpoint.pod:
             raise Broken(
@@ -85,19 +85,21 @@ class ThroughApi:
             context = self._tls.context(held.certificate or NOTHING, held.key)
         pod = f"/api/v1/namespaces/{endpoint.namespace}/pods/{endpoint.pod}:{endpoint.port}/proxy"
         base = f"{self._base}{PROXY}/{endpoint.cluster}/proxy{pod}"
-        return Way(Destination(self._host, self._port, context, self._name), base, self._authority, held.headers)
+        return UpstreamRoute(
+            Destination(self._host, self._port, context, self._name), base, self._authority, held.headers
+        )
 
 
 @dataclass(slots=True)
-class Ways:
+class UpstreamRoutes:
     """The way to each endpoint by its cluster."""
 
     direct: Container[str]
     """Clusters whose pod network is routed."""
     api: Find
-    near: Find = straight
+    near: Find = direct_route
 
-    async def __call__(self, endpoint: Endpoint) -> Way:
+    async def __call__(self, endpoint: Endpoint) -> UpstreamRoute:
         """The way to an endpoint."""
         try:
             async with asyncio.timeout(FINDING_SECONDS):
