@@ -26,6 +26,8 @@ class Command(NamedTuple):
     """Other spellings of the last word."""
     offline: bool = False
     """Whether it waits for nothing, and so needs no event loop: importing one takes longer than all the rest."""
+    quick: bool = False
+    """Whether it is tried without an event loop first: it writes nothing, and prints when it has everything."""
     takes_members: bool = False
     """Whether completion offers the names of clusters as arguments."""
 

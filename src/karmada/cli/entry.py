@@ -1,13 +1,6 @@
 """Console scripts. Each imports only the program it starts: start-up time is part of the interface."""
 
-import sys
-
 from karmada.machinery.extras import require
-
-
-def _missing(program: str) -> int:
-    print(f"error: {program} is not built yet in this version", file=sys.stderr)
-    return 1
 
 
 def karmada() -> int:
@@ -29,6 +22,13 @@ def kubectl_karmada() -> int:
     from karmada.cli.main import main
 
     return main(program="kubectl karmada")
+
+
+def kubectl_complete() -> int:
+    """`kubectl_complete-karmada`: what kubectl runs to complete `kubectl karmada ...`."""
+    from karmada.cli.main import complete_for_kubectl
+
+    return complete_for_kubectl()
 
 
 def agent() -> int:
@@ -89,6 +89,13 @@ def metrics_adapter() -> int:
     return main()
 
 
+def operator() -> int:
+    """karmada-operator."""
+    from karmada.operator.main import main
+
+    return main()
+
+
 def scheduler() -> int:
     """karmada-scheduler."""
     from karmada.scheduler.main import main
@@ -106,7 +113,9 @@ def scheduler_estimator() -> int:
 
 def search() -> int:
     """karmada-search."""
-    return _missing("karmada-search")
+    from karmada.standalone.search_main import main
+
+    return main()
 
 
 def webhook() -> int:

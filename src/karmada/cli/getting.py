@@ -1,7 +1,6 @@
 """What `karmadactl get` does: objects of the control plane and of members side by side."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -33,6 +32,10 @@ async def run(session: Session, flags: Values) -> int | None:
         return 0
     if not flags.arguments:
         raise CommandError(f"cluster(Karmada): {NOTHING_NAMED}")
+    if session.quick and (flags.watch or flags.watch_only):
+        from karmada.machinery.http.blocking import NeedsLoop
+
+        raise NeedsLoop
     render = renderer(flags)
     places = await _places(session, flags)
     if flags.watch or flags.watch_only:
@@ -40,7 +43,7 @@ async def run(session: Session, flags: Values) -> int | None:
     if render is None:
         failures = await _tables(session, flags, places)
     else:
-        found, failures = await _objects(flags, places)
+        found, failures = await _objects(session, flags, places)
         if found or (not failures and not flags.ignore_not_found):
             session.out.write(render(found, _is_list(flags, places, found)))
     if failures:
@@ -69,7 +72,7 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
         wanted = await access.kinds.wanted(flags.arguments)
         if flags.all_namespaces and any(one.name for one in wanted):
             raise CommandError("a resource cannot be retrieved by name across all namespaces")
-        answers = await asyncio.gather(*(table(access, one, _look(access, flags, one)) for one in wanted))
+        answers = await _together(access, (table(access, one, _look(access, flags, one)) for one in wanted))
         return list(zip(wanted, answers, strict=True))
 
     results = await _asked(session, places, look)
@@ -96,6 +99,10 @@ async def _asked(
     session: Session, places: Sequence[Access], look: Callable[[Access], Awaitable[T]]
 ) -> list[T | BaseException]:
     """What every place answers; a terminal shows who is waited for."""
+    if session.quick:
+        return [await _caught(look(access)) for access in places]
+    import asyncio
+
     waiting = {access.name: None for access in places}
 
     async def one(access: Access) -> T:
@@ -107,6 +114,22 @@ async def _asked(
 
     with Waiting(session, f"waiting for {', '.join(waiting)}", after=1.0) as shown:
         return await asyncio.gather(*(one(access) for access in places), return_exceptions=True)
+
+
+async def _together(access: Access, questions: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The answers to several questions: asked at the same time, unless there is no loop."""
+    if access.quick:
+        return [await question for question in questions]
+    import asyncio
+
+    return await asyncio.gather(*questions)
+
+
+async def _caught(question: Awaitable[T]) -> T | BaseException:
+    try:
+        return await question
+    except Exception as error:
+        return error
 
 
 def _print(session: Session, flags: Values, listings: dict[str, Listing]) -> None:
@@ -130,16 +153,16 @@ def _style(flags: Values, several: bool) -> Style:
     )
 
 
-async def _objects(flags: Values, places: Sequence[Access]) -> tuple[list[JSONObject], list[str]]:
+async def _objects(session: Session, flags: Values, places: Sequence[Access]) -> tuple[list[JSONObject], list[str]]:
     found: list[JSONObject] = []
     failures: list[str] = []
 
     async def look(access: Access) -> list[JSONObject]:
         wanted = await access.kinds.wanted(flags.arguments)
-        answers = await asyncio.gather(*(objects(access, one, _look(access, flags, one)) for one in wanted))
+        answers = await _together(access, (objects(access, one, _look(access, flags, one)) for one in wanted))
         return [item for answer in answers for item in answer]
 
-    results = await asyncio.gather(*(in_time(access, look(access)) for access in places), return_exceptions=True)
+    results = await _asked(session, places, look)
     for access, result in zip(places, results, strict=True):
         if isinstance(result, BaseException):
             failures += _failure(access, result, flags)
@@ -217,6 +240,8 @@ async def _watch(session: Session, flags: Values, places: Sequence[Access]) -> i
                 for event in batch:
                     if event.type.value != "BOOKMARK":
                         shown.add(one, access.name, as_table(orjson.loads(event.object)), event.type.value)
+
+    import asyncio
 
     await asyncio.gather(*(follow(access) for access in places))
     return 1 if failures else 0

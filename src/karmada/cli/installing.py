@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from karmada.api.annotations import SIMULATED_PROCESSES, SIMULATED_RUNTIME
 from karmada.cli.access import Access
 from karmada.cli.failures import CommandError
 from karmada.cli.output.objects import reference
 from karmada.cli.progress import PAUSE, Waiting
 from karmada.cli.session import Session
-from karmada.machinery.errors import AlreadyExists, ApiError, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, Forbidden, NotFound
 
 JSONObject = dict[str, Any]
 RUNNING = ("Deployment", "StatefulSet")
@@ -18,6 +19,27 @@ RUNNING = ("Deployment", "StatefulSet")
 async def can_run(host: Access) -> bool:
     """Whether the host has nodes: without them nothing would ever run."""
     return bool((await host.resource("", "v1", "nodes").list()).items)
+
+
+async def warn_of_simulation(session: Session, host: Access, namespace: str) -> None:
+    """Say at once that containers of simulated nodes run nothing: what is installed there never answers."""
+    try:
+        nodes = (await host.resource("", "v1", "nodes").list()).items
+    except Forbidden:
+        return  # without the right to list nodes there is no warning; pods that do not start are reported later
+    if nodes and not any(_runs(node, namespace) for node in nodes):
+        session.warn(
+            f"Warning: the nodes of this cluster are simulated: containers in {namespace} run nothing and never "
+            "answer. Let its pods be processes (docs/simulated-members.md: processes), or use a real cluster."
+        )
+
+
+def _runs(node: JSONObject, namespace: str) -> bool:
+    about = (node.get("status") or {}).get("nodeInfo") or {}
+    if not str(about.get("containerRuntimeVersion", "")).startswith(SIMULATED_RUNTIME):
+        return True
+    listed = (node["metadata"].get("annotations") or {}).get(SIMULATED_PROCESSES, "")
+    return namespace in listed.split(",")
 
 
 def show_plan(session: Session, items: Sequence[JSONObject], why: str) -> None:
@@ -58,7 +80,7 @@ async def until_running(
                     continue
                 with Waiting(session, f"[{index}/{len(waiting_for)}] waiting for {reference(item)}"):
                     while not await _is_ready(host, item):
-                        await _pause()
+                        await pause()
     except TimeoutError:
         name = item["metadata"]["name"]
         namespace = item["metadata"]["namespace"]
@@ -67,7 +89,8 @@ async def until_running(
         ) from None
 
 
-async def _pause() -> None:
+async def pause() -> None:
+    """Wait before looking again."""
     await asyncio.sleep(PAUSE)
 
 

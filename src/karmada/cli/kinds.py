@@ -1,11 +1,15 @@
 """From the words people use for kinds (`deploy`, `deployments.apps`, `Deployment`) to what the server calls them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from karmada.cli.failures import CommandError
-from karmada.machinery.discovery import ApiResource, RESTMapper
+from karmada.machinery.discovery import ApiResource, discover, documents
 from karmada.machinery.transport import Transport
+
+if TYPE_CHECKING:
+    from karmada.machinery.rest_mapper import RESTMapper
 
 NOTHING_NAMED = """You must provide one or more resources by argument or filename.
 Example resource specifications include:
@@ -29,12 +33,25 @@ class UnknownResource(CommandError):
 class Kinds:
     """The kinds of one server."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._mapper = RESTMapper(transport)
+    def __init__(self, transport: Transport, *, quick: bool = False) -> None:
+        """`quick` is for a single question without an event loop."""
+        self._transport = transport
+        self._quick = quick
+        self._known: list[ApiResource] = []
+
+    @cached_property
+    def _mapper(self) -> "RESTMapper":
+        from karmada.machinery.rest_mapper import RESTMapper
+
+        return RESTMapper(self._transport)
 
     async def all(self) -> list[ApiResource]:
         """Every kind."""
-        return await self._mapper.all()
+        if not self._quick:
+            return await self._mapper.all()
+        if not self._known:
+            self._known = (await discover(self._transport, await documents(self._transport))).resources
+        return self._known
 
     async def of(self, api_version: str, kind: str) -> ApiResource:
         """The kind of an object."""

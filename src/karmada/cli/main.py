@@ -13,6 +13,8 @@ from karmada.cli.failures import UsageError
 from karmada.cli.flags import parse
 from karmada.cli.session import Session
 
+_NO_SPACE, _NO_FILES = 2, 4
+"""What a shell does after a completion: no blank follows, no file is offered. Bits, as cobra has them."""
 _SWITCHES = ("--debug", "-h", "--help")
 
 
@@ -24,15 +26,39 @@ def main(words: Sequence[str] | None = None, program: str = "karmadactl") -> int
     session = Session(program=program)
     if not needs_loop(words):
         return _finish(session, words)
-    work = execute(words, session)
-    if _is_offline(words):
-        return _driven(work)
+    command = _named(words)
+    if command is not None and command.offline:
+        return _driven(execute(words, session))
+    if command is not None and command.quick:
+        from karmada.machinery.http.blocking import NeedsLoop
+
+        try:
+            return _driven(execute(words, Session(program=program, quick=True)))
+        except NeedsLoop:
+            pass  # Nothing was written or printed so far.
+        except KeyboardInterrupt as error:
+            return report(error, session)
     import asyncio
 
     try:
-        return asyncio.run(work)
+        return asyncio.run(execute(words, session))
     except KeyboardInterrupt as error:
         return report(error, session)
+
+
+def complete_for_kubectl(words: Sequence[str] | None = None) -> int:
+    """The candidates that kubectl asks its plugin for, and in the last line how it goes on: see cobra's directives."""
+    import asyncio
+    from io import StringIO
+
+    found = StringIO()
+    session = Session(program="kubectl karmada", out=found)
+    code = asyncio.run(_complete(session, sys.argv[1:] if words is None else words))
+    candidates = found.getvalue()
+    goes_on = any(line.endswith(("=", "/")) for line in candidates.splitlines())
+    directive = (_NO_FILES | _NO_SPACE * goes_on) if candidates else 0
+    sys.stdout.write(f"{candidates}:{directive}\n")
+    return code
 
 
 def needs_loop(words: Sequence[str]) -> bool:
@@ -42,10 +68,10 @@ def needs_loop(words: Sequence[str]) -> bool:
     return bool(words) and not {"-h", "--help"} & set(_before_dashes(words)) and words[0] != "help"
 
 
-def _is_offline(words: Sequence[str]) -> bool:
+def _named(words: Sequence[str]) -> Command | None:
     from karmada.cli import catalog
 
-    return words[0] in catalog.NAMES and catalog.load(words[0]).offline
+    return catalog.load(words[0]) if words[0] in catalog.NAMES else None
 
 
 def _driven(work: Coroutine[None, None, int]) -> int:
@@ -54,7 +80,7 @@ def _driven(work: Coroutine[None, None, int]) -> int:
         work.send(None)
     except StopIteration as done:
         return int(done.value)
-    raise AssertionError("a command that is offline must not wait")
+    raise AssertionError("without a loop nothing may wait")
 
 
 def _before_dashes(words: Sequence[str]) -> Sequence[str]:

@@ -45,9 +45,9 @@ def _karmada() -> str:
     for action in parser()._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
-        told = {choice.dest: choice.help or "" for choice in action._choices_actions}
+        summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}
         for name, below in action.choices.items():
-            lines += [f".SS karmada {_text(name)}", _text(told.get(name, "")) + "."]
+            lines += [f".SS karmada {_text(name)}", _text(summaries.get(name, "")) + "."]
             for flag in below._actions:
                 if flag.option_strings and flag.help:
                     shown = flag.help.replace("%(default)s", str(flag.default))

@@ -1,7 +1,8 @@
-"""Prints manifests, to be applied with kubectl: `karmada manifests host|control-plane|certificates`.
+"""Prints manifests, to be applied with kubectl: `karmada manifests host|control-plane|certificates|operator`.
 
 `host` is what the chart makes, for the host cluster. `certificates` are the Secrets it mounts: applied before it, once,
 and kept safe. `control-plane` is for Karmada's own API server, with the CA from the Secret `karmada-ca`.
+`operator` is karmada-operator for the host cluster, with its kind and rights: it does all of that by itself.
 `values-schema` is the JSON Schema that lies in the chart.
 """
 
@@ -16,6 +17,7 @@ import yaml
 from karmada.install.certificates import certificates
 from karmada.install.chart import NAMESPACE, ChartError, default_values, merge, render
 from karmada.install.control_plane import control_plane
+from karmada.install.operator import operator
 from karmada.install.values_schema import values_schema
 
 
@@ -31,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             values = merge(values, yaml.safe_load(path.read_text()) or {})
         if flags.what == "host":
             objects = render(values, flags.namespace)
+        elif flags.what == "operator":
+            objects = operator(flags.namespace, f"{values['imageRegistry']}{values['image']}", 2 if flags.ha else 1)
         elif flags.what == "control-plane":
             objects = control_plane(flags.ca, flags.namespace)
         else:
@@ -50,7 +54,7 @@ def text(objects: Sequence[dict[str, object]]) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("karmada manifests", description=__doc__)
-    parser.add_argument("what", choices=("host", "control-plane", "certificates", "values-schema"))
+    parser.add_argument("what", choices=("host", "control-plane", "certificates", "operator", "values-schema"))
     parser.add_argument("--ha", action="store_true", help="three API servers and etcd members, two of everything else")
     parser.add_argument("--values", type=Path, action="append", default=[], help="file of values, as for the chart")
     parser.add_argument("--namespace", default=NAMESPACE, help="namespace in the host cluster (default: %(default)s)")

@@ -6,12 +6,15 @@
 The line goes to standard error, so that output can be piped, and disappears when the wait is over.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from karmada.cli.session import Session
+
+if TYPE_CHECKING:
+    import asyncio
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 PAUSE = 0.1
@@ -19,6 +22,8 @@ PAUSE = 0.1
 
 async def until(check: Callable[[], Awaitable[bool]]) -> None:
     """Ask again until it is so."""
+    import asyncio
+
     while True:
         if await check():
             return
@@ -41,6 +46,8 @@ class Waiting:
 
     def __enter__(self) -> "Waiting":
         if self._stream.isatty():
+            import asyncio
+
             self._task = asyncio.get_running_loop().create_task(self._draw())
         return self
 
@@ -51,6 +58,8 @@ class Waiting:
             self._stream.flush()
 
     async def _draw(self) -> None:
+        import asyncio
+
         start = time.monotonic()
         await asyncio.sleep(self._after)
         while True:

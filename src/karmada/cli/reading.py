@@ -1,6 +1,5 @@
 """Reads of one server that several commands do: tables and objects of kinds, page by page."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -181,6 +180,8 @@ async def in_time(access: Access, work: Awaitable[T]) -> T:
     """What a server answers, unless it is a member that hangs: nobody waits for one cluster in vain."""
     if access.name == HUB:
         return await work
+    import asyncio
+
     try:
         async with asyncio.timeout(access.patience):
             return await work

@@ -41,13 +41,16 @@ class Session:
         environment: Mapping[str, str] = os.environ,
         program: str = "karmadactl",
         patience: float = PATIENCE,
+        quick: bool = False,
     ) -> None:
+        """`quick` reads the control plane without an event loop: see `machinery.http.blocking`."""
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.stdin = stdin or sys.stdin
         self.environment = environment
         self.program = program
         self._patience = patience
+        self.quick = quick
         self.debug = False
         self._open: dict[tuple[str, ...], Access] = {}
 
@@ -86,7 +89,7 @@ class Session:
             from karmada.cli.access import Access
 
             target = self._impersonated(self.target(explicit, context, OF_KARMADA_UP), flags)
-            found = self._open[explicit, context] = Access(HUB, target, self.warn, self._patience)
+            found = self._open[explicit, context] = Access(HUB, target, self.warn, self._patience, quick=self.quick)
         return found
 
     def member(self, flags: Values, name: str) -> "Access":

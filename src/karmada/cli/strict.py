@@ -1,4 +1,4 @@
-"""Fields that a kind does not have, told with file, line and the field that was probably meant.
+"""Fields that a kind does not have, reported with file, line and the field that was probably meant.
 
 Servers refuse such objects themselves (`fieldValidation=Strict`); what they leave unsaid is where the mistake stands.
 Commands that send nothing (`simulate`, `--dry-run=client`) are as strict by the schemas that the server publishes.

@@ -17,10 +17,10 @@ import orjson
 from karmada.api import conditions, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import DecodeError, encode
-from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.api.work.v1alpha1 import Work
-from karmada.api.work.v1alpha2 import ObjectReference as Reference
 from karmada.api.work.v1alpha2 import ResourceBinding, TargetCluster
+from karmada.controllers.binding_triggers import BindingTriggers, spec_changed
 from karmada.controllers.bindings import (
     OF_BINDING,
     Binding,
@@ -30,7 +30,6 @@ from karmada.controllers.bindings import (
     id_label,
     key_of,
     of_binding,
-    owners_of,
     permanent_id,
     with_condition,
     without_finalizer,
@@ -46,17 +45,17 @@ from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.apply import overridden_replicas
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.identity import IdentityChanged
-from karmada.works.build import Draft, Overrides, WorkBuilder, keep_set, work_name
+from karmada.works.build import Draft, Overrides, WorkBuilder, work_name
 from karmada.works.copies import Facts
 from karmada.works.limits import Waiting, has_limits
-from karmada.works.owner import WorkOfAnother, made_for
+from karmada.works.owner import WorkOfAnother
 from karmada.works.plan import Plan, WriteWork, plan
 
 log = logging.getLogger(__name__)
@@ -87,15 +86,7 @@ class BindingController:
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._writer = WorkWriter(context.client, self._works)
-        self._leaving: set[str] = set()
-        """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
-        self._without: dict[str, set[BindingKey]] = {}
-        """Bindings that were looked at while the cache did not show a cluster that was chosen for them, by its name."""
-        self._blocked: dict[Key, set[BindingKey]] = {}
-        """Bindings that found a Work of another in the place of their own, by that Work."""
         self._is_limited = context.gates.enabled("ControlledMoves")
-        self._waiting: set[BindingKey] = set()
-        """Bindings whose moves wait for what members report."""
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
         self.controller: Controller[BindingKey] = Controller(
@@ -107,19 +98,20 @@ class BindingController:
             clock=context.clock,
         )
         self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
-        self.controller.watch(self._bindings.namespaced, _changed)
-        self.controller.watch(self._bindings.wide, _changed)
-        self._works.add_handler(self._works_changed)
-        self.controller.watch(self._clusters, self._cluster_changed)
-        self._overrides.add_handler(self._overrides_changed)
-        self._wide_overrides.add_handler(self._overrides_changed)
+        self._triggers = BindingTriggers(self._bindings, self.controller.enqueue)
+        self.controller.watch(self._bindings.namespaced, spec_changed)
+        self.controller.watch(self._bindings.wide, spec_changed)
+        self._works.add_handler(self._triggers.works_changed)
+        self.controller.watch(self._clusters, self._triggers.cluster_changed)
+        self._overrides.add_handler(self._triggers.overrides_changed)
+        self._wide_overrides.add_handler(self._triggers.overrides_changed)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Bring the Works of one binding up to date."""
         binding = self._bindings.get(key)
         if binding is None:
             self._awaited.forget(key)
-            self._waiting.discard(key)
+            self._triggers.moving.discard(key)
             return DONE
         marked = self._works.indexed_items(OF_BINDING, permanent_id(binding))
         works = [work for item in marked if belongs(work := item.value, binding)]
@@ -127,9 +119,9 @@ class BindingController:
             return await self._remove(binding, works)
         if self._is_limited and has_limits(binding.spec.failover):
             return await self._move(key, binding, works)
-        self._waiting.discard(key)
+        self._triggers.moving.discard(key)
         result = await self._carry_out(binding, plan(binding.spec, works, work_name(binding.spec)))
-        await self._say_waiting(binding, None)
+        await self._report_waiting(binding, None)
         return result
 
     async def _carry_out(self, binding: Binding, planned: Plan) -> Result:
@@ -139,15 +131,16 @@ class BindingController:
         return await self._sync(binding, planned)
 
     async def _move(self, key: BindingKey, binding: Binding, works: list[Work]) -> Result:
-        """The same within the limits of the policy, and say what waits for them."""
+        """The same within the limits of the policy; moves that wait for them are reported."""
         assert binding.spec.failover is not None
         if binding.spec.failover.fencing is not None:
             works = await self._live(binding, works)
         planned = plan(binding.spec, works, work_name(binding.spec), await self._facts(binding, works))
         waiting = planned.waiting
-        (self._waiting.add if waiting is not None else self._waiting.discard)(key)
+        moving = self._triggers.moving
+        (moving.add if waiting is not None else moving.discard)(key)
         result = await self._carry_out(binding, planned)
-        await self._say_waiting(binding, waiting)
+        await self._report_waiting(binding, waiting)
         return RequeueAfter(waiting.look_again) if waiting is not None and result is DONE else result
 
     async def _live(self, binding: Binding, works: list[Work]) -> list[Work]:
@@ -198,7 +191,7 @@ class BindingController:
 
     async def _delete(self, binding: Binding, works: Iterable[Work]) -> None:
         doomed = [work for work in works if work.metadata.deletion_timestamp is None]
-        self._leaving.update(work.metadata.uid for work in doomed)
+        self._triggers.leaving.update(work.metadata.uid for work in doomed)
         try:
             await asyncio.gather(*(self._writer.remove(work) for work in doomed))
         except ApiError as error:
@@ -224,7 +217,7 @@ class BindingController:
         started = perf_counter()
         for target, _ in planned.write:
             if self._clusters.get(target.name) is None:
-                self._without.setdefault(target.name, set()).add(key_of(binding))
+                self._triggers.without.setdefault(target.name, set()).add(key_of(binding))
         followed = binding.metadata.annotations if planned.write else {}
         with self._context.tracer.span("write Works", followed):
             outcomes = await asyncio.gather(*(self._sync_cluster(builder, item.body, write) for write in planned.write))
@@ -234,20 +227,20 @@ class BindingController:
         for (target, _), outcome in zip(planned.write, outcomes, strict=True):
             if isinstance(outcome, WorkOfAnother):
                 taken = Key(names.execution_space(target.name), builder.name)
-                self._blocked.setdefault(taken, set()).add(key_of(binding))
+                self._triggers.blocked.setdefault(taken, set()).add(key_of(binding))
         conflicts = [error for error in errors if isinstance(error, WorkOfAnother)]
         await self._report(binding, conditions.REASON_WORK_CONFLICT if conflicts else "", _joined(conflicts))
         if errors:
             text = _joined(errors)
-            _tell(recorder, (about_binding, about), events.WARNING, events.SYNC_WORK.failed, text)
+            _record(recorder, (about_binding, about), events.WARNING, events.SYNC_WORK.failed, text)
             return Retry(text)
         if planned.delete or any(outcomes) or not outcomes:
             text = f"Sync work of {key_of(binding)} successful."
-            _tell(recorder, (about_binding, about), events.NORMAL, events.SYNC_WORK.succeeded, text)
+            _record(recorder, (about_binding, about), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
 
     async def _report(self, binding: Binding, reason: str, message: str) -> None:
-        """Say in a condition why Works cannot be written; without a reason, that nothing is in the way any more."""
+        """Set the condition that says why Works cannot be written; without a reason, that they can be."""
         if not reason and _without(binding, conditions.WORKS_SYNCED):
             return
         text = message or "All works could be written"
@@ -255,8 +248,8 @@ class BindingController:
             binding, conditions.WORKS_SYNCED, not reason, reason or conditions.REASON_WORKS_SYNCED, text
         )
 
-    async def _say_waiting(self, binding: Binding, waiting: Waiting | None) -> None:
-        """Say in a condition, and once in an event, that a move waits; without one, that none does any more."""
+    async def _report_waiting(self, binding: Binding, waiting: Waiting | None) -> None:
+        """Set the condition that says that a move waits, or that none does, and record an event when one begins to."""
         if waiting is None:
             if not _without(binding, conditions.MOVES_WAITING):
                 reason = conditions.REASON_NOTHING_WAITS
@@ -300,7 +293,7 @@ class BindingController:
 
         def decide(current: Work | None) -> Work:
             if current is not None and current.metadata.deletion_timestamp is not None:
-                self._leaving.add(current.metadata.uid)
+                self._triggers.leaving.add(current.metadata.uid)
             return draft.merged(current)
 
         if not await self._writer.write(draft, decide, seen):
@@ -343,102 +336,15 @@ class BindingController:
             return copy
         return await self._context.interpreter.revise(copy, replicas)
 
-    def _works_changed(self, changes: list[Change[Work]]) -> None:
-        """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
-        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
-        shows only now may have become unwanted before: the binding was then looked at without it."""
-        for change in changes:
-            if self._waiting and change.old is not None:
-                for key in made_for(change.item.body):
-                    if (waits := BindingKey(*key)) in self._waiting:
-                        self.controller.enqueue(waits)
-            if change.new is None:
-                for waiting in sorted(self._blocked.pop(change.key, ())):
-                    self.controller.enqueue(waiting)
-            if change.new is None and change.old is not None and change.old.uid in self._leaving:
-                self._leaving.discard(change.old.uid)
-                for owner in made_for(change.old.body):
-                    self.controller.enqueue(BindingKey(*owner))
-            elif change.new is not None and not _is_readable(change.new):
-                for owner in made_for(change.new.body):
-                    self.controller.enqueue(BindingKey(*owner))
-            elif change.old is None and change.new is not None and not change.initial:
-                self._appeared(change.new.value)
-
-    def _appeared(self, work: Work) -> None:
-        for key in owners_of(work):
-            binding = self._bindings.get(key)
-            kept = keep_set(binding.spec) if binding is not None else ()
-            if binding is not None and work.metadata.namespace not in map(names.execution_space, kept):
-                self.controller.enqueue(key)
-
-    def _cluster_changed(self, change: Change[Cluster]) -> list[BindingKey]:
-        """Bindings that waited for a cluster to appear, or whose moves wait for it to be ready."""
-        found = set(self._waiting) if self._waiting and _readiness_changed(change) else set()
-        return sorted(found | self._without.pop(change.key.name, set())) if change.new is not None else []
-
-    def _overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
-        """Look again at the bindings whose templates an override policy selects or selected."""
-        if not all(informer.has_synced for informer in self._bindings.informers):
-            return
-        for change in changes:
-            if change.initial:
-                continue
-            namespace = change.key.namespace
-            selectors = [
-                selector
-                for item in (change.old, change.new)
-                if item is not None
-                for selector in (item.value.spec.resource_selectors or (None,))
-            ]
-            found: list[Binding] = list(self._bindings.namespaced.values(namespace))
-            if not namespace:
-                found += self._bindings.wide.values()
-            for binding in found:
-                resource = binding.spec.resource
-                if any(selector is None or _may_choose(selector, resource) for selector in selectors):
-                    self.controller.enqueue(key_of(binding))
-
 
 def _without(binding: Binding, type_: str) -> bool:
     return all(known.type != type_ for known in binding.status.conditions)
-
-
-def _readiness_changed(change: Change[Cluster]) -> bool:
-    if change.old is None or change.new is None:
-        return True
-    return is_ready(change.old.value) != is_ready(change.new.value)
-
-
-def _is_readable(item: Item[Work]) -> bool:
-    try:
-        return item.value is not None
-    except DecodeError:
-        return False
-
-
-def _changed(change: Change[Any]) -> list[BindingKey]:
-    """A binding whose spec or metadata changed; its status is written by others all the time."""
-    if change.old is not None and change.new is not None:
-        before, after = change.old.value.metadata, change.new.value.metadata
-        if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
-            return []
-    return [BindingKey(*change.key)]
-
-
-def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:
-    """Whether a selector means a resource, as far as its name tells: labels are looked at when it is built anew."""
-    return (
-        (selector.api_version, selector.kind) == (resource.api_version, resource.kind)
-        and selector.namespace in ("", resource.namespace)
-        and selector.name in ("", resource.name)
-    )
 
 
 def _joined(errors: Iterable[Exception]) -> str:
     return "; ".join(dict.fromkeys(str(error) for error in errors))
 
 
-def _tell(recorder: EventRecorder, about: Iterable[ObjectReference], type_: str, reason: str, message: str) -> None:
+def _record(recorder: EventRecorder, about: Iterable[ObjectReference], type_: str, reason: str, message: str) -> None:
     for reference in about:
         recorder.event(reference, type_, reason, message)

@@ -24,7 +24,7 @@ from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
-from karmada.machinery.clock import parse_rfc3339
+from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer, Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.events import ObjectReference
@@ -32,6 +32,7 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
+from karmada.works.availability import is_judged, with_conditions, without_ours
 from karmada.works.status import aggregate, counted, is_fully_applied
 
 NAMESPACED, WIDE = "resource-binding-status-controller", "cluster-resource-binding-status-controller"
@@ -163,12 +164,16 @@ class BindingStatusController:
             return
         recorder = self._recorders[isinstance(binding, ResourceBinding)]
         try:
-            aggregated = await self._context.interpreter.aggregate(item.value, items)
+            own = item.value  # decoded anew: interpreters may change what they are given
+            aggregated = await self._context.interpreter.aggregate(without_ours(own) if is_judged(own) else own, items)
         except InterpretError as error:
             about = ObjectReference.to(template)
             recorder.event(about, events.WARNING, events.AGGREGATE_STATUS.failed, str(error))
             raise
         status = aggregated.get("status")
+        if status and is_judged(template):
+            replicas = [target.replicas for target in binding.spec.clusters]
+            status = with_conditions(status, template, replicas, rfc3339(self._context.clock.now()))
 
         def decide(current: JSONObject) -> JSONObject:
             return {**current, "status": status} if status is not None else current

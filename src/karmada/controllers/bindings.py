@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from karmada.api import labels, names
+from karmada.api import annotations, labels, names
 from karmada.api.meta import Condition, ObjectMeta, set_condition
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
-from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.works.owner import recorded
 
@@ -66,6 +66,17 @@ def belongs(work: Work, binding: "Binding") -> bool:
     label as well, which whoever may write the binding can set."""
     in_space = work.metadata.namespace.startswith(names.EXECUTION_SPACE_PREFIX)
     return in_space and owners_of(work) == [key_of(binding)]
+
+
+def tenant_of(works: Informer[Work], key: Key) -> str:
+    """The namespace from which a Work comes; empty for what is cluster-scoped or nobody's."""
+    item = works.item(key) if works.has_synced else None
+    if item is None:
+        return ""
+    try:
+        return item.value.metadata.annotations.get(annotations.RESOURCE_BINDING_NAMESPACE, "")
+    except ValueError:
+        return ""  # a Work that cannot be read is refused by whoever looks at it
 
 
 class Bindings:

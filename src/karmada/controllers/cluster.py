@@ -1,7 +1,8 @@
 """Cluster controller: gives every cluster its execution space and its taints, and sees it off when it leaves.
 
 A cluster leaves in this order: its execution space (and with it every Work) goes, no binding names it any more, then
-the finalizer goes. The agent of a pull cluster empties it while its role lasts, before the execution space goes; for
+the finalizer goes. Bindings whose policy is gone are placed by nobody: the cluster is taken out of them here. The agent
+of a pull cluster empties it while its role lasts, before the execution space goes; for
 one that is not ready nobody would take the Works' finalizers off, so this does.
 """
 
@@ -14,7 +15,7 @@ from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster, Taint
 from karmada.api.taints import NO_SCHEDULE, NOT_READY, UNREACHABLE
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import Bindings, without_finalizer
+from karmada.controllers.bindings import Binding, Bindings, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
@@ -29,6 +30,12 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 COMPONENT = "cluster-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 TARGETS = "targets"
+PLACED_BY = (
+    labels.PROPAGATION_POLICY_PERMANENT_ID,
+    labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
+    labels.BINDING_MANAGED_BY,
+)
+"""Marks of bindings that a scheduler takes away from a cluster that leaves."""
 LEAVING_WAIT = 1.0
 """Seconds until a leaving cluster is looked at again, should no event come."""
 
@@ -90,7 +97,7 @@ class ClusterController:
         }
         await self._commit_namespace.ensure(space, "", lambda current: current or wanted)
         text = f"Created execution space({space}) for cluster({cluster.metadata.name})."
-        self._tell(cluster, events.CREATE_EXECUTION_SPACE.succeeded, text)
+        self._record(cluster, events.CREATE_EXECUTION_SPACE.succeeded, text)
 
     async def _taint(self, cluster: Cluster) -> None:
         outcome = await self._commit.commit(cluster, partial(_tainted, now=rfc3339(self._context.clock.now())))
@@ -98,7 +105,7 @@ class ClusterController:
             return
         taints = outcome.value.spec.taints
         text = f"Taint cluster succeed: cluster now {spelled(taints)}."
-        self._tell(cluster, events.TAINT_CLUSTER.succeeded, text)
+        self._record(cluster, events.TAINT_CLUSTER.succeeded, text)
 
     async def _leave(self, cluster: Cluster) -> Result:
         if finalizers.CLUSTER not in cluster.metadata.finalizers:
@@ -115,8 +122,12 @@ class ClusterController:
             return RequeueAfter(LEAVING_WAIT)
         except NotFound:
             text = f"Removed execution space for cluster({name})."
-            self._tell(cluster, events.REMOVE_EXECUTION_SPACE.succeeded, text)
-        if any(informer.indexed_items(TARGETS, name) for informer in self._bindings.informers):
+            self._record(cluster, events.REMOVE_EXECUTION_SPACE.succeeded, text)
+        named = [binding for informer in self._bindings.informers for binding in informer.indexed(TARGETS, name)]
+        if named:
+            for binding in named:
+                if not any(mark in binding.metadata.labels for mark in PLACED_BY):
+                    await self._bindings.commit(binding, lambda b: _without_target(b, name))
             return RequeueAfter(LEAVING_WAIT)
         await self._commit.commit(
             cluster, lambda c: msgspec.structs.replace(c, metadata=without_finalizer(c.metadata, finalizers.CLUSTER))
@@ -137,12 +148,20 @@ class ClusterController:
                 await self._commit_work.remove(work, lambda w: True)
         return bool(works)
 
-    def _tell(self, cluster: Cluster, reason: str, text: str) -> None:
+    def _record(self, cluster: Cluster, reason: str, text: str) -> None:
         self._recorder.event(ObjectReference.to(cluster), events.NORMAL, reason, text)
 
 
+def _without_target(binding: Binding, name: str) -> Binding:
+    """A binding that nobody places any more, because its policy is gone, without a cluster."""
+    if any(mark in binding.metadata.labels for mark in PLACED_BY):
+        return binding
+    kept = tuple(target for target in binding.spec.clusters if target.name != name)
+    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, clusters=kept))
+
+
 def spelled(taints: tuple[Taint, ...]) -> str:
-    """Taints as events tell them."""
+    """Taints as events show them."""
     if not taints:
         return "does not have taints"
     shown = ",".join(

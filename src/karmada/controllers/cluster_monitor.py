@@ -62,7 +62,7 @@ class ClusterMonitor:
             self.reconcile,
             workers=5,
             needs=(self._clusters, self._leases),
-            # An API server that was away must not make this look less often than it is told to.
+            # An API server that was away must not make this check less often than configured.
             retries=BackoffPolicy(initial=0.005, maximum=options.period, jitter=0.1),
             clock=context.clock,
         )

@@ -3,7 +3,7 @@
 Probes run apart: a member that hangs delays no other, and costs nothing but its own deadline. A change of readiness is
 published only when it has lasted (`membership.thresholds`); while a member is not ready nothing but its condition is
 written, and what was known about it stays. A cluster that leaves is asked until it is gone: its Works are released once
-it is seen not to be ready. What a member does not tell keeps its last value; an event says why. A member that sends
+it is seen not to be ready. What a member does not report keeps its last value; an event says why. A member that sends
 what no API server may send is not ready: it is cut off, and its condition and an event say for what.
 """
 
@@ -33,6 +33,7 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.limits import ENABLEMENTS, printable
 from karmada.machinery.options import flag
+from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
@@ -115,9 +116,7 @@ class ClusterStatusController:
         """Ask one member and write its status."""
         cluster = self._clusters.get(name)
         if cluster is None:
-            self._threshold.forget(name)
-            self._definitions.pop(name, None)
-            self._enablements.pop(name, None)
+            self._forget(name)
             await self._members.forget(name)
             return DONE
         if not self._members.concerns(cluster) or finalizers.CLUSTER not in cluster.metadata.finalizers:
@@ -136,6 +135,21 @@ class ClusterStatusController:
         self._context.metrics.cluster_status.observe(perf_counter() - started, name)
         await self._write(cluster, health, collected)
         return RequeueAfter(self._options.period)
+
+    def _forget(self, name: str) -> None:
+        self._threshold.forget(name)
+        self._definitions.pop(name, None)
+        self._enablements.pop(name, None)
+
+    async def lost(self, ownership: Ownership, shard: int) -> None:
+        """The clusters of a shard are another replica's now. What is not divided may follow any of them, in the replica
+        that holds the first shard."""
+        for item in self._clusters.all_items():
+            name = item.key.name
+            if ownership.shard(name) == shard:
+                self._forget(name)
+                if not ownership.holds(0):
+                    await self._members.forget(name)
 
     async def _look(self, member: Member, cluster: Cluster) -> tuple[Health, ClusterStatus | None]:
         """How a member is, and what it says of itself if it is well."""
@@ -200,7 +214,7 @@ class ClusterStatusController:
         except BadAnswer:
             raise
         except ApiError as error:
-            self._tell(cluster, f"Failed to collect versions and APIs: {printable(str(error))}")
+            self._record(cluster, f"Failed to collect versions and APIs: {printable(str(error))}")
         changed = msgspec.structs.replace(
             status, kubernetes_version=version, api_enablements=enablements, conditions=found
         )
@@ -209,7 +223,7 @@ class ClusterStatusController:
                 summary = await member.count(cluster.spec.resource_models if self._options.modeling else ())
         except TimeoutError:
             reason = member.trouble() or f"they are not all read after {self._options.count_timeout:g} s"
-            self._tell(cluster, f"Failed to count nodes and pods: {printable(reason)}")
+            self._record(cluster, f"Failed to count nodes and pods: {printable(reason)}")
             return changed
         return msgspec.structs.replace(changed, node_summary=summary.nodes, resource_summary=summary.resources)
 
@@ -223,7 +237,7 @@ class ClusterStatusController:
             before = self._enablements[cluster] = (resources, listed)
         return before[1]
 
-    def _tell(self, cluster: Cluster, text: str) -> None:
+    def _record(self, cluster: Cluster, text: str) -> None:
         self._recorder.event(ObjectReference.to(cluster), events.WARNING, COLLECTION_FAILED, text)
 
     async def _write(self, cluster: Cluster, health: Health, collected: ClusterStatus | None) -> None:

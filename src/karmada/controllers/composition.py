@@ -2,9 +2,10 @@
 `karmada-controller-manager` run the same ones.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -21,6 +22,7 @@ from karmada.machinery.controller import Controller
 from karmada.machinery.events import EventRecorder, Pace
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.options import Options
+from karmada.machinery.sharding.campaign import Campaign
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Tracer
 from karmada.membership.members import Members
@@ -71,8 +73,14 @@ async def controllers(
     options: ControllerOptions,
     clock: Clock,
     metrics: PipelineMetrics,
+    shards: Campaign | None = None,
+    beside: Callable[[Supervisor], None] = lambda _: None,
 ) -> AsyncIterator[list[Controller[Any]]]:
-    """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at."""
+    """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at.
+
+    With `shards` those that can be divided work on this replica's keys, and the others run while it holds the first
+    shard. `beside` starts what else cannot be divided.
+    """
     recorder = recorders(COMPONENT)
     async with interpretation(informers, supervisor, recorder, options.gates, clock, metrics) as interpreter:
         given = options.options
@@ -81,9 +89,35 @@ async def controllers(
         scope, concurrency = given.of(ScopeOptions).scope(), given.of(Concurrency)
         context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, concurrency, metrics)
         context = replace(context, tracer=options.tracer)
-        started = ControllerManager(context, members, options.selection, given).start(supervisor)
+        manager = ControllerManager(context, members, options.selection, given)
+        if shards is None:
+            started = manager.start(supervisor)
+            beside(supervisor)
+        else:
+            started = manager.start_divided(supervisor, shards.ownership)
+
+            def undivided(own: Supervisor) -> None:
+                started.extend(manager.start_undivided(own))
+                beside(own)
+
+            supervisor.start("shards", partial(hold_shards, shards, list(started), undivided, clock), restart=False)
         try:
             yield started
         finally:
             # Who asks the interpreter ends before it does: otherwise kinds would lose their customisations at the end.
             await supervisor.stop()
+
+
+async def hold_shards(
+    shards: Campaign, divided: list[Controller[Any]], start: Callable[[Supervisor], object], clock: Clock
+) -> None:
+    """Take shards once their keys are known; `start` starts what cannot be divided."""
+    for controller in divided:
+        await controller.synced()
+
+    async def lead() -> None:
+        async with Supervisor(clock) as undivided:
+            start(undivided)
+            await undivided.wait()
+
+    await shards.run(lead)

@@ -1,4 +1,4 @@
-"""Keeps the interpreter's customisations as the API server has them, and tells people when one fails.
+"""Keeps the interpreter's customisations as the API server has them, and records an event when one fails.
 
 The interpreter gets all customisations at once after every change, and for the first time when both collections have
 been loaded; `synced` waits for that, and nothing should be interpreted before.

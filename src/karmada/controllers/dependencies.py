@@ -131,7 +131,7 @@ class DependenciesDistributor:
             text = f"Get dependencies failed: {error}"
             self._recorder.event(about, events.WARNING, events.GET_DEPENDENCIES.failed, text)
             raise
-        text = f"Get dependencies([{' '.join(_told(d) for d in found)}]) succeed."
+        text = f"Get dependencies([{' '.join(_shown(d) for d in found)}]) succeed."
         self._recorder.event(about, events.NORMAL, events.GET_DEPENDENCIES.succeeded, text)
         return found
 
@@ -144,7 +144,7 @@ class DependenciesDistributor:
             if dependency.namespace == binding.metadata.namespace and await self._is_namespaced(dependency):
                 kept.append(dependency)
                 continue
-            text = f"{_told(dependency)} is outside of namespace {binding.metadata.namespace} and is not distributed"
+            text = f"{_shown(dependency)} is outside of namespace {binding.metadata.namespace} and is not distributed"
             reason = events.SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES.failed
             self._recorder.event(ObjectReference.to(binding), events.WARNING, reason, text)
         return kept
@@ -355,7 +355,7 @@ def _order(dependency: DependentObjectReference) -> tuple[bool, str, str, str, s
     return grouped, dependency.api_version, dependency.kind, dependency.namespace, dependency.name
 
 
-def _told(dependency: DependentObjectReference) -> str:
+def _shown(dependency: DependentObjectReference) -> str:
     selector: Any = "nil"
     if dependency.label_selector is not None:
         selector = orjson.dumps(msgspec.to_builtins(dependency.label_selector)).decode()

@@ -1,4 +1,4 @@
-"""Tells a member's own changes from ours: what was written last, and whether an event shows something else."""
+"""Detects changes that a member made itself: what was written last, and whether an event shows something else."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -49,8 +49,8 @@ class AppliedVersions:
         self._applied.pop(name, None)
 
     def unseen(self, cluster: str, type_: GroupVersionResource, shown: Callable[[Key], object]) -> list[Key]:
-        """The Works of objects that a complete load does not show: gone again, perhaps, before anybody heard that they
-        were there, and then nobody hears of that either."""
+        """The Works of objects that a complete load does not show: created and deleted, perhaps,
+        between two events of the watch, which then shows neither."""
         known = self._applied.get(cluster, {}).get(type_, {})
         return [applied.work for key, applied in known.items() if shown(key) is None]
 

@@ -13,7 +13,7 @@ import orjson
 from karmada.api import annotations, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import with_finalizer, without_finalizer
+from karmada.controllers.bindings import tenant_of, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
@@ -84,6 +84,7 @@ class ExecutionController:
             workers=context.concurrency.works * 8,
             lane=lambda key: key.namespace,
             lane_limit=LANE_LIMIT,
+            tenant=lambda key: tenant_of(works, key),
             needs=(works, self._clusters),
             retries=context.retries,
             clock=context.clock,

@@ -52,7 +52,7 @@ class FailbackController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._snapshot = Snapshot()
         self._begun: dict[BindingKey, str] = {}
-        """Bindings that were told to go back here, with their policy: the cache may not show it yet."""
+        """Bindings that were sent back here, with their policy: the cache may not show it yet."""
         self.controller: Controller[BindingKey] = Controller(
             COMPONENT,
             self.reconcile,

@@ -27,6 +27,7 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.hpa_members import MemberReader
 from karmada.controllers.hpa_metrics import HpaMetrics
+from karmada.controllers.hpa_room import HpaRoom
 from karmada.controllers.hpa_targets import HpaTargets, Observed, Stopped, Target
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
@@ -41,7 +42,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
 from karmada.membership.answers import Answers
 from karmada.membership.members import Members
-from karmada.policies.autoscaling import evaluation, limits
+from karmada.policies.autoscaling import evaluation, limits, room
 from karmada.policies.autoscaling.evaluation import Decision, Invalid, Reading, Tuning, Workload
 from karmada.policies.autoscaling.limits import ABLE_TO_SCALE, Bounds, Condition, Memory
 from karmada.policies.autoscaling.pods import MetricsError, Timing
@@ -111,6 +112,7 @@ class FederatedHPAController:
         reader = MemberReader(context.client, members, clusters, answers)
         self._targets = HpaTargets(context.client, templates, bindings, clusters, reader)
         self._metrics = HpaMetrics(context.client, clusters, reader, answers)
+        self._room = HpaRoom(clusters, context.gates) if context.gates.enabled("RoomAwareScaling") else None
         self._selectors = SelectorIndex()
         self._memory: dict[Key, Memory] = {}
         self._commit = Committer(context.client.of(FederatedHPA))
@@ -177,8 +179,9 @@ class FederatedHPAController:
             above = f"{decision.metric} above target"
             why = above if decision.replicas > current else "All metrics below target"
             wanted = self._limit(autoscaler, key, current, decision.replicas, draft)
+            wanted = self._fit(key, target, wanted, draft)
             if wanted >= current and (full := room_of(observed.pods)):
-                draft.note(Condition(limits.SCALING_LIMITED, True, "InsufficientCapacity", full))
+                draft.note(Condition(limits.SCALING_LIMITED, True, room.INSUFFICIENT, full))
         draft.desired_replicas = wanted
         if wanted != current:
             await self._rescale(autoscaler, key, target, wanted, why, draft)
@@ -246,6 +249,17 @@ class FederatedHPAController:
         draft.note(allowed.limited)
         return allowed.replicas
 
+    def _fit(self, key: Key, target: Target, wanted: int, draft: StatusDraft) -> int:
+        """What of the wanted replicas there is room for."""
+        if self._room is None or target.binding is None or wanted <= target.scale.replicas:
+            return wanted
+        since = self._clock.now() - room.SETTLING
+        uncounted = sum(one.replicas for one in self._memory[key].scale_ups if one.time > since)
+        found = room.fit(target.scale.replicas, wanted, self._room.of(target.binding), uncounted)
+        if found.condition is not None:
+            draft.note(found.condition)
+        return found.replicas
+
     async def _rescale(
         self, autoscaler: FederatedHPA, key: Key, target: Target, wanted: int, why: str, draft: StatusDraft
     ) -> None:
@@ -267,7 +281,8 @@ class FederatedHPAController:
         draft.note(Condition(ABLE_TO_SCALE, True, "SucceededRescale", text))
         draft.scaled(wanted)
         self._recorder.event(whom, events.NORMAL, events.SUCCESSFUL_RESCALE, f"New size: {wanted}; reason: {why}")
-        longest = max((policy.period_seconds for policy in _policies(autoscaler.spec.behavior)), default=0)
+        periods = (policy.period_seconds for policy in _policies(autoscaler.spec.behavior))
+        longest = max((room.SETTLING, *periods))
         self._memory[key] = limits.scaled(self._memory[key], current, wanted, self._clock.now(), longest)
 
     async def _write(self, autoscaler: FederatedHPA, draft: StatusDraft) -> None:

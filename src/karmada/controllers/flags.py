@@ -10,7 +10,7 @@ from karmada.controllers.detector.scope import ScopeOptions
 from karmada.controllers.registry import CONTROLLERS
 from karmada.controllers.selection import Selection, parse_selection
 from karmada.machinery.component import component_flags
-from karmada.machinery.flags import FlagParser, add_accepted, add_leader, checked
+from karmada.machinery.flags import FlagParser, add_accepted, add_leader, add_shards, checked
 from karmada.machinery.options import Options, add_options, given_flags, read_options
 
 PROGRAM = "karmada-controller-manager"
@@ -39,6 +39,7 @@ def parser() -> FlagParser:
     """All flags of the program."""
     made = component_flags(PROGRAM, ":10357", "Runs the controllers of the control plane.")
     add_leader(made, PROGRAM)
+    add_shards(made)
     add_controller_flags(made)
     add = made.add_argument
     add("--cluster-api-kubeconfig", default="", help="Where Cluster API runs: its clusters join by themselves.")

@@ -51,10 +51,9 @@ class PodsOfNamespace:
     def selected(self, selector: Selector) -> list[LabelledPod]:
         """The pods that a selector chooses."""
         candidates: Iterable[LabelledPod] = self._pods
-        for requirement in selector.requirements:
-            if (value := selector.required_value(requirement.key)) is not None:
-                candidates = self._with(requirement.key).get(value, ())
-                break
+        if required := selector.required_label():
+            key, value = required
+            candidates = self._with(key).get(value, ())
         return [one for one in candidates if selector.matches(one.labels)]
 
     def _with(self, key: str) -> Mapping[str, list[LabelledPod]]:

@@ -50,6 +50,8 @@ class Target:
     scale: WorkloadScale
     ready: tuple[str, ...]
     not_ready: tuple[str, ...]
+    binding: ResourceBinding | None = None
+    """None for what is scheduled nowhere because it has no replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,9 @@ class HpaTargets:
         if scale.replicas == 0:
             # What has no replicas is scheduled nowhere.
             return Target(served, key, item.resource_version, scale, (), ())
-        ready, not_ready = self._clusters_of(self._binding(item, reference.kind, key))
-        return Target(served, key, item.resource_version, scale, ready, not_ready)
+        binding = self._binding(item, reference.kind, key)
+        ready, not_ready = self._clusters_of(binding)
+        return Target(served, key, item.resource_version, scale, ready, not_ready, binding)
 
     async def observe(self, target: Target, alone: bool) -> Observed:
         """What the ready clusters of a target say; `alone` when no other autoscaler is in its namespace."""

@@ -18,7 +18,7 @@ ACTING = {
 }
 """The controller without which objects of a kind do nothing."""
 NOBODY = {
-    ("operator.karmada.io", "karmadas"): "this version has no operator",
+    ("operator.karmada.io", "karmadas"): "karmada-operator acts on those of its host cluster only",
 }
 """Kinds without a controller of the control plane."""
 BESIDE = {

@@ -46,20 +46,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             metrics = PipelineMetrics()
             process.registry.register(metrics)
             chosen = replace(options, tracer=process.tracer)
-            running = controllers(client, informers, supervisor, recorders, members, chosen, REAL, metrics)
+            shards = process.shards
+
+            def beside(running: Supervisor) -> None:
+                if flags.cluster_api_kubeconfig:
+                    running.start("clusterApi", _detector(flags, client, running).controller.run)
+
+            running = controllers(
+                client, informers, supervisor, recorders, members, chosen, REAL, metrics, shards, beside
+            )
             async with running as started:
                 machinery = MachineryCollector(informers)
-                machinery.controllers.extend(started)
+                machinery.controllers = started
                 process.registry.register(machinery)
-                if flags.cluster_api_kubeconfig:
-                    supervisor.start("clusterApi", _detector(flags, client, supervisor).controller.run)
-                for sentence in without_effect(flags, supervisor.running):
+                for sentence in without_effect(flags, supervisor.running) if shards is None else ():
                     log.warning("%s", sentence)
                 await supervisor.wait()
         finally:
             await members.close()
 
-    return run_component(flags, PROGRAM, body)
+    return run_component(flags, PROGRAM, body, undivided=1)
 
 
 def _detector(flags: Namespace, hub: Client, supervisor: Supervisor) -> ClusterApiDetector:

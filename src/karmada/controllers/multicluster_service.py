@@ -12,6 +12,7 @@ import orjson
 
 from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import Condition, set_condition
 from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
@@ -22,12 +23,14 @@ from karmada.controllers.endpointslice_collect import marked_by
 from karmada.controllers.service_import import SERVICES
 from karmada.controllers.slice_collection import release
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
+from karmada.works import networks
 from karmada.works.claimed_service import (
     BindingOfAnother,
     binding_of,
@@ -179,11 +182,13 @@ class MultiClusterServiceController:
         """Say in condition and event how it went; `failure` is the reason, empty for success."""
         now = self._clock.now()
         reason = failure or conditions.REASON_SERVICE_APPLIED
+        reach = self._reach(wanted)
 
         def decide(current: MultiClusterService) -> MultiClusterService:
             found = with_condition(
                 current.status.conditions, conditions.SERVICE_APPLIED, not failure, reason, text, now
             )
+            found = with_reach(found, reach, now)
             return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
 
         outcome = await self._commit.commit(wanted, decide)
@@ -191,6 +196,11 @@ class MultiClusterServiceController:
             said = events.SYNC_SERVICE.failed if failure else events.SYNC_SERVICE.succeeded
             kind = events.WARNING if failure else events.NORMAL
             self._recorder.event(ObjectReference.to(wanted), kind, said, text)
+
+    def _reach(self, wanted: MultiClusterService) -> networks.Reach | None:
+        """Whether consumers have routes to providers; None where no cluster declares its network."""
+        known = {cluster.metadata.name: networks.declared(cluster) for cluster in self._clusters.values()}
+        return networks.summary(consumers(wanted, known), providers(wanted, known), known)
 
     def _service_changed(self, change: Change[JSONObject]) -> list[Key]:
         """The MultiClusterService of a Service that came, went or changed in more than its status."""
@@ -202,10 +212,30 @@ class MultiClusterServiceController:
         return [change.key]
 
     def _cluster_changed(self, change: Change[Cluster]) -> list[Key]:
-        if not offers_changed(change) or not self._wanted.has_synced:
+        if not (offers_changed(change) or _network_changed(change)) or not self._wanted.has_synced:
             return []
         found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
         return [item.key for items in found for item in items]
+
+
+def with_reach(existing: tuple[Condition, ...], reach: networks.Reach | None, now: float) -> tuple[Condition, ...]:
+    """The conditions with `Reachable` as it is now; without it where nothing is declared."""
+    if reach is None:
+        return tuple(known for known in existing if known.type != conditions.REACHABLE)
+    new = Condition(
+        type=conditions.REACHABLE,
+        status=reach.status,
+        reason=reach.reason,
+        message=reach.message,
+        last_transition_time=rfc3339(now),
+    )
+    return set_condition(existing, new)
+
+
+def _network_changed(change: Change[Cluster]) -> bool:
+    if change.old is None or change.new is None:
+        return True
+    return networks.declared(change.old.value) != networks.declared(change.new.value)
 
 
 def names_cluster(item: Item[MultiClusterService]) -> Iterable[str]:

@@ -2,14 +2,19 @@
 
 Runs with the gate FederatedQuotaEnforcement. The webhook books a change before it is written; this controller counts
 what really was: at once when a quota or its limits are new or a binding is gone, and a while after any booking, so that
-one whose binding was never written does not stay.
+one whose binding was never written does not stay. With the gate FederatedQuotaTree a quota may count the namespaces of
+a label selector (`policies.quota_tree`), and is counted at once when the labels of a namespace change.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from karmada.api import events
+from karmada.api.annotations import QUOTA_NAMESPACES
+from karmada.api.label_selector import Selector
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.api.policy.v1alpha1 import FederatedResourceQuota
 from karmada.api.quantity import Quantity
 from karmada.api.work.v1alpha2 import ResourceBinding
@@ -21,9 +26,12 @@ from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.policies import quota_tree
 from karmada.policies.quota import Amounts, overall_used, usage
 
 COMPONENT = "federated-resource-quota-enforcement-controller"
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 PERIOD = 300.0
 SETTLING = 10.0
 """Seconds after which what was booked has been written, if it ever will be, and is known here."""
@@ -37,20 +45,25 @@ class QuotaOptions:
 
 
 class QuotaEnforcementController:
-    """Keeps `overallUsed` of every FederatedResourceQuota at what the bindings of its namespace use."""
+    """Keeps `overallUsed` of every FederatedResourceQuota at what the bindings that it counts use."""
 
     def __init__(self, context: Context, period: float = PERIOD) -> None:
-        """`period`: seconds between two counts of a quota of which nothing is heard; 0 for none."""
+        """`period`: seconds between two counts of a quota without events; 0 for none."""
         self._period = period
         self._quotas: Informer[FederatedResourceQuota] = context.informers.of(FederatedResourceQuota)
         self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self._namespaces: Informer[JSONObject] | None = None
+        """None without the gate: quotas count their own namespace."""
+        if context.gates.enabled(quota_tree.GATE):
+            self._namespaces = context.informers.resource(NAMESPACES)
+            self._namespaces.add_handler(self._namespaces_changed)
         self._commit = Committer(context.client.of(FederatedResourceQuota))
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
             workers=2,
-            needs=(self._quotas, self._bindings),
+            needs=(self._quotas, self._bindings, *([self._namespaces] if self._namespaces is not None else ())),
             retries=context.retries,
             clock=context.clock,
         )
@@ -62,7 +75,8 @@ class QuotaEnforcementController:
         quota = self._quotas.get(key.name, key.namespace)
         if quota is None or quota.metadata.deletion_timestamp is not None:
             return DONE
-        specs = (binding.spec for binding in self._bindings.values(key.namespace))
+        counted = self._counted_namespaces(quota)
+        specs = (binding.spec for namespace in counted for binding in self._bindings.values(namespace))
         used = overall_used(specs, quota.spec.overall)
         outcome = await self._commit.commit(quota, lambda current: _counted(current, quota, used))
         if isinstance(outcome, Written):
@@ -77,7 +91,7 @@ class QuotaEnforcementController:
             if change.new is None:
                 continue
             before, after = change.old.value if change.old else None, change.new.value
-            if before is None or before.spec.overall != after.spec.overall:
+            if before is None or before.spec.overall != after.spec.overall or _selects(before) != _selects(after):
                 self.controller.enqueue(change.key)
             elif before.status.overall_used != after.status.overall_used:
                 self.controller.queue.add_after(change.key, SETTLING)
@@ -89,8 +103,54 @@ class QuotaEnforcementController:
             pause = 0.0 if change.new is None else SETTLING
             before, after = (usage(item.value.spec) if item else {} for item in (change.old, change.new))
             if before != after:
-                for quota in self._quotas.all_items(change.key.namespace):
-                    self.controller.queue.add_after(quota.key, pause)
+                for key in self._counting(change.key.namespace):
+                    self.controller.queue.add_after(key, pause)
+
+    def _namespaces_changed(self, changes: list[Change[JSONObject]]) -> None:
+        """Quotas that select a namespace now, or did before, are counted again."""
+        for change in changes:
+            if change.initial or not self._quotas.has_synced:
+                continue
+            before, after = (_labels(item.value) if item else None for item in (change.old, change.new))
+            if before != after:
+                for key, selector in self._selecting():
+                    if any(labels is not None and selector.matches(labels) for labels in (before, after)):
+                        self.controller.enqueue(key)
+
+    def _counted_namespaces(self, quota: FederatedResourceQuota) -> list[str]:
+        selector = self._selector(quota)
+        if selector is None or self._namespaces is None:
+            return [quota.metadata.namespace]
+        items = self._namespaces.all_items()
+        return [item.key.name for item in items if selector.matches(_labels(item.value))]
+
+    def _counting(self, namespace: str) -> list[Key]:
+        """The quotas that count a namespace."""
+        items = self._quotas.all_items(namespace)
+        found = [item.key for item in items if self._selector(item.value) is None]
+        if self._namespaces is not None and self._namespaces.has_synced:
+            item = self._namespaces.item(Key("", namespace))
+            labels = _labels(item.value) if item is not None else {}
+            found += [key for key, selector in self._selecting() if selector.matches(labels)]
+        return found
+
+    def _selecting(self) -> list[tuple[Key, Selector]]:
+        """The quotas that select namespaces."""
+        found = ((item.key, self._selector(item.value)) for item in self._quotas.all_items(SYSTEM_NAMESPACE))
+        return [(key, selector) for key, selector in found if selector is not None]
+
+    def _selector(self, quota: FederatedResourceQuota) -> Selector | None:
+        if self._namespaces is None:
+            return None
+        return quota_tree.selector_of(quota.metadata.namespace, quota.metadata.annotations)
+
+
+def _selects(quota: FederatedResourceQuota) -> str | None:
+    return quota.metadata.annotations.get(QUOTA_NAMESPACES)
+
+
+def _labels(namespace: JSONObject) -> Mapping[str, str]:
+    return namespace["metadata"].get("labels") or {}
 
 
 def _counted(current: FederatedResourceQuota, seen: FederatedResourceQuota, used: Amounts) -> FederatedResourceQuota:

@@ -6,7 +6,7 @@ the manager all follow from `CONTROLLERS`. A controller is added by one row.
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from karmada.api.feature_gates import FeatureGates
@@ -23,6 +23,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.cron_autoscaler import CronAutoscalerController
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
+from karmada.controllers.division import Divide, by_binding, by_cluster, by_member
 from karmada.controllers.endpointslice_collect import EndpointSliceCollector
 from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
 from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
@@ -41,6 +42,7 @@ from karmada.controllers.replicas_syncer import ReplicasSyncer
 from karmada.controllers.scale_target_marker import ScaleTargetMarker
 from karmada.controllers.selection import Selection
 from karmada.controllers.service_export import ServiceExportController
+from karmada.controllers.service_export_status import ServiceExportStatusController
 from karmada.controllers.service_import import ServiceImportController
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
@@ -50,8 +52,11 @@ from karmada.controllers.work_status import WorkStatusController
 from karmada.controllers.workload_rebalancer import WorkloadRebalancerController
 from karmada.machinery.controller import Controller
 from karmada.machinery.options import Options
+from karmada.machinery.sharding.ownership import Ownership
 from karmada.membership.members import Members
 
+TEMPLATES = "templates"
+"""The task that follows resource templates of all kinds."""
 Part = Controller[Any] | Callable[[], Awaitable[None]]
 
 
@@ -63,6 +68,8 @@ class Shared:
         self.members = members
         self.selection = selection
         self.options = options
+        self.ownership: Ownership | None = None
+        """The shards of this process; None when it has all keys."""
 
     @cached_property
     def templates(self) -> Templates:
@@ -95,6 +102,8 @@ class Registration:
     """Dataclasses whose fields are its flags."""
     optional: bool = True
     """Whether `--controllers` can turn it off."""
+    divide: Divide | None = None
+    """How its keys are divided between replicas; None for a controller that only the holder of the first shard runs."""
 
     def wanted(self, selection: Selection, gates: FeatureGates) -> bool:
         """Whether it is to run."""
@@ -104,7 +113,7 @@ class Registration:
 
 def _detector(shared: Shared) -> Iterable[tuple[str, Part]]:
     detector = Detector(shared.context, shared.templates)
-    yield "templates", shared.templates.run
+    yield TEMPLATES, shared.templates.run
     yield "resource-detector", detector.templates
     yield "resource-detector policies", detector.policies
 
@@ -138,8 +147,10 @@ def _cluster(shared: Shared) -> Iterable[tuple[str, Part]]:
 
 
 def _cluster_status(shared: Shared) -> Iterable[tuple[str, Part]]:
-    options = shared.options.of(StatusOptions)
-    yield "clusterStatus", ClusterStatusController(shared.context, shared.members, options).controller
+    status = ClusterStatusController(shared.context, shared.members, shared.options.of(StatusOptions))
+    if shared.ownership is not None:
+        shared.ownership.on_lost(partial(status.lost, shared.ownership))
+    yield "clusterStatus", status.controller
 
 
 def _namespace(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -227,7 +238,9 @@ def _endpoint_slice(shared: Shared) -> Iterable[tuple[str, Part]]:
 
 def _service_export(shared: Shared) -> Iterable[tuple[str, Part]]:
     works = shared.context.informers.of(Work)
-    yield "serviceExport", ServiceExportController(shared.context, shared.members, works).controller
+    exports = ServiceExportController(shared.context, shared.members, works)
+    yield "serviceExport", exports.controller
+    yield "serviceExport status", ServiceExportStatusController(shared.context, works, exports.collected).controller
 
 
 def _service_import(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -257,17 +270,17 @@ CONTROLLERS = (
     Registration("evictionStorm", _eviction_storm, options=(StormOptions,), optional=False),
     Registration("agentcsrapproving", _agent_csr),
     Registration("applicationFailover", _application_failover),
-    Registration("binding", _binding),
-    Registration("bindingStatus", _binding_status),
+    Registration("binding", _binding, divide=by_binding),
+    Registration("bindingStatus", _binding_status, divide=by_binding),
     Registration("cluster", _cluster, options=(MonitorOptions,)),
-    Registration("clusterStatus", _cluster_status, options=(StatusOptions,)),
+    Registration("clusterStatus", _cluster_status, options=(StatusOptions,), divide=by_cluster),
     Registration("clustertaintpolicy", _taint_policy, gate="Failover"),
     Registration("cronFederatedHorizontalPodAutoscaler", _cron_autoscaler),
     Registration("deploymentReplicasSyncer", _replicas_syncer, by_default=False),
     Registration("endpointSlice", _endpoint_slice, options=(EndpointOptions,)),
     Registration("endpointsliceCollect", _endpointslice_collect, gate=_SERVICES),
     Registration("endpointsliceDispatch", _endpointslice_dispatch, gate=_SERVICES),
-    Registration("execution", _execution),
+    Registration("execution", _execution, divide=by_member),
     Registration("failback", _failback, gate="ControlledMoves"),
     Registration("federatedHorizontalPodAutoscaler", _federated_hpa, options=(AutoscalerOptions,)),
     Registration("federatedResourceQuotaEnforcement", _quota_enforcement, gate=_ENFORCED, options=(QuotaOptions,)),
@@ -281,6 +294,6 @@ CONTROLLERS = (
     Registration("serviceExport", _service_export),
     Registration("serviceImport", _service_import),
     Registration("unifiedAuth", _unified_auth),
-    Registration("workStatus", _work_status),
+    Registration("workStatus", _work_status, divide=by_member),
     Registration("workloadRebalancer", _workload_rebalancer),
 )

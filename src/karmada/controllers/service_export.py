@@ -46,6 +46,8 @@ class ServiceExportController:
         clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._collection = SliceCollection(COMPONENT, context, members, works, EXPORT, self._is_exported, exports_of)
         self.controller = self._collection.controller
+        self.collected = self._collection.index
+        """Name of the index of Works by the Service whose slices they hold."""
         self._watches = MemberWatches(clusters, self._exports_changed, lambda name, *_: self._collection.loaded(name))
 
     def _is_exported(self, member: Member, key: MemberKey) -> bool | None:

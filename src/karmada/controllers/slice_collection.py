@@ -71,7 +71,7 @@ class SliceCollection:
         self._use = use
         self._asked = asked
         self._asking = asking
-        self._index = f"collected-for-{use.kind}"
+        self.index = f"collected-for-{use.kind}"
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._writer = WorkWriter(context.client, works)
         self._pace = Pace(context.clock)
@@ -80,7 +80,7 @@ class SliceCollection:
         self._blocked: dict[Key, MemberKey] = {}
         """Services whose slices cannot be collected before an earlier Work of theirs is gone, by that Work."""
         self._watches = MemberWatches(self._clusters, self._slices_changed, lambda cluster, *_: self.loaded(cluster))
-        works.add_index(self._index, self._services_of)
+        works.add_index(self.index, self._services_of)
         self.controller: Controller[MemberKey] = Controller(
             component,
             self.reconcile,
@@ -112,7 +112,7 @@ class SliceCollection:
             return DONE
         found = slices.indexed_items(OF_SERVICE, f"{key.namespace}/{key.name}") if asked else []
         wanted = {collected_work(MemberKey(key.cluster, *item.key)): item for item in found[:LARGEST]}
-        present = self._works.indexed(self._index, str(key))
+        present = self._works.indexed(self.index, str(key))
         jobs = [self._drop(work) for work in present if work.metadata.name not in wanted]
         jobs += [self._write(key, item) for item in wanted.values()]
         errors = [outcome for outcome in await asyncio.gather(*jobs) if outcome is not None]

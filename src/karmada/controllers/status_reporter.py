@@ -62,7 +62,7 @@ class StatusReporter:
             health=await self._health(about, observed) if judged else "Healthy",
         )
         if found not in work.status.manifest_statuses:
-            self._tell(about, observed, found.health if judged else "Unknown")
+            self._record(about, observed, found.health if judged else "Unknown")
         return found
 
     def report(self, work: Work, versions: Sequence[str]) -> None:
@@ -106,8 +106,8 @@ class StatusReporter:
             self._log.warning((kind, type(error)), "the interpreter cannot read a %s", kind, trace=error)
             raise InterpretError(f"the object has fields of another type than its kind: {error!r}") from error
 
-    def _tell(self, about: ObjectReference, observed: JSONObject, health: str) -> None:
-        """Say what is new; what a Work says already was reported when it was written."""
+    def _record(self, about: ObjectReference, observed: JSONObject, health: str) -> None:
+        """Record events about a new status; what the Work says already was reported when it was written."""
         text = f"Reflect status for object({_named(observed)}) succeed."
         self._recorder.event(about, events.NORMAL, events.REFLECT_STATUS.succeeded, text)
         if health != "Unknown":

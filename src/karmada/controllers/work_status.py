@@ -5,6 +5,7 @@ import msgspec
 from karmada.api import annotations, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
+from karmada.controllers.bindings import tenant_of
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.member_watches import MemberWatches
@@ -59,6 +60,7 @@ class WorkStatusController:
             workers=context.concurrency.works * 8,
             lane=lambda key: key.namespace,
             lane_limit=LANE_LIMIT,
+            tenant=lambda key: tenant_of(works, key),
             needs=(works, self._clusters),
             retries=context.retries,
             clock=context.clock,
@@ -142,7 +144,7 @@ class WorkStatusController:
         return []
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
-        """Nobody has heard of what happened in a cluster before it was back, and perhaps nobody follows it yet. Most of
+        """What happened in a cluster before it was back was not observed, and perhaps it is not watched yet. Most of
         it the execution controller reports while it applies: changes go first."""
         for change in changes:
             if change.new is None:

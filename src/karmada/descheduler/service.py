@@ -40,7 +40,7 @@ DEFAULT_INTERVAL = 60.0
 SHORTEST_INTERVAL = 1.0
 
 AskUnschedulable = Callable[[UnschedulableRequest], Awaitable[int]]
-"""How many replicas wait for a node; -1 when nobody can tell."""
+"""How many replicas wait for a node; -1 when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +129,18 @@ class Descheduler:
     async def _write(
         self, binding: ResourceBinding, wanted: Callable[[ResourceBinding], ResourceBinding], message: Callable[[], str]
     ) -> bool:
-        """Write an assignment and tell; whether it was written."""
+        """Write an assignment and record an event; whether it was written."""
         try:
             outcome = await self._commit.commit(binding, wanted)
         except ApiError as error:
-            self._tell(binding, events.WARNING, events.DESCHEDULE_BINDING.failed, str(error))
+            self._record(binding, events.WARNING, events.DESCHEDULE_BINDING.failed, str(error))
             raise
         if not isinstance(outcome, Written):
             return False
-        self._tell(binding, events.NORMAL, events.DESCHEDULE_BINDING.succeeded, message())
+        self._record(binding, events.NORMAL, events.DESCHEDULE_BINDING.succeeded, message())
         return True
 
-    def _tell(self, binding: ResourceBinding, kind: str, reason: str, message: str) -> None:
+    def _record(self, binding: ResourceBinding, kind: str, reason: str, message: str) -> None:
         resource = binding.spec.resource
         template = ObjectReference(resource.api_version, resource.kind, resource.name, resource.namespace, resource.uid)
         for about in (ObjectReference.to(binding), template):

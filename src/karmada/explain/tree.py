@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from karmada.api.counting import counted
 from karmada.api.duration import human
 from karmada.api.timestamps import parse
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, TargetCluster
@@ -69,7 +70,7 @@ def _binding(facts: Facts, binding: Binding, now: float) -> Node:
 
 
 def _cluster(facts: Facts, target: TargetCluster, item: AggregatedStatusItem | None, now: float) -> Node:
-    share = f"{target.replicas} replicas" if target.replicas else ""
+    share = counted(target.replicas, "replica") if target.replicas else ""
     node = Node("Cluster", target.name, share)
     work = facts.works.get(target.name)
     if work is None:

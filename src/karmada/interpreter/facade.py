@@ -54,7 +54,12 @@ class LayeredInterpreter:
 
     def enabled(self, kind: GroupVersionKind, operation: Operation) -> bool:
         """Every kind has a status that can be reported."""
-        return operation is Operation.REFLECT or any(level.enabled(kind, operation) for level in self._levels)
+        if operation is Operation.REFLECT:
+            return True
+        for level in self._levels:  # noqa: SIM110 - asked for every object and operation: `any` takes twice as long
+            if level.enabled(kind, operation):
+                return True
+        return False
 
     async def replicas(self, resource: JSONObject) -> ReplicaNeeds:
         return await self._ask(resource, Operation.REPLICAS, lambda level: level.replicas(resource))

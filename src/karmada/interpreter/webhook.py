@@ -123,7 +123,7 @@ class WebhookLevel:
     name: str = "customised webhook"
 
     def enabled(self, kind: GroupVersionKind, operation: Operation) -> bool:
-        return any(hook.covers(kind, operation) for hook in self.hooks)
+        return bool(self.hooks) and any(hook.covers(kind, operation) for hook in self.hooks)
 
     async def replicas(self, resource: JSONObject) -> ReplicaNeeds:
         return await self._ask(resource, Operation.REPLICAS, _needs)

@@ -68,7 +68,7 @@ Judgement = NotOurs | Refuse | Ask
 
 
 def judge(request: Mapping[str, Any], is_member: bool | None = None) -> Judgement:
-    """Judge a CertificateSigningRequest; `is_member` tells whether its cluster exists (None when not yet looked up)."""
+    """Judge a CertificateSigningRequest; `is_member` says whether its cluster exists (None when not yet looked up)."""
     spec = request.get("spec") or {}
     if spec.get("signerName") != SIGNER or _is_decided(request):
         return NotOurs()

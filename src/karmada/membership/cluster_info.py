@@ -43,6 +43,12 @@ async def discover(
     return Target(str(config["clusters"][0]["cluster"].get("server") or server), Material(authority))
 
 
+def unverified_target(content: str) -> Target:
+    """The control plane as `cluster-info` describes it, for those who trust where they read it."""
+    config = _config(content)
+    return Target(str(config["clusters"][0]["cluster"].get("server") or ""), Material(_authority(config)))
+
+
 async def _signed(server: str, token: Token, patience: float, clock: Clock) -> dict[str, Any]:
     """The content of `cluster-info` once it carries a good signature."""
     until = clock.monotonic() + patience

@@ -11,6 +11,8 @@ A right that no test uses must be explained in `tests/security/unused_rights.py`
 from collections.abc import Sequence
 from typing import Any
 
+from karmada.machinery.sharding.balance import MOST
+from karmada.machinery.sharding.layout import lease_name, replicas_lease
 from karmada.membership import objects
 from karmada.membership.agent_roles import agent_objects
 
@@ -25,8 +27,6 @@ COMPONENTS = (
     "karmada-search",
     "karmada-webhook",
 )
-EMBEDDED = frozenset({"karmada-search"})
-"""Those that run inside `karmada up` only: nothing is deployed for them."""
 FOLLOW = ("list", "watch")
 SYSTEM = "karmada-system"
 CERTIFICATE_ROLE = "karmada-gateway-certificates"
@@ -70,6 +70,32 @@ def gateway_in_members() -> list[JSONObject]:
     return [objects.cluster_role(user, rules, {}), objects.cluster_role_binding(user, objects.user_subject(user), {})]
 
 
+def metrics_adapter_in_members() -> list[JSONObject]:
+    """What lets the metrics adapter read a member in Pull mode through its agent's tunnel; applied by its owner."""
+    user = user_of("karmada-metrics-adapter")
+    rules = [
+        _rule("metrics.k8s.io", ["nodes", "pods"], ("get", "list")),
+        _rule("custom.metrics.k8s.io", ["*"], ("get", "list")),
+        # Whether it is the cluster that joined.
+        _rule("", ["namespaces"], ("get",), ["kube-system"]),
+    ]
+    return [objects.cluster_role(user, rules, {}), objects.cluster_role_binding(user, objects.user_subject(user), {})]
+
+
+def search_in_members() -> list[JSONObject]:
+    """What lets search cache pods, events and nodes of a member that only its tunnel reaches, and ask who may see them.
+
+    Its owner applies it there, with more kinds where more are cached.
+    """
+    user = user_of("karmada-search")
+    rules = [
+        _rule("", ["events", "nodes", "pods"], FOLLOW),
+        _rule("", ["namespaces"], ["get"]),
+        _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+    ]
+    return [objects.cluster_role(user, rules, {}), objects.cluster_role_binding(user, objects.user_subject(user), {})]
+
+
 def given_to_agents() -> list[JSONObject]:
     """What agents get in their roles, for any cluster: who writes those roles must hold it too."""
     roles = [wanted.tree for wanted in agent_objects("any", "any", request="any") if "rules" in wanted.tree]
@@ -88,7 +114,10 @@ def _rule(group: str, resources: Sequence[str], verbs: Sequence[str], only: Sequ
 
 def _lease_rules(component: str) -> list[JSONObject]:
     leases = "coordination.k8s.io"
-    return [_rule(leases, ["leases"], ["create"]), _rule(leases, ["leases"], ["get", "update"], [component])]
+    shards = range(1, MOST) if component in _DIVIDED else ()
+    names = [component, *(lease_name(component, shard) for shard in shards)]
+    rules = [_rule(leases, ["leases"], ["create"]), _rule(leases, ["leases"], ["get", "update"], names)]
+    return [*rules, _rule(leases, ["leases"], ["patch"], [replicas_lease(component)])] if shards else rules
 
 
 _EVENTS = _rule("", ["events"], ["create", "patch"])
@@ -98,8 +127,11 @@ _REVIEWS = (
 )
 _BINDINGS = ("clusterresourcebindings", "resourcebindings")
 _ROLES = ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
-_GROUP_SERVERS = ("karmada-aggregated-apiserver", "karmada-metrics-adapter")
+_GROUP_SERVERS = ("karmada-aggregated-apiserver", "karmada-metrics-adapter", "karmada-search")
 _ELECTED = frozenset({"karmada-controller-manager", "karmada-descheduler", "karmada-scheduler"})
+
+_DIVIDED = frozenset({"karmada-controller-manager", "karmada-scheduler"})
+"""Whose replicas can divide the work, with a lease for each part."""
 
 
 def _rules() -> dict[str, tuple[JSONObject, ...]]:
@@ -115,7 +147,7 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("rbac.authorization.k8s.io", ["clusterrolebindings"], ["get"]),
             # What would move if a cluster failed (clusters/failurereview).
             _rule("work.karmada.io", _BINDINGS, ["list"]),
-            # Gates and flags of the control plane are told to those who may list clusters.
+            # Gates and flags of the control plane are shown to those who may list clusters.
             _rule("cluster.karmada.io", ["clusters"], ["list"]),
         ),
         "karmada-controller-manager": (
@@ -151,6 +183,10 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             # In members it is a user of its own, with the rights of `gateway_in_members`.
             _rule("cluster.karmada.io", ["clusters/proxy"], ("create", "delete", "get", "patch", "update")),
             _rule("discovery.k8s.io", ["endpointslices"], FOLLOW),
+            # Where somebody installs their kinds.
+            _rule("gateway.networking.k8s.io", ["httproutes"], ("get", *FOLLOW)),
+            _rule("gateway.networking.k8s.io", ["httproutes/status"], ("patch",)),
+            _rule("gateway.networking.k8s.io", ["referencegrants"], FOLLOW),
             _rule("networking.karmada.io", ["multiclusteringresses"], ("get", *FOLLOW)),
             _rule("networking.karmada.io", ["multiclusteringresses/status"], ("patch",)),
             _rule("networking.karmada.io", ["multiclusterservices"], FOLLOW),
@@ -160,6 +196,8 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
         "karmada-metrics-adapter": (
             _rule("autoscaling.karmada.io", ["externalmetrics"], FOLLOW),
             _rule("cluster.karmada.io", ["clusters"], FOLLOW),
+            # Members in Pull mode, where it has the rights of `metrics_adapter_in_members`.
+            _rule("cluster.karmada.io", ["clusters/proxy"], ("get",)),
             # Where it is a program of its own, it reaches members by their Secrets and decides from roles who may ask.
             _rule("", ["secrets"], ["get"]),
             _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
@@ -178,10 +216,17 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("cluster.karmada.io", ["clusters"], FOLLOW),
             _rule("search.karmada.io", ["resourceregistries"], ("get", *FOLLOW)),
             _rule("search.karmada.io", ["resourceregistries/status"], ("patch",)),
+            # Members that have no Secret are reached by their tunnel, with the rights of `search_in_members` there.
+            _rule("cluster.karmada.io", ["clusters/proxy"], ("create", "get")),
+            # Where it is a program of its own, it decides from the control plane's roles who may ask.
+            _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
+            _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
         ),
         "karmada-webhook": (
             _rule("cluster.karmada.io", ["clusters"], ("get",)),
             _rule("config.karmada.io", ["resourceinterpretercustomizations"], ("list",)),
+            # Quotas may select namespaces by their labels.
+            _rule("", ["namespaces"], ("get",)),
             _rule("policy.karmada.io", ["federatedresourcequotas"], ("list",)),
             _rule("policy.karmada.io", ["federatedresourcequotas/status"], ("update",)),
             *_REVIEWS,

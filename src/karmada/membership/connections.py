@@ -2,7 +2,7 @@
 
 A connection is used only while it leads to the cluster that joined: an address that now belongs to another cluster is
 refused. A member that does not answer is asked who it is as soon as it does. One that misbehaves is cut off
-(`membership.conduct`), and all that is kept of it is bounded.
+(`membership.circuit_breaker`), and all that is kept of it is bounded.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
-from karmada.membership.census import Census
-from karmada.membership.conduct import Conduct, GuardedTransport
+from karmada.membership.circuit_breaker import CircuitBreaker, GuardedTransport
 from karmada.membership.credentials import cluster_id
 from karmada.membership.members import Member, MemberUnavailable
+from karmada.membership.resource_counts import ResourceCounter
 from karmada.membership.summary import Summary
 
 OpenTransport = Callable[[Cluster], Awaitable[Transport]]
@@ -40,31 +40,31 @@ class MemberConnection:
     client: Client
     informers: InformerFactory
     supervisor: Supervisor
-    conduct: Conduct
+    breaker: CircuitBreaker
     verified: bool = False
     """Whether the member has said that it is the cluster that joined."""
-    _census: Census | None = None
+    _counter: ResourceCounter | None = None
 
     async def count(self, models: Sequence[ResourceModel]) -> Summary:
         """Its nodes, what they offer and what of it is taken."""
-        if self._census is None:
-            self._census = Census(self.informers)
-        return await self._census.count(models)
+        if self._counter is None:
+            self._counter = ResourceCounter(self.informers)
+        return await self._counter.count(models)
 
     def trouble(self) -> str:
         """Why its nodes and pods cannot be read."""
-        return self._census.trouble() if self._census is not None else ""
+        return self._counter.trouble() if self._counter is not None else ""
 
     def blame(self, error: BadAnswer) -> None:
         """The member sent what no server may send: cut it off."""
-        self.conduct.offence(error)
+        self.breaker.offence(error)
 
     def complaint(self) -> str:
         """What it did wrong that it is cut off or suspected for; empty when nothing."""
         for informer in self.informers:
             if isinstance(informer.reflector.failure, BadAnswer):
-                self.conduct.offence(informer.reflector.failure)
-        return self.conduct.complaint
+                self.breaker.offence(informer.reflector.failure)
+        return self.breaker.complaint
 
     def managed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
         """The informer of the objects Karmada manages there."""
@@ -137,11 +137,11 @@ class PushMembers:
 
 def connection_of(name: str, transport: Transport, clock: Clock) -> MemberConnection:
     """A connection on a transport."""
-    conduct = Conduct(clock)
-    client = Client(GuardedTransport(transport, conduct), field_manager="karmada")
+    breaker = CircuitBreaker(clock)
+    client = Client(GuardedTransport(transport, breaker), field_manager="karmada")
     supervisor = Supervisor(clock)
     informers = InformerFactory(client, supervisor, clock=clock, room=Room())
-    return MemberConnection(name, client, informers, supervisor, conduct)
+    return MemberConnection(name, client, informers, supervisor, breaker)
 
 
 async def _is_itself(client: Client, cluster: Cluster) -> bool:

@@ -5,9 +5,9 @@ import os
 import ssl
 from urllib.parse import urlsplit
 
+from karmada.machinery.channel import READ_SIZE, SocketChannel
 from karmada.machinery.http.proxy import proxy_for, tunnel
 from karmada.machinery.http.target import Target
-from karmada.membership.channel import READ_SIZE, SocketChannel
 
 
 async def dial(target: Target, context: ssl.SSLContext | None) -> SocketChannel:

@@ -48,7 +48,7 @@ async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> No
 
 
 async def publish(hub: Client, endpoint: str, authority: bytes) -> None:
-    """Write `kube-public/cluster-info`, which tells those who register where the control plane is."""
+    """Write `kube-public/cluster-info`, where those who register read the address of the control plane."""
     cluster = {"server": endpoint, "certificate-authority-data": base64.b64encode(authority).decode()}
     config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
     text = orjson.dumps(config).decode()

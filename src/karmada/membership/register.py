@@ -162,7 +162,7 @@ async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued,
 
 
 async def _withdraw(agent: Client, request: str) -> None:
-    """Have the control plane take back the agent's roles; it does so by itself in time when it does not hear of it."""
+    """Have the control plane take back the agent's roles; it does so by itself in time when the request is lost."""
     with contextlib.suppress(ApiError, TimeoutError):
         async with asyncio.timeout(WITHDRAWAL_SECONDS):
             await agent.resource(REQUESTS).delete(request)

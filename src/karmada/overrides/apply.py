@@ -85,7 +85,7 @@ def overridden_replicas(
 
 
 def record(applied: Iterable[AppliedRule]) -> str:
-    """The annotation text that tells which rules took effect."""
+    """The annotation text that lists the rules that took effect."""
     return orjson.dumps([_record(rule) for rule in applied]).decode()
 
 

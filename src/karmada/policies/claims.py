@@ -1,4 +1,4 @@
-"""The claim: labels and annotations by which a template (and its binding) tells which policy propagates it.
+"""The claim: labels and annotations by which a template (and its binding) names the policy that propagates it.
 
 A claim is complete only with both its label (the policy's permanent id) and its annotations (the policy's name).
 A resource is claimed by at most one policy: a new claim removes what another one left.

@@ -30,7 +30,7 @@ class Attached(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """What to tell about the disagreements; empty when there are none."""
+        """The message about the disagreements; empty when there are none."""
         return f"Dependency policy conflict detected: {'; '.join(self.conflicts)}." if self.conflicts else ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
-from karmada.policies.matching import Match, Subject, closest
+from karmada.policies.matching import Match, Subject, fit
 
 Policy = PropagationPolicy | ClusterPropagationPolicy
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
@@ -26,7 +26,7 @@ def elect(policies: Iterable[P], subject: Subject) -> P | None:
     for policy in policies:
         if policy.metadata.deletion_timestamp is not None:
             continue
-        how = closest(policy.spec.resource_selectors, subject)
+        how = fit(policy, subject)
         if how is Match.NONE:
             continue
         candidate = (explicit_priority(policy), how)

@@ -1,4 +1,4 @@
-"""Spellings that mean something Karmada has another field for, turned into that field.
+"""Spellings that mean something Karmada has another field for, turned into that field, and defaults written out.
 
 Objects keep what the user wrote; whoever acts on a policy reads it through `canonical`, so that all other code knows
 one shape. `contradictions` names forms that say two things at once.
@@ -14,6 +14,7 @@ from karmada.api.policy.v1alpha1 import (
     Placement,
     PropagationSpec,
     ReplicaSchedulingStrategy,
+    SpreadConstraint,
 )
 
 _PURGE = {"Immediately": "Directly"}
@@ -30,7 +31,10 @@ def canonical(spec: PropagationSpec) -> PropagationSpec:
 
 
 def canonical_placement(placement: Placement) -> Placement:
-    """The placement in canonical fields only."""
+    """The placement in canonical fields only, its spread constraints complete."""
+    spread = tuple(map(_completed, placement.spread_constraints))
+    if spread != placement.spread_constraints:
+        placement = msgspec.structs.replace(placement, spread_constraints=spread)
     scheduling = placement.replica_scheduling
     if scheduling is not None and (scheduling.replica_division_preference == "Dynamic" or scheduling.dynamic_weight):
         return msgspec.structs.replace(placement, replica_scheduling=_dynamic(scheduling))
@@ -70,6 +74,11 @@ def contradictions(spec: PropagationSpec) -> list[FieldError]:
             )
         )
     return found
+
+
+def _completed(constraint: SpreadConstraint) -> SpreadConstraint:
+    field = constraint.spread_by_field or ("" if constraint.spread_by_label else "cluster")
+    return msgspec.structs.replace(constraint, spread_by_field=field, min_groups=constraint.min_groups or 1)
 
 
 def _dynamic(scheduling: ReplicaSchedulingStrategy) -> ReplicaSchedulingStrategy:

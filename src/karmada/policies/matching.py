@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from karmada.api.label_selector import matches
-from karmada.api.policy.v1alpha1 import ResourceSelector
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
 
 
 class Match(IntEnum):
@@ -62,3 +62,11 @@ def match(selector: ResourceSelector, subject: Subject) -> Match:
 def closest(selectors: Iterable[ResourceSelector], subject: Subject) -> Match:
     """The closest fit of several selectors."""
     return max((match(selector, subject) for selector in selectors), default=Match.NONE)
+
+
+def fit(policy: PropagationPolicy | ClusterPropagationPolicy, subject: Subject) -> Match:
+    """How closely a policy fits. A namespaced one selects in its own namespace, also where a selector names none."""
+    namespace = policy.metadata.namespace
+    if namespace and namespace != subject.namespace:
+        return Match.NONE
+    return closest(policy.spec.resource_selectors, subject)

@@ -3,25 +3,32 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.extras import require
-from karmada.machinery.flags import FlagParser, add_leader, add_truth, seconds
+from karmada.machinery.flags import FlagParser, add_leader, add_shards, add_truth, seconds
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.sharding.campaign import Campaign
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.decisions_route import PREFIX, by_review, decisions_route
 from karmada.scheduler.estimators.accurate import GrpcEstimator
 from karmada.scheduler.estimators.connections import Connections, EstimatorAddress
-from karmada.scheduler.plugins.choice import choose, installed
 from karmada.scheduler.plugins.given_score import LabelScore, resource_score
+from karmada.scheduler.plugins.registry import choose, installed
 from karmada.scheduler.service import DEFAULT_NAME, Scheduler, SchedulerOptions
+
+UNDIVIDED = ("WorkloadAffinity", "SchedulingOvercommitProtection")
+WHY = "decisions count what other decisions placed before it is written, which one scheduler has to know"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the scheduler; its exit code."""
     flags = parser().parse(argv)
     options = options_of(flags)
+    if flags.shards > 1 and (gates := [gate for gate in UNDIVIDED if flags.feature_gates.enabled(gate)]):
+        raise SystemExit(f"error: --shards {flags.shards} cannot be combined with the feature gate {gates[0]}: {WHY}")
     if flags.enable_scheduler_estimator:
         require("--enable-scheduler-estimator", "grpc")
 
@@ -38,15 +45,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         scheduler = Scheduler(process.client, informers, recorder, chosen, estimator=estimator)
         process.registry.register(scheduler.metrics)
         process.diagnostics.routes[PREFIX] = decisions_route(scheduler.decisions, by_review(process.client))
+        if process.shards is not None:
+            scheduler.divide(process.shards.ownership)
+            process.supervisor.start("shards", partial(hold_shards, process.shards, scheduler), restart=False)
         await scheduler.run()
 
     return run_component(flags, "karmada-scheduler", body)
+
+
+async def hold_shards(shards: Campaign, scheduler: Scheduler) -> None:
+    """Take shards once the bindings are known; nothing is left undivided."""
+    await scheduler.synced()
+    await shards.run(_nothing)
+
+
+async def _nothing() -> None:
+    """What the holder of the first shard does beside its keys."""
 
 
 def parser() -> FlagParser:
     """The flags of the scheduler."""
     made = component_flags("karmada-scheduler", ":10351", "Decides where resources go and how many replicas run where.")
     add_leader(made, "karmada-scheduler")
+    add_shards(made)
     add = made.add_argument
     add("--scheduler-name", default=DEFAULT_NAME, help="Bindings that name this scheduler (or none) are its own.")
     add("--plugins", default="*", help="Comma-separated: * for all, Name for one, -Name for all but one.")

@@ -1,15 +1,15 @@
 """The scheduling queue: bindings to decide about, most urgent first.
 
-A key is in exactly one of four places: active (ready, by priority, then by arrival), taken (being decided), backing off
-(an attempt failed; it returns after a pause that grows), or parked (it cannot be placed as things are; it returns when
-something that matters changes, or after `PARKED` at the latest). Whatever is added anew becomes active at once. A key
-added while it is taken is active again when the attempt ends, however it ended. All places return keys to the one
-active heap, so priority holds across them.
+A key is in exactly one of four places: active (ready, by priority, then in turn between lanes, then by arrival), taken
+(being decided), backing off (an attempt failed; it returns after a pause that grows), or parked (it cannot be placed as
+things are; it returns when something that matters changes, or after `PARKED` at the latest). Whatever is added anew
+becomes active at once. A key added while it is taken is active again when the attempt ends, however it ended. All
+places return keys to the one active heap, so priority holds across them.
 """
 
 import asyncio
 import heapq
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from karmada.machinery.backoff import BackoffPolicy
@@ -27,9 +27,15 @@ FLUSH = 30.0
 class SchedulingQueue(Generic[K]):
     """The scheduling queue: bindings by priority, with backoff and unschedulable parts, on one event loop."""
 
-    def __init__(self, clock: Clock = REAL) -> None:
+    def __init__(self, clock: Clock = REAL, lane: Callable[[K], Hashable] | None = None) -> None:
+        """`lane`: keys of one lane wait for each other, not for the many of another."""
         self._clock = clock
-        self._heap: list[tuple[int, int, K]] = []
+        self._lane = lane
+        self._taken_turns: dict[int, int] = {}
+        """The last turn of each priority that was taken."""
+        self._given_turns: dict[tuple[int, Hashable], int] = {}
+        """The last turn that each lane has in a priority."""
+        self._heap: list[tuple[int, int, int, K]] = []
         """May hold left-overs of keys whose priority was raised; `_active` has the truth."""
         self._active: dict[K, tuple[int, int]] = {}
         self._taken: dict[K, int] = {}
@@ -55,9 +61,13 @@ class SchedulingQueue(Generic[K]):
         """Wait for the most urgent binding; nobody else gets it until it is put back with one of the other methods."""
         while True:
             while self._heap:
-                negative, arrival, key = heapq.heappop(self._heap)
+                negative, turn, arrival, key = heapq.heappop(self._heap)
                 if self._active.get(key) == (-negative, arrival):
                     del self._active[key]
+                    self._taken_turns[-negative] = turn
+                    if not self._active:
+                        self._taken_turns.clear()
+                        self._given_turns.clear()
                     self._taken[key] = -negative
                     return key
             waiting = asyncio.get_running_loop().create_future()
@@ -141,8 +151,17 @@ class SchedulingQueue(Generic[K]):
             return
         self._arrivals += 1
         self._active[key] = (priority, self._arrivals)
-        heapq.heappush(self._heap, (-priority, self._arrivals, key))
+        heapq.heappush(self._heap, (-priority, self._next_turn(key, priority), self._arrivals, key))
         self._wake()
+
+    def _next_turn(self, key: K, priority: int) -> int:
+        """One key of each lane is due in a turn: who comes with one is not behind those who came with thousands."""
+        if self._lane is None:
+            return 0
+        lane = (priority, self._lane(key))
+        turn = max(self._taken_turns.get(priority, 0), self._given_turns.get(lane, 0)) + 1
+        self._given_turns[lane] = turn
+        return turn
 
     def _end(self, key: K) -> bool:
         """End an attempt; whether the key is active again because it was added meanwhile."""

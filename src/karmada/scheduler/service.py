@@ -22,6 +22,7 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Tracer
 from karmada.scheduler.affected import AffinityIndex
@@ -29,9 +30,9 @@ from karmada.scheduler.assumed import AssumedWorkloads
 from karmada.scheduler.core.decide import decide, fitting_names, requests
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.framework import DEFAULT, Framework
+from karmada.scheduler.core.label_changes import is_steady, steady
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Settings
 from karmada.scheduler.core.snapshot import Snapshot
-from karmada.scheduler.core.steadiness import is_steady, steady
 from karmada.scheduler.core.trigger import Need, is_ours, need, versions_to_check
 from karmada.scheduler.decision_history import DecisionHistory, Noted
 from karmada.scheduler.keys import BindingKey
@@ -69,7 +70,7 @@ class SchedulerOptions:
     tracer: Tracer = OFF
 
 
-class Untold(NamedTuple):
+class Unreported(NamedTuple):
     """A result that was written, and why it was decided."""
 
     generation: int
@@ -109,8 +110,8 @@ class Scheduler:
         gates = self.options.settings.gates
         self._by_priority = gates.enabled("PriorityBasedScheduling")
         self._writer = Writer(client, gates.enabled("KeepLastCopy"))
-        self.queue: SchedulingQueue[BindingKey] = SchedulingQueue(clock)
-        self._teller = OutcomeReporter(self._writer, recorder, clock, lambda: self.snapshot.clusters)
+        self.queue: SchedulingQueue[BindingKey] = SchedulingQueue(clock, lane=lambda key: key.namespace)
+        self._reporter = OutcomeReporter(self._writer, recorder, clock, lambda: self.snapshot.clusters)
         self._affinities = AffinityIndex()
         self._peers = PeerIndex() if gates.enabled("WorkloadAffinity") else None
         self._assumed = AssumedWorkloads() if gates.enabled("SchedulingOvercommitProtection") else None
@@ -122,16 +123,18 @@ class Scheduler:
         self._attempts = 0
         self._settled: dict[BindingKey, tuple[str, int]] = {}
         """The uid and generation each binding had after the scheduler's own last write."""
-        self._untold: dict[BindingKey, Untold] = {}
-        """What was decided and written, and could not be said in a status yet."""
+        self._unreported: dict[BindingKey, Unreported] = {}
+        """Results that were written, and are not reported in a status yet."""
         self._own: dict[BindingKey, tuple[str, str]] = {}
         """The revisions of the scheduler's last two writes of a binding, result and status, until their events come."""
         self._released_at = float("-inf")
         self._releasing: asyncio.TimerHandle | None = None
+        self._ownership: Ownership | None = None
+        """Which bindings this scheduler decides about; None for all."""
         self._disturbed: set[BindingKey] = set()
         """The bindings that a cluster's change concerns since they were last looked at."""
         self._nowhere: set[BindingKey] = set()
-        """The bindings that no cluster fits: they wait for clusters to learn their kind."""
+        """The bindings that no cluster fits: they wait for clusters to enable their API."""
         self._clusters.add_handler(self._clusters_changed)
         self._namespaced.add_handler(self._bindings_changed)
         self._wide.add_handler(self._bindings_changed)
@@ -140,10 +143,19 @@ class Scheduler:
         """Run in the background."""
         supervisor.start("scheduler", self.run)
 
-    async def run(self) -> None:
-        """Schedule until cancelled."""
+    def divide(self, ownership: Ownership) -> None:
+        """Decide only about bindings of shards that this process holds."""
+        self._ownership = ownership
+        ownership.on_acquired(self._shard_acquired)
+
+    async def synced(self) -> None:
+        """Wait for clusters and bindings."""
         for informer in (self._clusters, self._namespaced, self._wide):
             await informer.synced()
+
+    async def run(self) -> None:
+        """Schedule until cancelled."""
+        await self.synced()
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(WRITERS):
@@ -216,6 +228,18 @@ class Scheduler:
                 continue
             self._enqueue(key, "BindingAdd" if change.old is None else "BindingUpdate", binding)
 
+    def _shard_acquired(self, shard: int) -> None:
+        """Look at the bindings of a shard as after a start: another scheduler may have decided about them."""
+        assert self._ownership is not None
+        for informer in (self._namespaced, self._wide):
+            for item in informer.all_items():
+                key = BindingKey(*item.key)
+                if self._ownership.shard(str(key)) == shard:
+                    self._settled.pop(key, None)
+                    self._unreported.pop(key, None)
+                    if self._in_charge(item.value):
+                        self._enqueue(key, "BindingAdd", item.value)
+
     def _is_own(self, key: BindingKey, revision: str) -> bool:
         """Whether an event is of the scheduler's own write: it knows, and has acted on it."""
         result, status = self._own[key]
@@ -229,7 +253,7 @@ class Scheduler:
 
     def _forget(self, key: BindingKey) -> None:
         self._settled.pop(key, None)
-        self._untold.pop(key, None)
+        self._unreported.pop(key, None)
         self._own.pop(key, None)
         self._disturbed.discard(key)
         self.queue.forget(key)
@@ -245,6 +269,8 @@ class Scheduler:
         return is_ours(binding, self.options.name) and any(mark in marks for mark in _MARKS)
 
     def _enqueue(self, key: BindingKey, event: str, binding: Binding | None = None) -> None:
+        if self._ownership is not None and self._ownership.of(str(key)) is None:
+            return
         self.metrics.incoming[event] += 1
         priority = 0
         if self._by_priority and (binding := binding or self._get(key)) is not None:
@@ -263,7 +289,7 @@ class Scheduler:
                 yielded = self._clock.monotonic()
             try:
                 async with asyncio.timeout(DEADLINE):
-                    ended = await self._attempt(key)
+                    ended = await (self._attempt(key) if self._ownership is None else self._attempt_own(key))
             except Exception as error:
                 pause = self.queue.failed(key)
                 expected = isinstance(error, ApiError | TimeoutError)
@@ -271,8 +297,17 @@ class Scheduler:
             else:
                 (self.queue.succeeded if ended else self.queue.park)(key)
 
+    async def _attempt_own(self, key: BindingKey) -> bool:
+        """Decide about a binding if it is this scheduler's."""
+        assert self._ownership is not None
+        tenure = self._ownership.of(str(key))
+        if tenure is None:
+            return True
+        with tenure.working():
+            return await self._attempt(key)
+
     async def _attempt(self, key: BindingKey) -> bool:
-        """Decide about a binding as it is now; False when it waits for better times."""
+        """Decide about a binding as it is now; False when it is unschedulable and is parked until a cluster changes."""
         binding = self._get(key)
         if binding is None or not self._in_charge(binding) or self._is_settled(key, binding):
             return True
@@ -288,19 +323,19 @@ class Scheduler:
                 log.error("binding %s has no placement, it cannot be scheduled", key)
                 return True
             case Need.NONE:
-                await self._say_the_rest(key, binding)
+                await self._report_the_rest(key, binding)
                 return True
         with self.options.tracer.span("schedule", binding.metadata.annotations, reason=reason.value):
             return await self._schedule(key, binding, reason, disturbed)
 
-    async def _say_the_rest(self, key: BindingKey, binding: Binding) -> None:
-        """There is nothing to decide; something may be left to say about what was decided before."""
-        untold = self._untold.get(key)
-        if untold is not None and untold.generation == binding.metadata.generation:
-            await self._teller.concluded(binding, untold.decision, untold.reason, disturbed=False)
+    async def _report_the_rest(self, key: BindingKey, binding: Binding) -> None:
+        """There is nothing to decide; the report of a former decision may be missing."""
+        unreported = self._unreported.get(key)
+        if unreported is not None and unreported.generation == binding.metadata.generation:
+            await self._reporter.concluded(binding, unreported.decision, unreported.reason, disturbed=False)
         else:
-            await self._teller.nothing_to_decide(binding)
-        self._untold.pop(key, None)
+            await self._reporter.nothing_to_decide(binding)
+        self._unreported.pop(key, None)
 
     async def _schedule(self, key: BindingKey, binding: Binding, reason: Need, disturbed: bool) -> bool:
         started = self._clock.monotonic()
@@ -308,7 +343,7 @@ class Scheduler:
         result = "error"
         try:
             if has_negative(binding.spec):
-                await self._teller.failed(
+                await self._reporter.failed(
                     binding, conditions.REASON_SCHEDULER_ERROR, complaint(binding.spec, self.snapshot.clusters)
                 )
                 return True
@@ -324,13 +359,13 @@ class Scheduler:
             current, decision = written
             if decision is None:
                 result = "scheduled"
-                await self._say_the_rest(key, current)
+                await self._report_the_rest(key, current)
                 return True
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
             if isinstance(decision.outcome, Placed):
-                self._untold[key] = Untold(current.metadata.generation, decision, reason)
-            reported = await self._teller.concluded(current, decision, reason, disturbed)
-            self._untold.pop(key, None)
+                self._unreported[key] = Unreported(current.metadata.generation, decision, reason)
+            reported = await self._reporter.concluded(current, decision, reason, disturbed)
+            self._unreported.pop(key, None)
             ended = isinstance(decision.outcome, Placed | NoClusterFits)
             (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
             if ended:
@@ -340,12 +375,12 @@ class Scheduler:
         except ApiError as error:
             self._retract(key)
             if not error.transient:
-                await self._teller.refused(binding, error)
+                await self._reporter.refused(binding, error)
             raise
         except Exception as error:
             # A plugin of somebody else, or a defect of ours: the binding says so, the others go on.
             self._retract(key)
-            await self._teller.failed(binding, conditions.REASON_SCHEDULER_ERROR, f"{type(error).__name__}: {error}")
+            await self._reporter.failed(binding, conditions.REASON_SCHEDULER_ERROR, f"{type(error).__name__}: {error}")
             raise
         finally:
             self.metrics.attempts[result, kind] += 1

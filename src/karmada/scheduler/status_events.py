@@ -1,4 +1,4 @@
-"""How an attempt ended, said in the binding's status and in events about the binding and its template."""
+"""Reports how an attempt ended: in the binding's status, and in events about the binding and its template."""
 
 from collections.abc import Callable, Container, Iterator
 from typing import Any
@@ -32,7 +32,7 @@ class OutcomeReporter:
         self._clusters = clusters
 
     async def concluded(self, binding: Binding, decision: Decision, reason: Need, disturbed: bool) -> Said | None:
-        """Say what was decided; what was written for it, if anything.
+        """Report a decision; what was written for it, if anything.
 
         `disturbed` says that a cluster's change was the cause: then the time of the attempt is written even if nothing
         came of it. The first look at everything after a start is no such cause: it writes nothing that is true already.
@@ -52,13 +52,13 @@ class OutcomeReporter:
                 changes["last_scheduled_time"] = rfc3339(now)
         written = await self._writer.status(binding, verdict, now, **changes)
         if written and changed:
-            self._tell(binding, decision)
+            self._record(binding, decision)
         return written
 
     async def nothing_to_decide(self, binding: Binding) -> None:
         """Note that this generation is placed as it should be.
 
-        Clusters without a word about them were written by an attempt that was cut short: what it had to say is said.
+        Clusters without a condition were written by an attempt that was cut short: its report is made up for.
         """
         generation = binding.metadata.generation
         said = any(condition.type == conditions.SCHEDULED for condition in binding.status.conditions)
@@ -80,7 +80,7 @@ class OutcomeReporter:
         if await self._writer.status(binding, Verdict(False, reason, message), self._clock.now()):
             self._event(binding, events.WARNING, events.SCHEDULE_BINDING.failed, message)
 
-    def _tell(self, binding: Binding, decision: Decision) -> None:
+    def _record(self, binding: Binding, decision: Decision) -> None:
         text = event_message(decision, cluster_scoped=isinstance(binding, ClusterResourceBinding))
         if isinstance(decision.outcome, Placed):
             self._event(binding, events.NORMAL, events.SCHEDULE_BINDING.succeeded, text)

@@ -7,6 +7,7 @@ those of the shell (`*broken*`), compared with the whole image reference.
 from collections.abc import Callable
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from ipaddress import IPv4Network, IPv6Network
 
 import msgspec
 
@@ -54,6 +55,8 @@ class Behaviour:
         """How long containers that are meant to end run, where their command does not say."""
         self.pod_address = ""
         """The address of all pods, where they are to have the same."""
+        self.pod_range: IPv4Network | IPv6Network | None = None
+        """Where pods have their addresses, if not where those of every member have them."""
         self.dead_nodes: set[str] = set()
         """Nodes whose kubelet is gone."""
         self._listeners: list[Callable[[], None]] = []
@@ -63,7 +66,7 @@ class Behaviour:
         self._listeners.append(listener)
 
     def changed(self) -> None:
-        """Tell everybody that something changed."""
+        """Notify all listeners of a change."""
         for listener in self._listeners:
             listener()
 

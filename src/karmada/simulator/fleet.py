@@ -22,7 +22,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.httpserver.ports import listen_lastingly
 from karmada.simulator.member import Member
 from karmada.simulator.network.plane import Network
-from karmada.simulator.spec import FleetSpec, MemberSpec
+from karmada.simulator.spec import FleetSpec, MemberSpec, network_annotations
 
 _ALIKE = ("apiregistration.k8s.io", "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io")
 """API groups whose objects a new member has like any other; it makes the rest, and so its identity, itself."""
@@ -80,7 +80,7 @@ class Fleet(Mapping[str, Member]):
         await stack.enter_async_context(member)
         if self.common is EMPTY:
             found = storage.snapshot()
-            alike = [record for record in found.records if place_of(record.key).kind[0] in _ALIKE]
+            alike = [record for record in found.records if place_of(record.key)[0][0] in _ALIKE]
             self.common = Snapshot(alike, found.revision)
 
     async def listen(self, host: str = "127.0.0.1") -> None:
@@ -114,6 +114,7 @@ class Fleet(Mapping[str, Member]):
             "region": spec.region,
             "zones": list(spec.zones),
             "labels": spec.labels,
+            "annotations": network_annotations(spec),
             "syncMode": spec.sync_mode,
         }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from karmada.api.counting import counted
 from karmada.machinery import logging as logs
 from karmada.machinery.process import run
 from karmada.simulator.spec import FleetError, FleetSpec, load, numbered
@@ -66,7 +67,7 @@ async def _serve(flags: argparse.Namespace, spec: FleetSpec) -> None:
             os.write(flags.ready_descriptor, facts)
             os.close(flags.ready_descriptor)
         if flags.logging_format is logs.Format.TEXT:
-            sys.stdout.write(f"ready: {len(fleet)} members\n")
+            sys.stdout.write(f"ready: {counted(len(fleet), 'member')}\n")
             sys.stdout.flush()
         try:
             await asyncio.Event().wait()

@@ -10,6 +10,7 @@
 import contextlib
 from collections.abc import Sequence
 from functools import cached_property
+from ipaddress import ip_network
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -36,18 +37,18 @@ from karmada.simulator.listener import Listener
 from karmada.simulator.metrics import MetricsApi
 from karmada.simulator.network.listeners import Listeners
 from karmada.simulator.network.plane import Network, Site
-from karmada.simulator.nodes import nodes_of, usual_address
+from karmada.simulator.nodes import nodes_of, running, usual_address
 from karmada.simulator.processes.kubelet import ProcessKubelet
 from karmada.simulator.processes.runtime import ProcessRuntime
 from karmada.simulator.runtime.console import Console
 from karmada.simulator.runtime.forwarding import Forwarding
 from karmada.simulator.runtime.logs import Logs
 from karmada.simulator.runtime.proxying import PodProxy
-from karmada.simulator.spec import MemberSpec
+from karmada.simulator.spec import MemberSpec, network_of
 from karmada.simulator.usage import Usage
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.kinds import NODES, STORAGE_CLASSES
+from karmada.simulator.workloads.start import start
 
 MANAGER = "kube-controller-manager"
 HISTORY = Bounds(events=5_000, bytes=4 << 20)
@@ -86,6 +87,7 @@ class Member:
         self.behaviour = Behaviour(spec.images, spec.ready_seconds, spec.job_seconds)
         self.behaviour.dead_nodes |= set(spec.dead_nodes)
         self.behaviour.pod_address = spec.pod_address
+        self.behaviour.pod_range = ip_network(spec.pod_cidr, strict=False) if spec.pod_cidr else None
         self.usage = Usage()
         self.custom_metrics = CustomMetrics()
         self._runtime: ProcessRuntime | None = None
@@ -105,7 +107,9 @@ class Member:
         self.server = ApiServer(options)
         store = self.server.store
         self.network = network or Network()
-        self.network.sites[spec.name] = Site(spec.name, store, self.behaviour, lambda: self.faults.network_down)
+        self.network.sites[spec.name] = Site(
+            spec.name, store, self.behaviour, lambda: self.faults.network_down, network_of(spec)
+        )
         self.ports = Listeners(spec.name, self.network, store, self.clock)
         """Loopback addresses of its pods."""
         options.backends.exec = Console(store, self.clock, spec.name, self.network)
@@ -231,8 +235,12 @@ class Member:
         address = self._runtime.loopback.node if self._runtime is not None else usual_address
         for node in nodes_of(self.spec, self.clock.now(), address):
             name, taints = node["metadata"]["name"], list(node["spec"].get("taints") or ())
-            with contextlib.suppress(AlreadyExists):
+            try:
                 await nodes.create(node)
-                if name not in self.behaviour.dead_nodes:
-                    # New nodes are not ready until somebody says so: at once, so that the first pods find them all.
-                    await nodes.patch(name, {"spec": {"taints": taints or None}})
+            except AlreadyExists:
+                if found := running(self.spec):
+                    await nodes.patch(name, {"metadata": {"annotations": found}})
+                continue
+            if name not in self.behaviour.dead_nodes:
+                # New nodes are not ready until somebody says so: at once, so that the first pods find them all.
+                await nodes.patch(name, {"spec": {"taints": taints or None}})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from karmada.api.annotations import SIMULATED_PROCESSES, SIMULATED_RUNTIME
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.spec import MemberSpec, NodePool
@@ -25,6 +26,11 @@ def nodes_of(spec: MemberSpec, now: float, address: Callable[[int], str] = usual
             number += 1
 
 
+def running(spec: MemberSpec) -> dict[str, str]:
+    """The annotation of nodes that names where pods really run, if anywhere."""
+    return {SIMULATED_PROCESSES: ",".join(spec.processes.namespaces)} if spec.processes.namespaces else {}
+
+
 def _name(spec: MemberSpec, pool: NodePool, index: int) -> str:
     return f"{spec.name}-{pool.name}-{index}" if len(spec.node_pools) > 1 else f"{spec.name}-node-{index}"
 
@@ -41,7 +47,7 @@ def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float, 
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": labels | pool.labels},
-        "spec": {},
+        "spec": {"podCIDR": spec.pod_cidr, "podCIDRs": [spec.pod_cidr]} if spec.pod_cidr else {},
         "status": {
             "capacity": capacity,
             "allocatable": capacity,
@@ -54,7 +60,7 @@ def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float, 
                 "operatingSystem": "linux",
                 "kubeletVersion": VERSION,
                 "kubeProxyVersion": "",
-                "containerRuntimeVersion": "simulated://1",
+                "containerRuntimeVersion": f"{SIMULATED_RUNTIME}1",
                 "kernelVersion": "simulated",
                 "osImage": "simulated",
                 "machineID": name,
@@ -63,8 +69,8 @@ def _node(spec: MemberSpec, pool: NodePool, name: str, number: int, now: float, 
             },
         },
     }
-    if pool.annotations:
-        node["metadata"]["annotations"] = pool.annotations
+    if annotations := pool.annotations | running(spec):
+        node["metadata"]["annotations"] = annotations
     if pool.taints:
         node["spec"]["taints"] = [
             {"key": taint.key, "effect": taint.effect} | ({"value": taint.value} if taint.value else {})

@@ -20,12 +20,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from karmada.api import yaml
+from karmada.api import annotations, yaml
 from karmada.api.name_rules import dns_label
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.simulator.behaviour import USUAL, ImageRule
 from karmada.simulator.faults import Faults
+from karmada.works.networks import Network
+from karmada.works.networks import parse as parse_network
 
+FEWEST_ADDRESSES = 16
 SHIPPED = Path(__file__).parent / "fleets"
 
 
@@ -99,6 +102,11 @@ class MemberSpec(_Spec, frozen=True):
     """Whether it serves what pods and nodes use."""
     pod_address: str = ""
     """The address of all pods; one of its own for each when empty."""
+    networks: tuple[str, ...] = ()
+    """Networks that its pods are in: those of members that share none have no route to each other. Not declared when
+    empty, and every pod is reached."""
+    pod_cidr: str = msgspec.field(default="", name="podCIDR")
+    """Where its pods have their addresses; the same in all members when empty."""
     dead_nodes: tuple[str, ...] = ()
     workloads: bool = True
     """Whether workloads run; otherwise the member is an API server with nodes, and objects stay as they are written."""
@@ -128,6 +136,17 @@ class FleetSpec(_Spec, frozen=True):
         return found
 
 
+def network_of(member: MemberSpec) -> Network | None:
+    """What a member declares about the network of its pods."""
+    return parse_network(",".join(member.networks), member.pod_cidr)
+
+
+def network_annotations(member: MemberSpec) -> dict[str, str]:
+    """The same as annotations of its Cluster."""
+    said = {annotations.NETWORKS: ",".join(member.networks), annotations.POD_CIDRS: member.pod_cidr}
+    return {key: value for key, value in said.items() if value}
+
+
 def load(source: str | Path) -> FleetSpec:
     """Read a fleet file, or one that comes with the distribution by its name (`three`)."""
     path = Path(source)
@@ -154,6 +173,10 @@ def parse(tree: Any, name: str = "fleet") -> FleetSpec:
         if member.name in names:
             raise FleetError(f"{name}: two members are named {member.name!r}")
         names.add(member.name)
+        if (network := network_of(member)) is not None and network.problem:
+            raise FleetError(f"{name}: member {member.name!r}: networks or podCIDR: {network.problem}")
+        if network is not None and any(each.num_addresses < FEWEST_ADDRESSES for each in network.ranges):
+            raise FleetError(f"{name}: member {member.name!r}: podCIDR: it has fewer than {FEWEST_ADDRESSES} addresses")
         for pool in member.node_pools:
             _check_pool(name, member.name, pool)
     return fleet

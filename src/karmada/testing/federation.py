@@ -39,7 +39,7 @@ from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Request, Transport
 from karmada.simulator.fleet import Fleet
 from karmada.simulator.member import Member
-from karmada.simulator.spec import FleetSpec, load, numbered
+from karmada.simulator.spec import FleetSpec, load, network_annotations, numbered
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
 T = TypeVar("T")
@@ -313,7 +313,7 @@ def _cluster(member: Member) -> JSONObject:
     return {
         "apiVersion": "cluster.karmada.io/v1alpha1",
         "kind": "Cluster",
-        "metadata": {"name": member.name, "labels": dict(spec.labels)},
+        "metadata": {"name": member.name, "labels": dict(spec.labels), "annotations": network_annotations(spec)},
         "spec": {"syncMode": "Push"} | {key: value for key, value in said.items() if value},
     }
 

@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from karmada.testing.progress import Progress, commit, progress_of
-from karmada.testing.scenarios import failover, federation, leadership, mirror, propagation, storage
+from karmada.testing.scenarios import (
+    federation,
+    leadership,
+    mirror,
+    propagation,
+    replicas,
+    search,
+    services,
+    sharding,
+    storage,
+)
+from karmada.testing.scenarios.failover import story as failover
 from karmada.testing.world import Broken, explore
 
 CHUNK = 25
@@ -44,6 +55,10 @@ SCENARIOS: dict[str, Callable[[int], list[str]]] = {
     "leadership": lambda seed: explore(leadership.scenario(), seed),
     "mirror": lambda seed: explore(mirror.scenario(), seed),
     "propagation": lambda seed: explore(propagation.scenario(), seed, federation.SERVERS),
+    "replicas": lambda seed: explore(propagation.scenario(start=replicas.start), seed, federation.SERVERS),
+    "services": lambda seed: explore(services.scenario(), seed, services.SERVERS),
+    "search": search.explore,
+    "sharding": lambda seed: explore(sharding.scenario(), seed),
     "storage": storage.explore,
     "storage-etcd": _etcd,
 }

@@ -165,6 +165,10 @@ class World:
 
         return heal
 
+    def linked(self, server: str) -> list[str]:
+        """The components that use a server."""
+        return [component for component, used in self._links if used == server]
+
     def outage(self, component: str, server: str, one_way: bool = False) -> Callable[[], None]:
         """Have a component lose a server, through its crashes as well; the function that ends it.
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+from karmada.api.annotations import QUOTA_NAMESPACES
 from karmada.api.field_errors import FieldError, invalid
 from karmada.api.policy.v1alpha1 import FederatedResourceQuota
 from karmada.api.quantity import Quantity, QuantityError
+from karmada.policies import quota_tree
 from karmada.webhook.model import Denied, Review, decoded, refuse_if_any
 from karmada.webhook.names import cluster_name_errors
 from karmada.webhook.resource_names import COUNTED, is_extended, quota_resource_errors
@@ -41,6 +43,10 @@ async def validate_federated_quota(review: Review) -> None:
     ]
     errors += unknown
     errors += _status_errors(quota)
+    if review.gates.enabled(quota_tree.GATE):
+        marks, assigns = quota.metadata.annotations, bool(quota.spec.static_assignments)
+        if why := quota_tree.objection(review.namespace, marks, assigns):
+            errors.append(invalid(f"metadata.annotations[{QUOTA_NAMESPACES}]", marks[QUOTA_NAMESPACES], why))
     refuse_if_any(errors)
 
 

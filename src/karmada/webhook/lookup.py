@@ -1,11 +1,15 @@
 """What admission functions need to know about other objects, asked through a client."""
 
+from collections.abc import Mapping
+
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.client import Client
 from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import NotFound
 from karmada.machinery.resource import Scope
-from karmada.machinery.transport import JSONObject
+from karmada.machinery.transport import GroupVersionResource, JSONObject
+
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 
 class ClientLookup:
@@ -22,6 +26,14 @@ class ClientLookup:
         """Write the status of an object that was read."""
         served = await self.client.mapper.of_kind(api_version, kind)
         await self.client.resource(served.type).update(tree, "status", dry_run=dry_run)
+
+    async def labels_of(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; none of one that is not there."""
+        try:
+            found = await self.client.resource(NAMESPACES).get(namespace)
+        except NotFound:
+            return {}
+        return found["metadata"].get("labels") or {}
 
     async def has_cluster(self, name: str) -> bool:
         """Whether there is a cluster of a name."""

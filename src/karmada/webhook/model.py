@@ -4,11 +4,12 @@ A handler is for one resource. `mutate` changes `review.object` in place; `valid
 pure but for what `review.lookup` finds and the identifiers `review.new_id` makes; they refuse by raising `Denied`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from karmada.api import annotations
 from karmada.api.codec import DecodeError, from_tree
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.field_errors import FieldError, aggregate
@@ -46,6 +47,10 @@ class Lookup(Protocol):
         """Write the status of an object that was read; raises a conflict when it changed meanwhile."""
         ...
 
+    async def labels_of(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; none of one that is not there."""
+        ...
+
 
 class Inventory(Protocol):
     """What exists: for advice about names that lead nowhere."""
@@ -78,6 +83,16 @@ class Review:
     warnings: list[str] = field(default_factory=list)
     inventory: Inventory | None = None
     """None where nobody can say what exists."""
+
+    @property
+    def keeps_lists(self) -> bool:
+        """Whether client-side apply compares the lists of the object with those it sent.
+
+        It replaces a list that differs as a whole, so a default written into one looks like a change for ever. Such
+        objects keep their lists as sent; whoever reads a policy (`policies.matching.fit`, `policies.legacy_fields`)
+        applies the same defaults.
+        """
+        return annotations.LAST_APPLIED_CONFIGURATION in ((self.object.get("metadata") or {}).get("annotations") or {})
 
 
 Mutate = Callable[[Review], None]

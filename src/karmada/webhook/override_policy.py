@@ -23,6 +23,7 @@ from karmada.overrides.spelling import spelled, spelled_item
 from karmada.webhook.advice import advise_overrides
 from karmada.webhook.model import Review, decoded, items, refuse_if_any
 from karmada.webhook.placement import validate_affinity
+from karmada.webhook.selectors import place_selectors, selector_errors
 
 _POINTER = 'JSON pointer must be empty or start with a "/"\nJSON pointer error'
 _IDENTITY = (
@@ -36,9 +37,7 @@ def mutate_override_policy(review: Review) -> None:
     decoded(review.object, OverridePolicy)
     spec = review.object["spec"] = review.object.get("spec") or {}
     spec["overriders"] = spec.get("overriders") or {}
-    for selector in items(spec, "resourceSelectors"):
-        if not selector.get("namespace"):
-            selector["namespace"] = review.namespace
+    place_selectors(review, items(spec, "resourceSelectors"))
 
 
 async def validate_override_policy(review: Review) -> None:
@@ -75,13 +74,7 @@ def _spec_errors(spec: OverrideSpec, review: Review) -> list[FieldError]:
         if rule.target_cluster is not None:
             errors += validate_affinity(rule.target_cluster, f"{path}.targetCluster")
         errors += _identity_errors(rule.overriders, f"{path}.overriders")
-    detail = "namespace of resource selector must be the same as the namespace of the policy"
-    errors += [
-        invalid(f"spec.resourceSelectors[{index}].namespace", selector.namespace, detail)
-        for index, selector in enumerate(spec.resource_selectors)
-        if review.namespace and selector.namespace != review.namespace
-    ]
-    return errors
+    return errors + selector_errors(review, spec.resource_selectors)
 
 
 def _identity_errors(overriders: Overriders, path: str) -> list[FieldError]:

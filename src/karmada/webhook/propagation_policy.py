@@ -16,6 +16,7 @@ from karmada.webhook.advice import advise_policy
 from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, items, refuse_if_any
 from karmada.webhook.moves import move_errors
 from karmada.webhook.placement import validate_placement
+from karmada.webhook.selectors import place_selectors, selector_errors
 
 Policy = PropagationPolicy | ClusterPropagationPolicy
 
@@ -26,9 +27,7 @@ _SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
 def mutate_policy(review: Review) -> None:
     """Complete a PropagationPolicy."""
     decoded(review.object, PropagationPolicy)
-    for selector in _selectors(review.object):
-        if not selector.get("namespace"):
-            selector["namespace"] = review.namespace
+    place_selectors(review, _selectors(review.object))
     _complete(review, labels.PROPAGATION_POLICY_PERMANENT_ID, finalizers.PROPAGATION_POLICY)
 
 
@@ -42,7 +41,7 @@ def _complete(review: Review, id_label: str, finalizer: str) -> None:
     policy = review.object
     spec = policy["spec"] = policy.get("spec") or {}
     placement = spec["placement"] = spec.get("placement") or {}
-    for constraint in items(placement, "spreadConstraints"):
+    for constraint in items(placement, "spreadConstraints") if not review.keeps_lists else ():
         if not constraint.get("spreadByField") and not constraint.get("spreadByLabel"):
             constraint["spreadByField"] = "cluster"
         if not constraint.get("minGroups"):
@@ -81,7 +80,7 @@ def _add_finalizer(policy: JSONObject, finalizer: str) -> None:
 async def validate_policy(review: Review) -> None:
     """Judge a PropagationPolicy."""
     policy = decoded(review.object, PropagationPolicy)
-    errors = _selector_errors(policy.spec, review.namespace)
+    errors = selector_errors(review, policy.spec.resource_selectors)
     _judge(review, policy, labels.PROPAGATION_POLICY_PERMANENT_ID, errors)
     await advise_policy(review, policy.spec)
 
@@ -171,15 +170,6 @@ def _preservation_errors(preservation: StatePreservation | None, path: str) -> l
         except JSONPathError as error:
             errors.append(invalid(f"{field}.jsonPath", rule.json_path, str(error)))
     return errors
-
-
-def _selector_errors(spec: PropagationSpec, namespace: str) -> list[FieldError]:
-    detail = "namespace of resource selector must be the same as the namespace of the policy"
-    return [
-        invalid(f"spec.resourceSelectors[{index}].namespace", selector.namespace, detail)
-        for index, selector in enumerate(spec.resource_selectors)
-        if namespace and selector.namespace != namespace
-    ]
 
 
 def _preemption_errors(spec: PropagationSpec) -> list[FieldError]:

@@ -1,4 +1,4 @@
-"""Books what a binding uses in the FederatedResourceQuotas of its namespace: in all that name it, or in none.
+"""Books what a binding uses in the FederatedResourceQuotas that count its namespace: in all that name it, or in none.
 
 All of them are asked for room before anything is written. One that others change meanwhile is asked again, without
 booking twice in those that are done; should it refuse then, what was booked is taken back. A booking
@@ -7,8 +7,11 @@ whose binding is not written after all is found by the controller that counts wh
 
 import contextlib
 
+from karmada.api.label_selector import Selector
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.api.quantity import Quantity
 from karmada.machinery.errors import ApiError, Conflict
+from karmada.policies import quota_tree
 from karmada.policies.quota import Amounts, difference, plus
 from karmada.webhook.model import Denied, JSONObject, Review
 
@@ -54,9 +57,25 @@ async def _take_back(review: Review, delta: Amounts, booked: set[str]) -> None:
 
 
 async def _quotas(review: Review, delta: Amounts) -> list[JSONObject]:
-    """The quotas that a change concerns, as they are now."""
+    """The quotas that a change concerns, as they are now: those of its namespace, then those that select it."""
     found = await review.lookup.list(*QUOTA, review.namespace)
+    if review.gates.enabled(quota_tree.GATE):
+        found = [quota for quota in found if _selector(quota) is None] + await _parents(review)
     return [quota for quota in found if any(name in _overall(quota) for name in delta)]
+
+
+async def _parents(review: Review) -> list[JSONObject]:
+    """The quotas that select the namespace of a change, by name: concurrent bookings meet at the same one first."""
+    selecting = [quota for quota in await review.lookup.list(*QUOTA, SYSTEM_NAMESPACE) if _selector(quota) is not None]
+    if not selecting:
+        return []
+    labels = await review.lookup.labels_of(review.namespace)
+    chosen = [quota for quota in selecting if (found := _selector(quota)) is not None and found.matches(labels)]
+    return sorted(chosen, key=_name)
+
+
+def _selector(quota: JSONObject) -> Selector | None:
+    return quota_tree.selector_of(quota["metadata"]["namespace"], quota["metadata"].get("annotations"))
 
 
 def _check(quota: JSONObject, delta: Amounts) -> None:
@@ -88,4 +107,4 @@ def _overall(quota: JSONObject) -> JSONObject:
 
 
 def _name(quota: JSONObject) -> str:
-    return str(quota["metadata"]["name"])
+    return f"{quota['metadata']['namespace']}/{quota['metadata']['name']}"

@@ -263,7 +263,7 @@ def manifest_of(work: Work, ordinal: int = 0) -> JSONObject:
 
 
 def records(by_cluster_policies: Sequence[AppliedRule], by_policies: Sequence[AppliedRule]) -> dict[str, str]:
-    """The annotations of a Work that tell which override rules took effect."""
+    """The annotations of a Work that list the override rules that took effect."""
     noted: dict[str, str] = {}
     if by_cluster_policies:
         noted[annotations.APPLIED_CLUSTER_OVERRIDES] = record(by_cluster_policies)

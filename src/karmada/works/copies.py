@@ -1,4 +1,4 @@
-"""The copies of a resource that run now, as the Works of a binding and what members report of them tell."""
+"""The copies of a resource that run now, by the Works of a binding and what members report of them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -35,7 +35,8 @@ class Copy(NamedTuple):
     ready: int
     """How many of them are ready, as far as a cluster that is ready itself has reported."""
     at_stake: int
-    """How many ready ones may go with it: of a manifest that could not be applied lately, those reported before."""
+    """How many ready ones may go with it: where a cluster does not answer, or the manifest could not be applied
+    lately, those reported before. They may still run, and come back with their cluster."""
 
 
 def copies_of(spec: ResourceBindingSpec, works: Iterable[Work], facts: Facts) -> dict[str, Copy]:
@@ -47,14 +48,14 @@ def copies_of(spec: ResourceBindingSpec, works: Iterable[Work], facts: Facts) ->
             cluster = names.cluster_of_execution_space(work.metadata.namespace)
             replicas = _asked(work) if counts_replicas(spec) else None
             share = replicas if replicas is not None else share_of(spec, shares.get(cluster))
-            reported, is_applied = _reported(spec, work, cluster, share, facts)
-            at_stake = min(share, reported)
-            found[cluster] = Copy(work, replicas, at_stake if is_applied else 0, at_stake)
+            at_stake = min(share, _reported(spec, work, share, facts)) if facts.is_ready(cluster) is not None else 0
+            is_known = facts.is_ready(cluster) and is_applied(work)
+            found[cluster] = Copy(work, replicas, at_stake if is_known else 0, at_stake)
     return found
 
 
 def counts_replicas(spec: ResourceBindingSpec) -> bool:
-    """Whether the copies of a resource are told in replicas; one that has none counts as one."""
+    """Whether the copies of a resource are counted in replicas; one that has none counts as one."""
     return is_workload(spec) and not spec.components
 
 
@@ -70,16 +71,14 @@ def _asked(work: Work) -> int | None:
     return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
 
 
-def _reported(spec: ResourceBindingSpec, work: Work, cluster: str, share: int, facts: Facts) -> tuple[int, bool]:
-    """The ready replicas of the last report, and whether the manifest is applied."""
-    if not facts.is_ready(cluster):
-        return 0, False
-    found, applied = manifest_status(work, spec.resource), is_applied(work)
+def _reported(spec: ResourceBindingSpec, work: Work, share: int, facts: Facts) -> int:
+    """The ready replicas of the last report."""
+    found = manifest_status(work, spec.resource)
     if found is None:
-        return share if applied and not facts.has_health else 0, applied
+        return share if is_applied(work) and not facts.has_health else 0
     status: Any = tree(found.status) if found.status else None
     counts = status if isinstance(status, dict) else {}
     if "replicas" in counts or any(name in counts for name in READY_COUNTS):
         count = next((counts[name] for name in READY_COUNTS if name in counts), 0)
-        return count if isinstance(count, int) else 0, applied
-    return share if found.health == ResourceHealth.HEALTHY or not facts.has_health else 0, applied
+        return count if isinstance(count, int) else 0
+    return share if found.health == ResourceHealth.HEALTHY or not facts.has_health else 0

@@ -3,7 +3,8 @@
 Every move ends in Works that shrink, go or appear, whatever caused it; this is where all of them are limited.
 
 - *Budget*: Works grow at once and shrink only by what is ready beyond the wanted replicas less the budget. Replicas
-  that are not ready cost nothing. A policy with `failback` and no budget of its own has a budget of 0.
+  that are not ready cost nothing; those of a cluster that does not answer may still run, and stay until others do. A
+  policy with `failback` and no budget of its own has a budget of 0.
 - *Fence*: Works of clusters that are left are deleted first; nothing starts or grows elsewhere until they are gone,
   which they are when the member confirmed it, or until the timeout has passed since their deletion.
 """

@@ -1,7 +1,10 @@
 """`karmadactl addons`: optional components of a control plane in a host cluster."""
 
+import asyncio
+from functools import partial
 from typing import Any
 
+from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.commands.init import HOST_FLAGS
 from karmada.cli.failures import CommandError
@@ -11,26 +14,49 @@ from karmada.cli.session import Session
 from karmada.machinery.errors import NotFound
 
 JSONObject = dict[str, Any]
-ADDONS = ("karmada-descheduler", "karmada-metrics-adapter", "karmada-scheduler-estimator", "karmada-search")
-NOT_BUILT = ("karmada-metrics-adapter", "karmada-search")
-"""Karmada has them, this version does not: they can be removed, not installed."""
-ESTIMATOR = "karmada-scheduler-estimator"
-_PROBES = {"karmada-descheduler": ("/healthz", 10358, "HTTP"), ESTIMATOR: ("/healthz", 10351, "HTTP")}
-_PORTS = {"karmada-metrics-adapter": 443, "karmada-search": 443, ESTIMATOR: 10352}
+METRICS_ADAPTER, SEARCH = "karmada-metrics-adapter", "karmada-search"
+DASHBOARD, ESTIMATOR = "karmada-dashboard", "karmada-scheduler-estimator"
+ADDONS = (DASHBOARD, "karmada-descheduler", METRICS_ADAPTER, ESTIMATOR, SEARCH)
+_PROBES = {
+    DASHBOARD: ("/readyz", 8443, "HTTPS"),
+    "karmada-descheduler": ("/healthz", 10358, "HTTP"),
+    ESTIMATOR: ("/healthz", 10351, "HTTP"),
+    METRICS_ADAPTER: ("/readyz", 4443, "HTTPS"),
+    SEARCH: ("/readyz", 4443, "HTTPS"),
+}
+_PORTS = {DASHBOARD: (443, 8443), METRICS_ADAPTER: (443, 4443), SEARCH: (443, 4443), ESTIMATOR: (10352, 10352)}
+"""Of the Service and of the container."""
+_TLS = (
+    "--tls-cert-file=/etc/karmada/pki/server/tls.crt",
+    "--tls-private-key-file=/etc/karmada/pki/server/tls.key",
+    "--bind-address=0.0.0.0",
+)
+_PAIR = (
+    "--authentication-kubeconfig=/etc/karmada/config/karmada.config",
+    "--authorization-kubeconfig=/etc/karmada/config/karmada.config",
+    *_TLS,
+    "--secure-port=4443",
+)
+_CALLED = {METRICS_ADAPTER: _PAIR, SEARCH: _PAIR}
+"""Addons that the control plane calls, with their flags."""
+_SERVING = (*_CALLED, DASHBOARD)
+"""Addons with a serving certificate."""
 
 
 async def show(session: Session, flags: Values) -> None:
     """List addons and whether they are enabled."""
     host = session.outside("host", flags.kubeconfig, flags.context)
-    rows = [["ADDON NAME", "STATUS"]]
-    for name in ADDONS:
-        deployed = _deployed(name, flags.cluster)
-        try:
-            await host.resource("apps", "v1", "deployments").get(deployed, flags.namespace)
-            rows.append([name, "enabled"])
-        except NotFound:
-            rows.append([name, "disabled"])
-    session.out.write(aligned(rows))
+    rows = [[name, "enabled" if await _is_enabled(host, flags, name) else "disabled"] for name in ADDONS]
+    session.out.write(aligned([["ADDON NAME", "STATUS"], *rows]))
+
+
+async def _is_enabled(host: Access, flags: Values, name: str) -> bool:
+    try:
+        workloads = host.resource("apps", "v1", f"{_kind(name).lower()}s")
+        await workloads.get(_deployed(name, flags.cluster), flags.namespace)
+    except NotFound:
+        return False
+    return True
 
 
 async def enable(session: Session, flags: Values) -> None:
@@ -39,15 +65,52 @@ async def enable(session: Session, flags: Values) -> None:
 
     host = session.outside("host", flags.kubeconfig, flags.context)
     chosen = _chosen(flags)
-    if flags.arguments != ["all"] and (missing := [name for name in NOT_BUILT if name in chosen]):
-        raise CommandError(f"{' and '.join(missing)} cannot be enabled: not built yet in this version")
-    built = [name for name in chosen if name not in NOT_BUILT]
-    items = [item for name in built for item in _manifests(session, flags, name)]
+    items = [item for name in chosen for item in _manifests(session, flags, name)]
     if not await installing.can_run(host):
         installing.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
         return
+    trusted = {name: await _authority(host, flags.namespace, name) for name in chosen if name in _SERVING}
     await installing.apply(session, host, items)
     await installing.until_running(session, host, items, flags.pod_timeout)
+    for name, authority in trusted.items():
+        if name in _CALLED:
+            await _connect(session, flags, name, authority)
+    if DASHBOARD in chosen:
+        session.print(f"kubectl port-forward -n {flags.namespace} service/{DASHBOARD} 8443:443")
+        session.print("leads to the dashboard: https://localhost:8443/dashboard")
+
+
+async def _authority(host: Access, namespace: str, addon: str) -> bytes:
+    """Whom others must trust to reach an addon."""
+    from karmada.install.manifests import serving_secret
+    from karmada.membership.objects import decoded
+
+    name = serving_secret(addon)
+    try:
+        return decoded(await host.resource("", "v1", "secrets").get(name, namespace))["ca.crt"]
+    except (NotFound, KeyError):
+        raise CommandError(
+            f"Secret {namespace}/{name} has no certificate to serve with: karmadactl init of this version makes it"
+        ) from None
+
+
+async def _connect(session: Session, flags: Values, name: str, authority: bytes) -> None:
+    """Have the control plane answer for the groups of an addon, and wait until it reaches it."""
+    from karmada.cli.progress import Waiting, until
+    from karmada.install.control_plane import GROUPS, connect_addon, serves
+
+    hub = session.outside("karmada", flags.karmada_kubeconfig, flags.karmada_context)
+    groups = ", ".join(dict.fromkeys(group.name for group in GROUPS[name]))
+    await connect_addon(hub.client, name, flags.namespace, authority)
+    try:
+        async with asyncio.timeout(flags.apiservice_timeout or None):
+            with Waiting(session, f"waiting for {groups}"):
+                await until(partial(serves, hub.client, name))
+    except TimeoutError:
+        raise CommandError(
+            f"the control plane does not reach {name} for {groups}: see kubectl get apiservices of the control plane"
+        ) from None
+    session.print(f"the control plane serves {groups}")
 
 
 async def disable(session: Session, flags: Values) -> int:
@@ -60,7 +123,15 @@ async def disable(session: Session, flags: Values) -> int:
         session.out.flush()
         if session.stdin.readline().strip().lower() not in ("y", "yes"):
             return 1
-    items = [item for name in _chosen(flags) for item in _names(flags, name)]
+    chosen = _chosen(flags)
+    for name in chosen:
+        if name in _CALLED and await _is_enabled(host, flags, name):
+            # First the control plane: a group that nobody serves would spoil its discovery.
+            from karmada.install.control_plane import disconnect_addon
+
+            hub = session.outside("karmada", flags.karmada_kubeconfig, flags.karmada_context)
+            await disconnect_addon(hub.client, name, flags.namespace)
+    items = [item for name in chosen for item in _names(flags, name)]
     left = await remove(session, host, items, dry_run=False)
     for line in left:
         session.warn(f"left behind: {line}")
@@ -79,6 +150,10 @@ def _chosen(flags: Values) -> list[str]:
     return names
 
 
+def _kind(name: str) -> str:
+    return "StatefulSet" if name == SEARCH else "Deployment"
+
+
 def _deployed(name: str, cluster: str) -> str:
     return f"{name}-{cluster}" if name == ESTIMATOR and cluster else name
 
@@ -86,6 +161,7 @@ def _deployed(name: str, cluster: str) -> str:
 def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
     from karmada.api.version import IMAGE, IMAGE_VARIABLE
     from karmada.install.manifests import Component, Installation, deployment, secret, service
+    from karmada.install.parts import KEEPING
 
     usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
     image = f"{flags.private_image_registry}/{usual}" if flags.private_image_registry else usual
@@ -104,13 +180,25 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
         config = (key, key)  # It works in the member: what opens the control plane is none of its business.
         arguments = [f"--cluster-name={flags.cluster}", f"--master={target.server}", "--bind-address=0.0.0.0"]
         found.append(_only_for_askers(flags.namespace, deployed))
+    arguments += [*_CALLED.get(name, ()), *KEEPING.get(name, ())]
+    if name == DASHBOARD:
+        arguments += [*_TLS, "--port=8443", "--session-dir=/tmp/sessions", f"--hosts={name}.{flags.namespace}.svc"]
+    port, inside = _PORTS.get(name, (0, 0))
     component = Component(
-        deployed, replicas, priority, arguments, _PORTS.get(name, 0), config=config, probe=_PROBES[name]
+        deployed,
+        replicas,
+        priority,
+        arguments,
+        inside,
+        name in _SERVING,
+        _PROBES[name],
+        stateful=name == SEARCH,
+        config=config,
     )
     made = deployment(installation, component)
     made["spec"]["template"]["spec"]["containers"][0]["command"][0] = name
     if component.port:
-        found.append(service(flags.namespace, deployed, component.port, component.port))
+        found.append(service(flags.namespace, deployed, port, inside))
     return [*found, made]
 
 
@@ -119,7 +207,7 @@ def _only_for_askers(namespace: str, deployed: str) -> JSONObject:
     askers = {"key": "app", "operator": "In", "values": ["karmada-scheduler", "karmada-descheduler"]}
     ingress = {
         "from": [{"podSelector": {"matchExpressions": [askers]}}],
-        "ports": [{"port": _PORTS[ESTIMATOR], "protocol": "TCP"}],
+        "ports": [{"port": _PORTS[ESTIMATOR][1], "protocol": "TCP"}],
     }
     return {
         "apiVersion": "networking.k8s.io/v1",
@@ -131,7 +219,7 @@ def _only_for_askers(namespace: str, deployed: str) -> JSONObject:
 
 def _names(flags: Values, name: str) -> list[JSONObject]:
     about = {"name": _deployed(name, flags.cluster), "namespace": flags.namespace}
-    found = [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about}]
+    found = [{"apiVersion": "apps/v1", "kind": _kind(name), "metadata": about}]
     if name == ESTIMATOR:
         found.append({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": about})
     if name in _PORTS:
@@ -163,9 +251,11 @@ COMMAND = Command(
             (
                 *_SHARED,
                 Flag("apiservice-timeout", 30, "Seconds to wait for an aggregated API."),
+                Flag("dashboard-priority-class", _CRITICAL, "Priority class of the dashboard."),
                 Flag("descheduler-priority-class", _CRITICAL, "Priority class of the descheduler."),
                 Flag("estimator-priority-class", _CRITICAL, "Priority class of the estimator."),
                 Flag("host-cluster-domain", "cluster.local", "Domain of the host cluster."),
+                Flag("karmada-dashboard-replicas", 1, "How many dashboards; a browser has to stay with one of them."),
                 Flag("karmada-descheduler-replicas", 1, "How many deschedulers."),
                 Flag("karmada-estimator-replicas", 1, "How many estimators."),
                 Flag("karmada-metrics-adapter-replicas", 1, "How many metrics adapters."),
@@ -177,7 +267,7 @@ COMMAND = Command(
                 Flag("private-image-registry", "", "Registry of all images."),
                 Flag("search-priority-class", _CRITICAL, "Priority class of the search server."),
             ),
-            examples="karmadactl addons enable karmada-descheduler",
+            examples="karmadactl addons enable karmada-descheduler\nkarmadactl addons enable karmada-dashboard",
         ),
         Command("addons list", "", "List addons and whether they are enabled.", show, _SHARED),
     ),

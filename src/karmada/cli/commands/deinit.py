@@ -8,7 +8,14 @@ from karmada.cli.session import Session
 from karmada.machinery.resource import Scope
 
 MANAGED = "app.kubernetes.io/managed-by=karmadactl"
-_KINDS = (("apps", "v1", "deployments"), ("apps", "v1", "statefulsets"), ("", "v1", "services"), ("", "v1", "secrets"))
+_KINDS = (
+    ("apps", "v1", "deployments"),
+    ("apps", "v1", "statefulsets"),
+    ("policy", "v1", "poddisruptionbudgets"),
+    ("networking.k8s.io", "v1", "networkpolicies"),
+    ("", "v1", "services"),
+    ("", "v1", "secrets"),
+)
 
 
 async def run(session: Session, flags: Values) -> int:

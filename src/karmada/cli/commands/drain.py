@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from karmada.api.counting import counted
 from karmada.cli import common_flags as common
 from karmada.cli.access import Access
 from karmada.cli.command import Command
@@ -40,7 +41,7 @@ async def run(session: Session, flags: Values) -> int:
     hub, name = session.hub(flags), flags.arguments[0]
     await named_cluster(hub, name)
     planned, begun = await _plan(hub, name, flags.namespace)
-    session.out.write(moves([outcome for _, outcome in planned]))
+    session.out.write(moves([outcome for _, outcome in planned], columns=session.columns))
     stay = [outcome.name for _, outcome in planned if outcome.refused]
     if flags.dry_run:
         return 1 if stay else 0
@@ -48,14 +49,14 @@ async def run(session: Session, flags: Values) -> int:
     movable = [*begun, *(binding for binding, outcome in planned if not outcome.refused)]
     turns = asyncio.Semaphore(flags.max_moves)
     try:
-        with Waiting(session, f"moving {len(movable)} workloads away from {name}"):
+        with Waiting(session, f"moving {counted(len(movable), 'workload')} away from {name}"):
             done = await asyncio.gather(*(_in_turn(session, hub, one, name, flags.timeout, turns) for one in movable))
     except asyncio.CancelledError:
         session.warn(f"stopped: copies without a healthy replacement stay in {name}; the same command goes on")
         raise
     for left in stay:
         session.warn(f"{left} stays in {name}: no other cluster has room for it")
-    session.print(f"{sum(done)} of {len(movable) + len(stay)} workloads have left {name}")
+    session.print(f"{sum(done)} of {counted(len(movable) + len(stay), 'workload')} left {name}")
     return 0 if all(done) and not stay else 1
 
 

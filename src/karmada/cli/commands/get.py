@@ -50,4 +50,5 @@ karmadactl get pods -s members
 karmadactl get deployment nginx -s all
 karmadactl get deployment nginx -s members -C member1,member2
 """,
+    quick=True,
 )

@@ -20,24 +20,7 @@ HOST_FLAGS = (
     Flag("namespace", "karmada-system", "Namespace of the control plane in the host cluster.", "n"),
 )
 _CRITICAL = "system-node-critical"
-_PARTS = {
-    "karmada-aggregated-apiserver": (4443, ("/readyz", 4443, "HTTPS")),
-    "karmada-controller-manager": (0, ("/healthz", 10357, "HTTP")),
-    "karmada-scheduler": (0, ("/healthz", 10351, "HTTP")),
-    "karmada-webhook": (8443, ("/readyz", 8000, "HTTP")),
-}
-"""Components, the ports that the API server calls, and what tells that they are ready."""
-_SERVING = {
-    "karmada-webhook": ("--cert-dir=/etc/karmada/pki/server", "--secure-port=8443"),
-    "karmada-aggregated-apiserver": (
-        "--tls-cert-file=/etc/karmada/pki/server/tls.crt",
-        "--tls-private-key-file=/etc/karmada/pki/server/tls.key",
-        "--secure-port=4443",
-    ),
-}
-"""With what components that are called serve."""
-_KEEPS_CLUSTERS = "karmada-aggregated-apiserver"
-_CLUSTERS = "/var/lib/karmada/clusters.db"
+_PARTS = ("karmada-aggregated-apiserver", "karmada-controller-manager", "karmada-scheduler", "karmada-webhook")
 UNUSED = "Kept for scripts: the API server brings what this was for."
 
 
@@ -58,6 +41,7 @@ async def run(session: Session, flags: Values) -> None:
     if not await installing.can_run(host):
         installing.show_plan(session, items, "the host cluster has no nodes, so nothing could run")
         return
+    await installing.warn_of_simulation(session, host, flags.namespace)
     seconds = flags.wait_component_ready_timeout
     await installing.apply(session, host, server)
     await installing.until_running(session, host, items, seconds, server)
@@ -99,13 +83,13 @@ async def _fill(session: Session, flags: Values, hub: Access, authority: bytes) 
 
 async def _connect(session: Session, flags: Values, hub: Access, authority: bytes) -> None:
     """Have the control plane call its components, and wait until it reaches the one that serves clusters."""
-    from karmada.install.control_plane import CLUSTERS, connect, serves_clusters
+    from karmada.install.control_plane import CLUSTERS, connect, serves
 
     await connect(hub.client, flags.namespace, authority)
     try:
         async with asyncio.timeout(flags.wait_component_ready_timeout or None):
             with Waiting(session, f"waiting for apiservice/{CLUSTERS}"):
-                await until(partial(serves_clusters, hub.client))
+                await until(partial(serves, hub.client))
     except TimeoutError:
         raise CommandError(
             f"apiservice/{CLUSTERS} is not available: see kubectl describe apiservice {CLUSTERS} of the control plane"
@@ -126,34 +110,29 @@ async def _answers(hub: Any) -> bool:
 def installation(flags: Values, pki: Any) -> Any:
     """What the flags describe."""
     from karmada.api.version import IMAGE, IMAGE_VARIABLE
-    from karmada.install.manifests import Component, Installation
+    from karmada.install.manifests import Installation
+    from karmada.install.parts import PARTS, component
 
     usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
     image = usual if not flags.private_image_registry else f"{flags.private_image_registry}/{usual}"
     etcd = _etcd(flags)
     prefix = flags.external_etcd_key_prefix
-    clusters = [*etcd, f"--etcd-prefix={prefix.rstrip('/')}/karmada"] if etcd else [f"--storage=sqlite://{_CLUSTERS}"]
+    clusters = [*etcd, f"--etcd-prefix={prefix.rstrip('/')}/karmada"] if etcd else []
 
-    def component(name: str, port: int, probe: tuple[str, int, str]) -> Component:
-        given = {
-            field: getattr(flags, f"{name.replace('-', '_')}_{field}")
-            for field in ("replicas", "priority_class", "extra_args")
-        }
-        keeps = name == _KEEPS_CLUSTERS
-        arguments = [*_SERVING.get(name, ()), *(clusters if keeps else ()), *given["extra_args"]]
-        return Component(
+    def given(name: str, field: str) -> Any:
+        return getattr(flags, f"{name.replace('-', '_')}_{field}")
+
+    components = [
+        component(
             name,
-            given["replicas"],
-            given["priority_class"],
-            arguments,
-            port,
-            name in _SERVING,
-            probe,
-            keeps and not etcd,
-            keeps and bool(pki.etcd),
+            given(name, "replicas"),
+            given(name, "priority_class"),
+            given(name, "extra_args"),
+            clusters,
+            certificate=bool(pki.etcd),
         )
-
-    components = [component(name, port, probe) for name, (port, probe) in _PARTS.items()]
+        for name in PARTS
+    ]
     arguments = [*flags.karmada_apiserver_extra_args, *etcd, *([f"--etcd-prefix={prefix}"] if etcd and prefix else ())]
     return Installation(
         flags.namespace,
@@ -195,6 +174,7 @@ def _labels(text: str) -> dict[str, str]:
 def _pki(flags: Values, address: str) -> Any:
     """The authority that the flags name, or a new one, and all that it certifies."""
     from karmada.apiserver.auth.pki import Authority
+    from karmada.install.parts import SERVING
     from karmada.install.pki import Pki
 
     if bool(flags.ca_cert_file) != bool(flags.ca_key_file):
@@ -206,7 +186,7 @@ def _pki(flags: Values, address: str) -> Any:
     external = [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
     paths = [getattr(flags, f"external_etcd_{name}_path") for name in ("ca_cert", "client_cert", "client_key")]
     etcd = [Path(path).read_bytes() if path else b"" for path in paths] if any(paths) else []
-    serving = list(_SERVING)
+    serving = list(SERVING)  # Addons as well: the key of the authority does not stay in the host.
     seconds = int(flags.cert_validity_period)
     return Pki(authority, flags.host_cluster_domain, [address, *external], serving, seconds, etcd)
 

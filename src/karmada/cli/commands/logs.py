@@ -1,4 +1,4 @@
-"""`karmadactl logs`: of one member, or of all with every line telling where it is from."""
+"""`karmadactl logs`: of one member, or of all with every line naming its cluster."""
 
 import asyncio
 from typing import Any, NamedTuple

@@ -14,7 +14,8 @@ async def run(session: Session, flags: Values) -> None:
     target = session.target(flags.kubeconfig, flags.context)
     if not flags.arguments:
         raise CommandError("accepts 1 arg(s), received 0")
-    from karmada.membership.register import Registration, register
+    from karmada.cli.installing import warn_of_simulation
+    from karmada.membership.register import Registration, check, preflight, register
 
     member = session.outside("member", flags.kubeconfig, flags.context)
     asked = Registration(
@@ -39,10 +40,9 @@ async def run(session: Session, flags: Values) -> None:
         report_secrets=flags.report_secrets,
         wait=flags.wait,
     )
+    check(asked)
+    await warn_of_simulation(session, member, flags.namespace)
     if flags.dry_run:
-        from karmada.membership.register import check, preflight
-
-        check(asked)
         await preflight(member.client, asked, session.print)
         return
     await register(member.client, asked, session.print)

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from karmada.api.counting import counted
 from karmada.cli import common_flags as common
 from karmada.cli.access import Access
 from karmada.cli.command import Command
@@ -14,11 +15,11 @@ from karmada.cli.output.tabs import aligned
 from karmada.cli.progress import PAUSE, Waiting
 from karmada.cli.reading import in_time, namespace_of
 from karmada.cli.session import Session
+from karmada.cli.writing import dry_run
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.resource import Scope
 
 JSONObject = dict[str, Any]
-REVISION = "deployment.kubernetes.io/revision"
 
 
 async def status(session: Session, flags: Values) -> int:
@@ -45,7 +46,8 @@ async def status(session: Session, flags: Values) -> int:
         ) from None
     session.out.write(aligned([["CLUSTER", "REPLICAS", "UPDATED", "READY", "AVAILABLE", "STATUS"], *rows]))
     if done:
-        session.print(f'{wanted.kind.kind.lower()} "{wanted.name}" successfully rolled out in {len(rows)} clusters')
+        where = counted(len(rows), "cluster")
+        session.print(f'{wanted.kind.kind.lower()} "{wanted.name}" successfully rolled out in {where}')
     return 0 if done else 1
 
 
@@ -115,6 +117,8 @@ async def history(session: Session, flags: Values) -> None:
     if wanted.kind.kind != "Deployment":
         raise CommandError(f"no history viewer has been implemented for {wanted.kind.kind}: only Deployments have one")
     namespace = namespace_of(session.hub(flags), flags, wanted.kind)
+    from karmada.cli.undoing import owner_of, revision_of
+
     _, targets = await _targets(session.hub(flags), wanted, namespace)
     rows = [["CLUSTER", "REVISION", "REPLICAS", "IMAGES", "CHANGE-CAUSE"]]
     members = [session.member(flags, name) for name, _ in targets]
@@ -130,26 +134,45 @@ async def history(session: Session, flags: Values) -> None:
         if isinstance(answer, BaseException):
             raise answer
         found = answer.items
-        owned = [item for item in found if _owner(item) == wanted.name]
-        for item in sorted(owned, key=_revision):
+        owned = [item for item in found if owner_of(item) == wanted.name]
+        for item in sorted(owned, key=revision_of):
             spec = item.get("spec") or {}
             images = [
                 one.get("image", "") for one in ((spec.get("template") or {}).get("spec") or {}).get("containers") or ()
             ]
             cause = (item["metadata"].get("annotations") or {}).get("kubernetes.io/change-cause", "<none>")
-            rows.append([name, str(_revision(item)), str(spec.get("replicas", 0)), ",".join(images), cause])
+            rows.append([name, str(revision_of(item)), str(spec.get("replicas", 0)), ",".join(images), cause])
     session.out.write(aligned(rows))
     if failures:
         raise SeveralErrors(failures)
 
 
-def _owner(item: JSONObject) -> str:
-    owners = item["metadata"].get("ownerReferences") or ()
-    return next((str(owner["name"]) for owner in owners if owner.get("controller")), "")
+async def undo(session: Session, flags: Values) -> None:
+    """Go back to an earlier revision."""
+    from karmada.cli.undoing import earlier
+    from karmada.machinery.transport import PatchType
 
-
-def _revision(item: JSONObject) -> int:
-    return int((item["metadata"].get("annotations") or {}).get(REVISION) or 0)
+    wanted = await one_wanted(session, flags)
+    if wanted.kind.kind != "Deployment":
+        raise CommandError(f"no rollbacker has been implemented for {wanted.kind.kind}: only Deployments have one")
+    hub = session.hub(flags)
+    namespace = namespace_of(hub, flags, wanted.kind)
+    template, targets = await _targets(hub, wanted, namespace)
+    unknown = [name for name in flags.clusters if name not in dict(targets)]
+    if unknown:
+        raise CommandError(f"{wanted.name} does not go to {unknown[0]}, but to {', '.join(dict(targets))}")
+    members = [session.member(flags, name) for name, _ in targets if not flags.clusters or name in flags.clusters]
+    found = await earlier(hub, members, wanted, namespace, flags.to_revision)
+    what = f"deployment.apps/{wanted.name}"
+    if found.template == template["spec"]["template"]:
+        session.print(f"{what} skipped rollback (current template already matches revision {found.revision})")
+        return
+    dry = dry_run(flags)
+    if not dry.client:
+        patch = [{"op": "replace", "path": "/spec/template", "value": found.template}]
+        resource = hub.client.resource(wanted.kind.type)
+        await resource.patch(wanted.name, patch, namespace, kind=PatchType.JSON, dry_run=dry.server)
+    session.print(f"{what} rolled back to revision {found.revision} of {found.cluster}{dry.suffix}")
 
 
 _SHARED = (*common.CONNECTION, common.NAMESPACE)
@@ -172,5 +195,21 @@ COMMAND = Command(
             examples="karmadactl rollout status deployment/nginx",
         ),
         Command("rollout history", "KIND/NAME", "Show the revisions every cluster has kept.", history, _SHARED),
+        Command(
+            "rollout undo",
+            "KIND/NAME",
+            "Give a Deployment the pods of an earlier revision, in all clusters it goes to.",
+            undo,
+            (
+                *_SHARED,
+                common.DRY_RUN,
+                Flag("to-revision", 0, "The revision to go back to; 0 is the one before the current."),
+                Flag("clusters", [], "Clusters whose revisions count; all if none is named.", "C"),
+            ),
+            examples="""
+karmadactl rollout undo deployment/nginx
+karmadactl rollout undo deployment/nginx --to-revision 3 -C member1
+""",
+        ),
     ),
 )

@@ -46,9 +46,9 @@ async def run(session: Session, flags: Values) -> int:
         case "diff":
             session.out.write(diff(outcomes, terms, session.colours))
         case _ if flags.cluster_down:
-            session.out.write(moves(outcomes, terms))
+            session.out.write(moves(outcomes, terms, session.columns))
         case _:
-            session.out.write(table(outcomes, terms))
+            session.out.write(table(outcomes, terms, session.columns))
     return 1 if any(one.refused for one in outcomes) else 0
 
 

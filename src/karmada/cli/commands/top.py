@@ -1,11 +1,13 @@
-"""`karmadactl top`: CPU and memory in use, over all members."""
+"""`karmadactl top`: CPU and memory in use, over all members; with `--history` also what was used lately."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
 from karmada.cli import common_flags as common
+from karmada.cli import top_history
 from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError, SeveralErrors
@@ -29,6 +31,15 @@ async def pods(session: Session, flags: Values) -> None:
     """Show pods."""
     if flags.all_namespaces and flags.arguments:
         raise CommandError("a resource cannot be retrieved by name across all namespaces")
+    if flags.history:
+        if flags.containers or flags.sum:
+            raise CommandError("--history shows whole pods: leave out --containers and --sum")
+        hub = session.hub(flags)
+        namespace = "" if flags.all_namespaces else flags.namespace or hub.target.namespace
+        found = await top_history.read(hub, PODS, namespace, flags)
+        headings = ["NAMESPACE"] * flags.all_namespaces + ["NAME", "CLUSTER"]
+        top_history.show(session, flags, headings, [top_history.lately(one, _names(one, flags)) for one in found])
+        return
     rows, failures = await _collect(session, flags, _pods)
     before = ["NAMESPACE"] * flags.all_namespaces + ["POD"] * flags.containers + ["NAME", "CLUSTER"]
     _print(session, flags, before, [], rows)
@@ -37,8 +48,26 @@ async def pods(session: Session, flags: Values) -> None:
 
 async def nodes(session: Session, flags: Values) -> None:
     """Show nodes."""
+    if flags.history:
+        found = await top_history.read(session.hub(flags), NODES, "", flags)
+        rows_ = [top_history.lately(one, [one["metadata"]["name"], top_history.cluster_of(one)]) for one in found]
+        top_history.show(session, flags, ["NAME", "CLUSTER"], rows_)
+        return
     rows, failures = await _collect(session, flags, _nodes)
     _print(session, flags, ["NAME", "CLUSTER"], ["CPU%", "MEMORY%"], rows)
+    _finish(rows, failures, flags)
+
+
+async def clusters(session: Session, flags: Values) -> None:
+    """Show clusters: their nodes together."""
+    if flags.arguments:
+        flags.clusters, flags.arguments = [*flags.clusters, *flags.arguments], []
+    if flags.history:
+        found = await top_history.read(session.hub(flags), NODES, "", flags)
+        top_history.show(session, flags, ["CLUSTER"], top_history.by_cluster(found))
+        return
+    rows, failures = await _collect(session, flags, _cluster)
+    _print(session, flags, ["CLUSTER"], ["CPU%", "MEMORY%"], rows)
     _finish(rows, failures, flags)
 
 
@@ -95,21 +124,44 @@ async def _pods(access: Access, flags: Values) -> list[Row]:
     return rows
 
 
+async def _cluster(access: Access, flags: Values) -> list[Row]:
+    used, have = await _measured_nodes(access, flags)
+    cpu, memory = _sum(_usage(item) for item in used)
+    total = _sum(_usage({"usage": amounts}) for amounts in have.values())
+    return [([access.name], cpu, memory, _shares((cpu, memory), total))]
+
+
 async def _nodes(access: Access, flags: Values) -> list[Row]:
-    used = await _read(access, NODES, "", flags)
-    answer = orjson.loads(await access.transport.send(Request(Verb.LIST, CORE_NODES)))
-    part = "capacity" if flags.show_capacity else "allocatable"
-    have = {node["metadata"]["name"]: (node.get("status") or {}).get(part) or {} for node in answer.get("items") or ()}
+    used, have = await _measured_nodes(access, flags)
     rows: list[Row] = []
     for item in used:
         name = item["metadata"]["name"]
         cpu, memory = _usage(item)
-        total = _usage({"usage": have.get(name) or {}})
-        shares = [
-            f"{100 * mine // all_}%" if all_ else "<unknown>" for mine, all_ in zip((cpu, memory), total, strict=True)
-        ]
-        rows.append(([name, access.name], cpu, memory, shares))
+        rows.append(([name, access.name], cpu, memory, _shares((cpu, memory), _usage({"usage": have.get(name) or {}}))))
     return rows
+
+
+async def _measured_nodes(access: Access, flags: Values) -> tuple[list[JSONObject], dict[str, JSONObject]]:
+    """What nodes use, and what they have by their names."""
+    used = await _read(access, NODES, "", flags)
+    answer = orjson.loads(await access.transport.send(Request(Verb.LIST, CORE_NODES)))
+    part = "capacity" if flags.show_capacity else "allocatable"
+    have = {node["metadata"]["name"]: (node.get("status") or {}).get(part) or {} for node in answer.get("items") or ()}
+    return used, have
+
+
+def _sum(amounts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    listed = list(amounts)
+    return sum(one[0] for one in listed), sum(one[1] for one in listed)
+
+
+def _shares(used: tuple[int, int], total: tuple[int, int]) -> list[str]:
+    return [f"{100 * mine // all_}%" if all_ else "<unknown>" for mine, all_ in zip(used, total, strict=True)]
+
+
+def _names(item: JSONObject, flags: Values) -> list[str]:
+    about = item["metadata"]
+    return [about.get("namespace", "")] * flags.all_namespaces + [about["name"], top_history.cluster_of(item)]
 
 
 def _usage(item: JSONObject) -> tuple[int, int]:
@@ -146,6 +198,7 @@ _SHARED = (
     *common.CONNECTION,
     common.SELECTOR,
     Flag("clusters", [], "Names of the members to ask; all if left out.", "C"),
+    Flag("history", False, "Show what was used in the last half hour, as the metrics adapter saw it."),
     Flag("no-headers", False, "Leave out the line of headers."),
     Flag("sort-by", "", "cpu or memory.", check=one_of("", "cpu", "memory")),
     Flag("use-protocol-buffers", True, "Kept for scripts."),
@@ -179,6 +232,15 @@ COMMAND = Command(
             nodes,
             (*_SHARED, Flag("show-capacity", False, "Percentages of the capacity, not of what can be allocated.")),
             aliases=("nodes", "no"),
+        ),
+        Command(
+            "top cluster",
+            "[NAME]",
+            "Show what the nodes of each cluster use together.",
+            clusters,
+            (*_SHARED, Flag("show-capacity", False, "Percentages of the capacity, not of what can be allocated.")),
+            examples="karmadactl top clusters --history",
+            aliases=("clusters",),
         ),
     ),
 )

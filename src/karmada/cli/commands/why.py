@@ -33,7 +33,6 @@ async def run(session: Session, flags: Values) -> int:
         with Waiting(session, "waiting for the members", after=1.0):
             facts = await read(hub.client, session.members(flags), wanted.kind, namespace, wanted.name)
         links = chain(facts, flags.cluster)
-    lay_out(links)
     where = f" in namespace {namespace}" if namespace else ""
     title = f"{wanted.kind.kind} {wanted.name}{where}"
     match flags.output:
@@ -42,10 +41,12 @@ async def run(session: Session, flags: Values) -> int:
         case "json":
             import orjson
 
+            lay_out(links)
             session.print(orjson.dumps(as_data(title, links), option=orjson.OPT_INDENT_2).decode())
         case "yaml":
             from karmada.api import yaml
 
+            lay_out(links)
             session.out.write(yaml.dump(as_data(title, links)))
         case _:
             raise CommandError("--output is json or yaml")

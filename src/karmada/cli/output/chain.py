@@ -1,21 +1,23 @@
 """The chain from template to members as text."""
 
 from karmada.cli.output.tabs import aligned
-from karmada.cli.output.wrapping import wrapped
+from karmada.cli.output.wrapping import fitted, wrapped
 from karmada.explain.why.links import Link, first_broken
 
 _GREEN, _RED, _YELLOW, _BOLD, _PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m", "\033[0m"
+_NARROW = 4
+"""Where tables begin that would not fit otherwise."""
 
 
 def lay_out(links: list[Link]) -> None:
-    """Turn the tables of links into lines of their details."""
+    """Turn the tables of links into lines of their details, for programs that print them."""
     for link in links:
         link.details = [*aligned(link.table).splitlines(), *link.details]
         link.table = []
 
 
 def as_text(title: str, links: list[Link], colour: bool, columns: int = 0) -> str:
-    """For people; the links are laid out already. Sentences are broken to fit so many columns, tables are not."""
+    """For people, broken between words to fit so many columns."""
     width = max(len(link.name) for link in links)
     lines = [_painted(title, _BOLD, colour), ""]
     for link in links:
@@ -27,7 +29,8 @@ def as_text(title: str, links: list[Link], colour: bool, columns: int = 0) -> st
             for text in link.warnings
             for index, line in enumerate(wrapped(text, columns, width + 6))
         ]
-        lines += [f"  {'':<{width}}  {text}".rstrip() for text in (*rest, *warnings, *link.details)]
+        lines += [f"  {'':<{width}}  {text}".rstrip() for text in (*rest, *warnings)]
+        lines += _details(link, width + 4, columns)
     end = first_broken(links)
     lines.append("")
     if end is not None:
@@ -38,6 +41,17 @@ def as_text(title: str, links: list[Link], colour: bool, columns: int = 0) -> st
     else:
         lines.append("Nothing is broken.")
     return "\n".join(lines) + "\n"
+
+
+def _details(link: Link, indent: int, columns: int) -> list[str]:
+    """The table and the details of a link; a table that is too wide begins further left."""
+    table = aligned(link.table).splitlines()
+    if columns and any(len(line) + indent > columns for line in table):
+        table = [f"{'':<{_NARROW}}{line}" for line in fitted(link.table, columns - _NARROW)]
+    else:
+        table = [f"{'':<{indent}}{line}" for line in table]
+    details = [f"{'':<{indent}}{line}" for text in link.details for line in wrapped(text, columns, indent)]
+    return [line.rstrip() for line in (*table, *details)]
 
 
 def _mark(link: Link, colour: bool) -> str:

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 
-from karmada.cli.output.tabs import aligned
+from karmada.api.counting import counted
+from karmada.cli.output.wrapping import fitted, wrapped
 from karmada.explain.simulate.outcome import Outcome, Shares, summary
 from karmada.explain.simulate.terms import Terms
 
 
-def table(outcomes: Sequence[Outcome], terms: Terms) -> str:
-    """One line each."""
+def table(outcomes: Sequence[Outcome], terms: Terms, columns: int = 0) -> str:
+    """One line each, broken to fit so many columns."""
     rows = [["RESOURCE", "BEFORE", "AFTER", "CHANGE"]]
     rows += [[one.name, _spelled(one.before), _spelled(one.after), one.refused or _change(one)] for one in outcomes]
-    return f"{aligned(rows)}\n{summary(outcomes)}\n{terms}\n"
+    return _page(rows, [summary(outcomes), str(terms)], columns)
 
 
-def moves(outcomes: Sequence[Outcome], terms: Terms | None = None) -> str:
+def moves(outcomes: Sequence[Outcome], terms: Terms | None = None, columns: int = 0) -> str:
     """What leaves its cluster, one line each: where it goes, what is lost, what has no room."""
     concerned = [one for one in outcomes if one.changed or one.refused]
     if not concerned:
@@ -25,7 +26,12 @@ def moves(outcomes: Sequence[Outcome], terms: Terms | None = None) -> str:
     lost = sum(1 for one in concerned if one.lost and not one.refused)
     refused = sum(1 for one in concerned if one.refused)
     text = f"{moved} would move whole, {lost} would lose replicas, {refused} have no room."
-    return f"{aligned(rows)}\n{text}\n" + (f"{terms}\n" if terms is not None else "")
+    return _page(rows, [text, *([str(terms)] if terms is not None else [])], columns)
+
+
+def _page(rows: list[list[str]], sentences: list[str], columns: int) -> str:
+    lines = [*fitted(rows, columns), "", *(line for text in sentences for line in wrapped(text, columns))]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _effect(one: Outcome) -> str:
@@ -33,7 +39,7 @@ def _effect(one: Outcome) -> str:
         return f"no room: {one.refused}"
     total = sum(one.before.values())
     if one.lost:
-        return f"loses {one.lost} of {total} replicas"
+        return f"loses {one.lost} of {counted(total, 'replica')}"
     return "moves" if one.after else "goes nowhere"
 
 

@@ -83,10 +83,10 @@ class BindingWriter:
             wide = self.wide_bindings.get(name)
             outcome = await self._commit_wide.ensure(name, "", lambda current: _merged(current, fresh), wide)
         if not isinstance(outcome, Unchanged):
-            self._tell(template, policy)
+            self._record(template, policy)
 
-    def _tell(self, template: JSONObject, policy: Policy) -> None:
-        """Say what is new; a binding that was as it should be was reported when it was written."""
+    def _record(self, template: JSONObject, policy: Policy) -> None:
+        """Record events about a changed binding; an unchanged one was reported when it was written."""
         about, kind = ObjectReference.to(template), kind_of(template)
         if self._has_components(kind):
             text = "Get components of resource template successfully."

@@ -28,7 +28,7 @@ from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.binding import objection
 from karmada.policies.claims import Claim, claim_of, read_claim
 from karmada.policies.election import Policy, explicit_priority
-from karmada.policies.matching import Match, closest, subject_of
+from karmada.policies.matching import Match, closest, fit, subject_of
 from karmada.policies.preemption import may_preempt
 
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
@@ -124,7 +124,7 @@ class PolicyReconciler:
             if found is None:
                 continue
             key, template = found
-            if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+            if fit(policy, subject_of(template)) is Match.NONE:
                 await self._release(key, template, binding, claim_of(policy))
             else:
                 self._enqueue(key, cause, priority)
@@ -136,7 +136,7 @@ class PolicyReconciler:
         if template is None:
             return
         stays = policy.metadata.deletion_timestamp is None
-        if not stays or closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+        if not stays or fit(policy, subject_of(template)) is Match.NONE:
             await self._reconciler.release(key, template, claim_of(policy))
 
     async def _clean_up(self, policy: Policy) -> None:
@@ -254,10 +254,6 @@ def spelled(claim: Claim) -> str:
     if claim.is_cluster_wide:
         return f"cluster propagation policy({claim.name})"
     return f"propagation policy({claim.namespace}/{claim.name})"
-
-
-def _is_lazy(policy: Policy) -> bool:
-    return policy.spec.activation_preference == "Lazy"
 
 
 def _claimed_items(informer: Informer[JSONObject], claim: Claim) -> list[Item[JSONObject]]:

@@ -9,10 +9,11 @@ from karmada.machinery.discovery import ApiResource
 from karmada.machinery.flags import checked, items
 from karmada.machinery.options import flag
 
-_OWN_GROUPS = frozenset(
+OWN_GROUPS = frozenset(
     f"{group}.karmada.io"
     for group in ("cluster", "policy", "work", "config", "networking", "autoscaling", "remedy", "apps")
 )
+"""Karmada's own groups, whose objects are never propagated."""
 _NEVER_GROUPS = frozenset({"events.k8s.io", "coordination.k8s.io"})
 _NEEDED_VERBS = frozenset({"delete", "list", "watch"})
 _RESERVED_CONFIG_MAP = ("v1", "ConfigMap", "kube-system", "extension-apiserver-authentication")
@@ -63,7 +64,7 @@ class PropagationScope:
     def watches(self, resource: ApiResource) -> bool:
         """Whether a kind is looked at."""
         group = resource.type.group
-        if group in _OWN_GROUPS or group in _NEVER_GROUPS or not resource.verbs >= _NEEDED_VERBS:
+        if group in OWN_GROUPS or group in _NEVER_GROUPS or not resource.verbs >= _NEEDED_VERBS:
             return False
         if not group and resource.kind == "Event":
             return False

@@ -26,7 +26,7 @@ from karmada.machinery.transport import JSONObject
 from karmada.policies.binding import BindingRefused
 from karmada.policies.claims import Claim, claim_of, read_claim
 from karmada.policies.election import Policy, elect
-from karmada.policies.matching import Match, closest, subject_of
+from karmada.policies.matching import Match, fit, subject_of
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class TemplateReconciler:
             return DONE
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
-        if closest(policy.spec.resource_selectors, subject_of(template)) is Match.NONE:
+        if fit(policy, subject_of(template)) is Match.NONE:
             if self._fresh.is_unbound(key, claim.permanent_id):
                 # The policy changed while the binding was on its way: its own review did not find the two linked.
                 await self.release(key, template, claim)
@@ -175,7 +175,7 @@ class TemplateReconciler:
         now = self.holder(claim_of(policy))
         if now is None or now.metadata.deletion_timestamp is not None:
             return False
-        return now is policy or closest(now.spec.resource_selectors, subject_of(template)) is not Match.NONE
+        return now is policy or fit(now, subject_of(template)) is not Match.NONE
 
     async def release(self, key: TemplateKey, template: JSONObject, claim: Claim) -> None:
         """Free the binding of a released template first: the scheduler lets it rest before another policy comes."""

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from karmada.api.counting import part_of
+
 JSONObject = dict[str, Any]
 STUCK_SECONDS = 600.0
 SKEW_SECONDS = 30.0
@@ -26,7 +28,8 @@ def skew(what: str, theirs: float, ours: float) -> Finding:
     """Whether clocks agree."""
     apart = theirs - ours
     if abs(apart) <= SKEW_SECONDS:
-        return Finding(f"clock of {what}", f"agrees with this machine ({apart:+.0f} s)")
+        seconds = f" ({apart:+.0f} s)" if round(apart) else ""
+        return Finding(f"clock of {what}", f"agrees with this machine{seconds}")
     remedy = f"Synchronise the clocks (NTP): tokens and leases go wrong otherwise; {what} is {apart:+.0f} s off."
     return Finding(f"clock of {what}", f"is {apart:+.0f} s off", "broken", remedy)
 
@@ -140,11 +143,9 @@ def bindings(items: Iterable[JSONObject]) -> Finding:
             about = (item.get("spec") or {}).get("resource") or {}
             lost.append(f"{str(about.get('kind', '')).lower()}/{about.get('name', '')} -n {about.get('namespace', '')}")
     if not lost:
-        return Finding("propagation", f"all {len(listed)} resources are where they should be")
+        return Finding("propagation", f"{part_of(len(listed), len(listed), 'resource')} in place")
     remedy = f"Ask for the first of them: karmadactl why {lost[0]}."
-    return Finding(
-        "propagation", f"{len(lost)} of {len(listed)} resources are not where they should be", "warning", remedy
-    )
+    return Finding("propagation", f"{part_of(len(lost), len(listed), 'resource')} not in place", "warning", remedy)
 
 
 def webhooks(items: Iterable[JSONObject], days_left: Any) -> list[Finding]:

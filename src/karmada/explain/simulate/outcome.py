@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.counting import counted
 from karmada.api.decision import Decision, Placed
 from karmada.explain.simulate.subjects import Subject, displaced
 from karmada.explain.simulate.terms import Terms
@@ -82,5 +83,5 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     """All of it in one line."""
     moved = sum(1 for one in outcomes if one.changed)
     refused = sum(1 for one in outcomes if one.refused)
-    text = f"{len(outcomes)} resources, {moved} would change"
+    text = f"{counted(len(outcomes), 'resource')}, {moved} would change"
     return f"{text}, {refused} could not be placed." if refused else f"{text}."

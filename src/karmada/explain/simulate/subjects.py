@@ -19,7 +19,7 @@ from karmada.interpreter.rules_level import RulesLevel
 from karmada.policies.binding import Workload, build_spec, merge_spec, new_binding
 from karmada.policies.claims import ClaimMetadata, read_claim
 from karmada.policies.election import Policy, elect
-from karmada.policies.matching import closest, subject_of
+from karmada.policies.matching import fit, subject_of
 
 JSONObject = dict[str, Any]
 Binding = ResourceBinding | ClusterResourceBinding
@@ -52,7 +52,7 @@ class Policies:
         everybody: list[Policy] = [*self.namespaced, *self.wide]
         for policy in everybody if claim is not None else ():
             held = claim is not None and (policy.metadata.namespace, policy.metadata.name) == claim[:2]
-            if held and closest(policy.spec.resource_selectors, subject):
+            if held and fit(policy, subject):
                 return policy
         own = [policy for policy in self.namespaced if policy.metadata.namespace == subject.namespace]
         return elect(own, subject) or elect(self.wide, subject)

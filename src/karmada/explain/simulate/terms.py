@@ -1,6 +1,7 @@
 """The feature gates and flags that a simulation runs under: the running control plane's, where it publishes them."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -22,6 +23,13 @@ class Terms:
     eviction: bool = False
     """`--enable-no-execute-taint-eviction`."""
     source: str = ASSUMED
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """By `plural.group`, why objects of a kind do nothing."""
+
+    @property
+    def known(self) -> bool:
+        """Whether they were read from the running control plane."""
+        return self.source.startswith(RUNNING)
 
     @property
     def evicts(self) -> bool:
@@ -53,6 +61,7 @@ async def running(hub: Client) -> Terms:
         gates = {
             name: on for name, on in published["featureGates"].items() if name in FEATURES and isinstance(on, bool)
         }
-        return Terms(DEFAULTS.with_overrides(gates), published["flags"].get(EVICTION) is True, RUNNING)
+        idle = {str(kind): str(reason) for kind, reason in (published.get("idleKinds") or {}).items()}
+        return Terms(DEFAULTS.with_overrides(gates), published["flags"].get(EVICTION) is True, RUNNING, idle)
     except (ApiError, ValueError, KeyError, TypeError, AttributeError):
         return Terms()

@@ -2,7 +2,7 @@
 
 - `facts`: everything there is to know, read from the control plane and its members
 - `chain`: the links from template to members, decided without I/O; the first broken one ends it
-- `sickness`: what is wrong inside a member
+- `workload_problems`: what is wrong inside a member
 - `links`: what a link is, and the chain as data
 - `scheduling` (with `verdicts`, `affinity`, `room`), `matching`: the two links that need explaining
 """

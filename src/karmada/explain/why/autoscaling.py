@@ -17,8 +17,10 @@ from karmada.api.autoscaling.v1alpha1 import (
     MetricTarget,
     MetricValueStatus,
 )
+from karmada.api.counting import counted
 from karmada.api.quantity import Quantity
 from karmada.explain.why.links import Link, broken
+from karmada.policies.autoscaling.room import INSUFFICIENT, SCALING_OUT
 
 TOLERANCE = 0.1
 """Deviations that change nothing, unless --horizontal-pod-autoscaler-tolerance says otherwise."""
@@ -58,7 +60,7 @@ def _links(autoscaler: FederatedHPA, status: FederatedHPAStatus) -> Iterator[Lin
     yield _target(autoscaler, found.get(conditions.ABLE_TO_SCALE))
     yield _metrics(autoscaler, status, found.get(conditions.SCALING_ACTIVE))
     yield _limits(autoscaler, found)
-    said = f"{status.desired_replicas} replicas are wanted, {status.current_replicas} were asked for before"
+    said = f"{counted(status.desired_replicas, 'replica')} wanted, {status.current_replicas} asked for before"
     when = [f"last scaled at {status.last_scale_time}"] if status.last_scale_time else []
     data = {"current": status.current_replicas, "desired": status.desired_replicas}
     yield Link("result", said, details=when, data=data)
@@ -91,14 +93,18 @@ def _limits(autoscaler: FederatedHPA, found: dict[str, HorizontalPodAutoscalerCo
     spec = autoscaler.spec
     lowest = 1 if spec.min_replicas is None else spec.min_replicas
     able, limited = found.get(conditions.ABLE_TO_SCALE), found.get(conditions.SCALING_LIMITED)
-    details = [f"between {lowest} and {spec.max_replicas} replicas"]
+    details = [f"between {lowest} and {counted(spec.max_replicas, 'replica')}"]
     if able is not None and able.reason in ("ScaleDownStabilized", "ScaleUpStabilized"):
         details.append(f"{able.reason}: {able.message}")
+    if limited is not None and limited.reason == SCALING_OUT:
+        details.append(f"{limited.reason}: {limited.message}")
     if limited is None or limited.status != "True":
         return Link("limits", "nothing limits the proposal", details=details)
     link = Link("limits", f"{limited.reason}: {limited.message}", details=details)
     if limited.reason == "TooManyReplicas":
         link.warnings.append("more replicas are wanted than spec.maxReplicas allows")
+    elif limited.reason == INSUFFICIENT:
+        link.warnings.append("clusters have no room: add nodes, or let the policy name further clusters")
     return link
 
 

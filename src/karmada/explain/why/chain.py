@@ -8,14 +8,16 @@ from typing import Any
 
 from karmada.api import conditions, names
 from karmada.api.codec import to_tree
+from karmada.api.counting import counted, part_of
 from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.detector.scope import OWN_GROUPS
 from karmada.explain.nearest import did_you_mean
 from karmada.explain.why.facts import Binding, Facts, JSONObject, MemberFacts
 from karmada.explain.why.links import Link, broken
 from karmada.explain.why.matching import policy_link
 from karmada.explain.why.moves import waiting
 from karmada.explain.why.scheduling import scheduling_link
-from karmada.explain.why.sickness import remedy_for, sickness
+from karmada.explain.why.workload_problems import remedy_for, workload_problem
 from karmada.overrides.apply import apply_overrides, overridden_replicas
 from karmada.overrides.errors import OverrideError
 from karmada.works.status import condition
@@ -45,6 +47,9 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
         yield broken("template", said, "Create it in the control plane, or check its name and namespace (-n).")
         return
     yield _template(facts, template)
+    if facts.kind.type.group in OWN_GROUPS:
+        yield _own(facts.kind.kind, _idle(facts))
+        return
     yield policy_link(facts, template)
     binding = facts.binding
     if binding is None:
@@ -67,6 +72,19 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
     yield _status(facts, template, binding)
 
 
+def _idle(facts: Facts) -> str:
+    """That nothing acts on objects of the kind, and why; empty if something does."""
+    reason = facts.terms.idle.get(f"{facts.kind.type.resource}.{facts.kind.type.group}", "")
+    return f"nothing acts on this {facts.kind.kind}: {reason}" if reason else ""
+
+
+def _own(kind: str, idle: str) -> Link:
+    """What happens to an object of Karmada's own kinds."""
+    if idle:
+        return broken("controller", idle, "Start the control plane with what is missing, or delete the object.")
+    return Link("controller", f"{kind} is a kind of the control plane: it acts there and is never propagated")
+
+
 def _template(facts: Facts, template: JSONObject) -> Link:
     about = template["metadata"]
     if about.get("deletionTimestamp"):
@@ -77,8 +95,9 @@ def _template(facts: Facts, template: JSONObject) -> Link:
         said = f"objects in {facts.namespace} are never propagated"
         return broken("template", said, "Move it to a namespace that does not begin with kube- or karmada-.")
     replicas = (template.get("spec") or {}).get("replicas")
-    said = f"{replicas} replicas wanted" if replicas is not None else "it exists"
-    return Link("template", f"{said}, generation {about.get('generation', 1)}")
+    said = f"{counted(replicas, 'replica')} wanted" if replicas is not None else "it exists"
+    idle = _idle(facts)
+    return Link("template", f"{said}, generation {about.get('generation', 1)}", warnings=[idle] if idle else [])
 
 
 def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
@@ -99,7 +118,8 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
             details += [f"{name}: {rule.policy_name} ({_overriders(rule.overriders)})" for rule in applied]
             data[name] = [rule.policy_name for rule in applied]
     policies = {text for names_ in data.values() for text in names_}
-    said = f"{len(policies)} override policies take effect" if policies else "none take effect"
+    many = f"{len(policies)} override policies take effect" if policies else "none take effect"
+    said = "1 override policy takes effect" if len(policies) == 1 else many
     return Link("overrides", said, details=details, data={"applied": data})
 
 
@@ -191,13 +211,14 @@ def _member(facts: Facts, cluster: str, member: MemberFacts) -> Link:
         said = f"the {facts.kind.kind} is not there, although its Work was applied"
         return broken(name, said, "Wait: it is put back; if it stays away, somebody in the member deletes it.")
     if _reported(facts, cluster) == "Unhealthy":
-        found = sickness(member)
+        found = workload_problem(member)
         return broken(name, found.reason, remedy_for(found, cluster, facts.namespace), *found.details)
     status = member.object.get("status") or {}
     wanted = (member.object.get("spec") or {}).get("replicas")
-    said = f"{status.get('readyReplicas', 0)} of {wanted} replicas are ready" if wanted is not None else "it is there"
-    if wanted is not None and status.get("readyReplicas", 0) < wanted:
-        found = sickness(member)
+    ready = status.get("readyReplicas", 0)
+    said = f"{part_of(ready, wanted, 'replica')} ready" if wanted is not None else "it is there"
+    if wanted is not None and ready < wanted:
+        found = workload_problem(member)
         return broken(name, f"{said}: {found.reason}", remedy_for(found, cluster, facts.namespace), *found.details)
     return Link(name, said)
 
@@ -215,11 +236,11 @@ def _status(facts: Facts, template: JSONObject, binding: Binding) -> Link:
     changed = _overridden(facts, template, binding)
     if changed:
         wanted = sum(changed.get(target.name, target.replicas) for target in binding.spec.clusters)
-    details = [f"replicasOverrider: {name} runs {count}" for name, count in sorted(changed.items())]
+    details = [f"override policies let {name} run {count}" for name, count in sorted(changed.items())]
     if ready < wanted:
-        said = f"{ready} of {wanted} replicas are reported ready"
+        said = f"{part_of(ready, wanted, 'replica')} reported ready"
         return broken("status", said, "Wait a moment: the members' status is on its way.", *details)
-    return Link("status", f"{ready} of {wanted} replicas are ready", details=details)
+    return Link("status", f"{part_of(ready, wanted, 'replica')} ready", details=details)
 
 
 def _overridden(facts: Facts, template: JSONObject, binding: Binding) -> dict[str, int]:
@@ -228,8 +249,13 @@ def _overridden(facts: Facts, template: JSONObject, binding: Binding) -> dict[st
     found: dict[str, int] = {}
     for cluster in facts.clusters:
         name = cluster.metadata.name
-        if name in shares:
-            count = overridden_replicas(template, cluster, facts.cluster_overrides, facts.overrides)
-            if count is not None and count != shares[name]:
-                found[name] = count
+        if name not in shares:
+            continue
+        copy = _copied(template)
+        count = overridden_replicas(template, cluster, facts.cluster_overrides, facts.overrides)
+        copy["spec"]["replicas"] = shares[name] if count is None else count
+        made = apply_overrides(copy, cluster, facts.cluster_overrides, facts.overrides).resource
+        count = (made.get("spec") or {}).get("replicas")
+        if isinstance(count, int) and count != shares[name]:
+            found[name] = count
     return found

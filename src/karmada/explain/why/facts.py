@@ -23,6 +23,7 @@ from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.explain.errors import NoAnswer
 from karmada.explain.events import events_of
 from karmada.explain.members import Members
+from karmada.explain.simulate.terms import Terms, running
 from karmada.machinery.client import Client
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound
@@ -70,6 +71,8 @@ class Facts:
     recorded: Decision | None = None
     """The scheduler's last decision about the binding, where it can be asked for it."""
     recorded_at: str = ""
+    terms: Terms = field(default_factory=Terms)
+    """The feature gates that the control plane runs under, and the kinds on which nothing acts in it."""
     others: Sequence[str] = ()
     """Names of the other objects of the kind, where the template is not there."""
 
@@ -77,10 +80,11 @@ class Facts:
 async def read(hub: Client, members: Members, kind: ApiResource, namespace: str, name: str) -> Facts:
     """All facts about a template; those about members only for clusters it goes to."""
     facts = Facts(kind, namespace, name)
-    facts.template, facts.policies, facts.cluster_policies = await asyncio.gather(
+    facts.template, facts.policies, facts.cluster_policies, facts.terms = await asyncio.gather(
         _object(hub, kind, namespace, name),
         _all(hub, PropagationPolicy, namespace),
         _all(hub, ClusterPropagationPolicy),
+        running(hub),
     )
     facts.overrides, facts.cluster_overrides, facts.clusters, facts.binding = await asyncio.gather(
         _all(hub, OverridePolicy, namespace),

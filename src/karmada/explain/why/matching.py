@@ -8,7 +8,8 @@ from karmada.explain.why.facts import Facts, JSONObject
 from karmada.explain.why.links import Link, broken
 from karmada.policies.claims import Claim, read_claim
 from karmada.policies.election import Policy, elect, explicit_priority
-from karmada.policies.matching import Match, Subject, closest, subject_of
+from karmada.policies.gated_fields import gated_fields
+from karmada.policies.matching import Match, Subject, fit, subject_of
 
 _HOW = {Match.NAME: "by name", Match.LABELS: "by labels", Match.ALL: "with all of its kind"}
 
@@ -38,12 +39,14 @@ def policy_link(facts: Facts, template: JSONObject) -> Link:
         remedy = "Wait a moment; if it stays, look at the logs of karmada-controller-manager (resource detector)."
         return broken("policy", said, remedy, *losers)
     assert holder is not None
-    how = _HOW.get(closest(holder.spec.resource_selectors, subject), "no longer")
+    how = _HOW.get(fit(holder, subject), "no longer")
     details = list(losers)
     if holder is not winner:
         details.insert(0, f"{spell(winner)} would win now; it takes over only with preemption: Always")
     said = f"{spell(holder)} selects it {how}"
-    return Link("policy", said, details=details, data={"matched": spell(holder), "lost": losers})
+    idle = gated_fields(holder.spec, facts.terms.gates) if facts.terms.known else []
+    data = {"matched": spell(holder), "lost": losers}
+    return Link("policy", said, details=details, data=data, warnings=[f"{spell(holder)}: {text}" for text in idle])
 
 
 def spell(policy: Policy) -> str:
@@ -62,7 +65,7 @@ def _is(policy: Policy, claim: Claim) -> bool:
 def _losers(facts: Facts, subject: Subject, winner: Policy | None, holder: Policy | None) -> list[str]:
     found: list[str] = []
     for policy in _all(facts):
-        how = closest(policy.spec.resource_selectors, subject)
+        how = fit(policy, subject)
         if winner is None or policy is winner or policy is holder or how is Match.NONE:
             continue
         found.append(f"{spell(policy)} selects it too, but {_why_lost(policy, how, winner, subject)}")
@@ -77,7 +80,7 @@ def _why_lost(policy: Policy, how: Match, winner: Policy, subject: Subject) -> s
     mine, theirs = explicit_priority(policy), explicit_priority(winner)
     if mine < theirs:
         return f"its priority {mine} is below {theirs}"
-    if how < closest(winner.spec.resource_selectors, subject):
+    if how < fit(winner, subject):
         return f"selects {_HOW[how]}, which is less specific"
     return "its name comes later in the alphabet"
 
@@ -89,14 +92,19 @@ def near_misses(policies: list[Policy], subject: Subject) -> list[str]:
     """
     found: list[tuple[int, float, str]] = []
     for policy in policies:
-        ranked = [miss for selector in policy.spec.resource_selectors if (miss := _miss(selector, subject))]
+        own = policy.metadata.namespace
+        ranked = [
+            miss
+            for selector in policy.spec.resource_selectors
+            if (miss := _miss(selector, own or selector.namespace, subject))
+        ]
         if ranked:
             parts, unlike, text = min(ranked)
             found.append((parts, unlike, f"{spell(policy)} {text}"))
     return [text for _, _, text in sorted(found)]
 
 
-def _miss(selector: ResourceSelector, subject: Subject) -> tuple[int, float, str] | None:
+def _miss(selector: ResourceSelector, namespace: str, subject: Subject) -> tuple[int, float, str] | None:
     """In how many parts a selector differs, how unlike its name is, and in words; None if it is not meant at all."""
     if selector.kind != subject.kind:
         return None
@@ -107,8 +115,8 @@ def _miss(selector: ResourceSelector, subject: Subject) -> tuple[int, float, str
     if selector.api_version != subject.api_version:
         text = f"selects {selector.kind} of {selector.api_version}, not of {subject.api_version}: correct apiVersion"
         texts.append(text)
-    if selector.namespace and selector.namespace != subject.namespace:
-        text = f"selects in namespace {selector.namespace}, not in {subject.namespace}: correct namespace"
+    if namespace and namespace != subject.namespace:
+        text = f"selects in namespace {namespace}, not in {subject.namespace}: correct namespace"
         texts.append(text)
     if selector.name and selector.name != subject.name:
         texts.append(f"selects the name {selector.name}, not {subject.name}: correct name")

@@ -22,9 +22,17 @@ class Shortage(NamedTuple):
     free: str
     fits: int
     """Replicas."""
+    scattered: bool = False
+    """Whether grades of nodes or an estimator know of less room than is free in all."""
+
+    @property
+    def asked(self) -> str:
+        """What one replica asks for, and what there is."""
+        scattered = " in all, but not on one node by its grades of nodes or its estimator" if self.scattered else ""
+        return f"a replica asks for {self.resource} {self.wanted}, {self.free} free{scattered}"
 
     def __str__(self) -> str:
-        return f"room for {self.fits}: a replica asks for {self.resource} {self.wanted}, {self.free} free"
+        return f"room for {self.fits}: {self.asked}"
 
 
 def shortage(spec: ResourceBindingSpec, cluster: Cluster) -> Shortage | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from karmada.api import conditions
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.counting import counted
 from karmada.api.decision import Attempt, Decision, NotEnoughRoom, Placed, Rejection
 from karmada.explain.nearest import did_you_mean
 from karmada.explain.why.affinity import misses, unknown_names
@@ -13,9 +14,10 @@ from karmada.explain.why.links import Link, broken
 from karmada.explain.why.moves import move_lines
 from karmada.explain.why.verdicts import affinity_of, reason, rows, short
 from karmada.scheduler.core.decide import NoPlacement, decide
+from karmada.scheduler.core.request import Settings
 from karmada.scheduler.core.snapshot import Snapshot
 
-RECOMPUTED = "(computed now under default feature gates and without estimators: not the scheduler's own record)"
+RECOMPUTED = "(computed now under {gates} feature gates and without estimators: not the scheduler's own record)"
 _REMEDIES = {
     "ClusterAffinity": "let the policy's placement mean {cluster} (clusterAffinity)",
     "TaintToleration": "take the taint off {cluster} (karmadactl taint, karmadactl uncordon), or tolerate it in "
@@ -38,8 +40,8 @@ def scheduling_link(facts: Facts, binding: Binding, focus: str = "") -> Link:
     link.warnings = unknown_names(binding.spec.placement, facts.clusters) if facts.clusters else []
     if decision is not None and facts.clusters:
         link.table = rows(decision.decisive, binding, shares, facts.clusters, focus)
-        said = f"(recorded by the scheduler at {facts.recorded_at})" if recorded else RECOMPUTED
-        link.details.append(said)
+        again = RECOMPUTED.format(gates="the control plane's" if facts.terms.known else "default")
+        link.details.append(f"(recorded by the scheduler at {facts.recorded_at})" if recorded else again)
     return link
 
 
@@ -66,14 +68,14 @@ def _judged(facts: Facts, binding: Binding, decision: Decision | None, focus: st
         return _left_out(facts, binding, decision, focus)
     said = ", ".join(f"{name}: {count}" if count else name for name, count in sorted(shares.items()))
     if sum(shares.values()) and binding.spec.replicas:
-        said = f"{sum(shares.values())} replicas in {len(shares)} clusters ({said})"
+        said = f"{counted(sum(shares.values()), 'replica')} in {counted(len(shares), 'cluster')} ({said})"
     return Link("scheduling", said)
 
 
 def decided(facts: Facts, binding: Binding) -> Decision | None:
     """What the scheduler would say now."""
     try:
-        return decide(Snapshot(facts.clusters), binding, {})
+        return decide(Snapshot(facts.clusters), binding, {}, Settings(facts.terms.gates))
     except NoPlacement:
         return None
 
@@ -134,8 +136,7 @@ def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
             return "Make room in the clusters that fit, ask for less, or relax the placement."
         most = max(sorted(found), key=lambda name: found[name].fits)
         text = f"{most}, which has most room, takes {found[most].fits} of {binding.spec.replicas}"
-        asked = f"a replica asks for {found[most].resource} {found[most].wanted}, {found[most].free} free"
-        return f"Make room, ask for less, or let the placement mean more clusters: {text} ({asked})."
+        return f"Make room, ask for less, or let the placement mean more clusters: {text} ({found[most].asked})."
     rejected = {name: found for name, found in attempt.rejections.items() if name in by_name}
     if unknown := unknown_names(binding.spec.placement, facts.clusters):
         return f"Correct the placement: {'; '.join(unknown)}."

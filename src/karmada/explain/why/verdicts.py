@@ -50,10 +50,12 @@ def affinity_of(attempt: Attempt, binding: Binding) -> ClusterAffinity | None:
 
 
 def short(attempt: Attempt, binding: Binding, cluster: Cluster) -> Shortage | None:
-    """What a cluster that fits lacks; an estimator of the member may know of less room than the cluster reports."""
+    """What a cluster that fits lacks; who looks at its nodes may know of less room than is free in all."""
     found = shortage(binding.spec, cluster)
     room = attempt.estimates.get(cluster.metadata.name)
-    return found if found is None or room is None else found._replace(fits=min(room, found.fits))
+    if found is None or room is None or room >= found.fits:
+        return found
+    return found._replace(fits=room, scattered=True)
 
 
 def _fit(attempt: Attempt, binding: Binding, known: Mapping[str, Cluster], name: str) -> str:

@@ -1,6 +1,7 @@
 """Numbers that are added up over members, and when a template counts as observed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from karmada.api import annotations
 from karmada.interpreter.model import InterpretError, JSONObject
@@ -18,7 +19,7 @@ class Observed(View, frozen=True, kw_only=True):
 def total(statuses: Iterable[View], *fields: str) -> dict[str, int]:
     """Sums by wire name."""
     seen = list(statuses)
-    return {_wire(field): int32(sum(getattr(status, field) for status in seen)) for field in fields}
+    return {_wire(field): int32(sum([getattr(status, field) for status in seen])) for field in fields}
 
 
 def write_counters(template: JSONObject, counters: Mapping[str, int], always: Sequence[str] = ()) -> JSONObject:
@@ -74,6 +75,7 @@ def int32(number: int) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
+@cache
 def _wire(field: str) -> str:
     head, *rest = field.split("_")
     return head + "".join(part.title() for part in rest)

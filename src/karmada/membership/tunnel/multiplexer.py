@@ -9,8 +9,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+from karmada.machinery.channel import Channel
 from karmada.machinery.clock import REAL, Clock
-from karmada.membership.channel import Channel
 from karmada.membership.tunnel.frames import CREDIT_SIZE, LONGEST, Decoder, Frame, FrameError, Kind, credit, encode
 
 WINDOW = 256 * 1024

@@ -1,6 +1,6 @@
 """The tunnels that are open. The newest of a cluster is used: its agent opened it because the last one broke."""
 
-from karmada.membership.channel import Channel
+from karmada.machinery.channel import Channel
 from karmada.membership.tunnel.multiplexer import Multiplexer, Stream, TunnelBroken
 
 

@@ -36,7 +36,7 @@ class Total:
 
     value: int
     unread: str = ""
-    """Who did not tell its part, and why; such a total may be too low."""
+    """Which clusters did not report, and why; such a total may be too low."""
 
 
 Reading = Samples | Total | MetricsError

@@ -12,6 +12,7 @@ import msgspec
 
 from karmada.api import duration
 from karmada.api.base import ResourceList
+from karmada.api.counting import counted
 from karmada.api.quantity import Quantity
 from karmada.machinery.clock import parse_rfc3339
 from karmada.policies.autoscaling.pods import MetricsError, Pod, Sample
@@ -139,7 +140,7 @@ def usage_of(cluster: str, body: bytes) -> PodUsage:
 
 
 def samples_of_resource(usages: Iterable[PodUsage], resource: str, container: str) -> dict[str, Sample]:
-    """The use of a resource by each pod, or by one container of each; pods that do not tell are left out."""
+    """The use of a resource by each pod, or by one container of each; pods without metrics are left out."""
     samples = {}
     for usage in usages:
         if container and container not in usage.containers:
@@ -177,7 +178,7 @@ def room_of(pods: Mapping[str, Iterable[LabelledPod]]) -> str:
         lacking = [one.lacks for one in found if one.lacks]
         if lacking:
             resources = ", ".join(sorted({resource for lacks in lacking for resource in lacks}))
-            said.append(f"{cluster} has no room for {len(lacking)} pods: insufficient {resources}")
+            said.append(f"{cluster} has no room for {counted(len(lacking), 'pod')}: insufficient {resources}")
     return "; ".join(said)
 
 

@@ -93,7 +93,4 @@ _ANY = ("", "")
 
 def _bucket(namespace: str, selector: label_selector.Selector) -> tuple[str, str, str]:
     """One label that every selected pod has, if there is one."""
-    for requirement in selector.requirements:
-        if (value := selector.required_value(requirement.key)) is not None:
-            return namespace, requirement.key, value
-    return namespace, *_ANY
+    return namespace, *(selector.required_label() or _ANY)

@@ -37,7 +37,7 @@ def assess(
 ) -> Assessment:
     """Stamp new tasks, end those whose replacement is healthy or whose time is up, keep the rest.
 
-    `hold` says why a task that is over stays nevertheless; its message tells it.
+    `hold` says why a task that is over stays nevertheless; its message names it.
     """
     is_scheduled = status.scheduler_observed_generation == generation
     replaced = is_scheduled and is_replacement_healthy(spec, status)

@@ -46,7 +46,7 @@ def hold(
     if task.purge_mode == evictions.PURGE_DIRECTLY or task.suppress_deletion is False:
         return ""
     here = is_ready(task.from_cluster)
-    if here is None:
+    if here is None or (_is_fenced(spec) and not _is_reported(task.from_cluster, status)):
         return ""
     if not here:
         return QUARANTINED
@@ -75,6 +75,15 @@ def taken_back(spec: ResourceBindingSpec, tasks: Iterable[GracefulEvictionTask])
     left = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in names)
     shares = tuple(TargetCluster(name=name, replicas=replicas) for name, replicas in names.items())
     return msgspec.structs.replace(spec, clusters=(*spec.clusters, *shares), graceful_eviction_tasks=left)
+
+
+def _is_fenced(spec: ResourceBindingSpec) -> bool:
+    """Whether a copy is stopped before another starts: then a task may outlive the copy that it was to keep."""
+    return spec.failover is not None and spec.failover.fencing is not None
+
+
+def _is_reported(cluster: str, status: ResourceBindingStatus) -> bool:
+    return any(item.cluster_name == cluster for item in status.aggregated_status)
 
 
 def _is_confirmed(

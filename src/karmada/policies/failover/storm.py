@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from karmada.api.counting import part_of
+
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
@@ -16,7 +18,7 @@ class Fleet:
         return self.unhealthy > threshold * self.total
 
     def __str__(self) -> str:
-        return f"{self.unhealthy} of {self.total} clusters are not ready"
+        return f"{part_of(self.unhealthy, self.total, 'cluster')} not ready"
 
 
 def fleet_of(readiness: Iterable[bool | None]) -> Fleet:

@@ -9,7 +9,7 @@ PODS = "pods"
 UNLIMITED = 2**31 - 1
 """What estimators answer when nothing limits them; the largest number their wire format has."""
 NO_OPINION = -1
-"""What estimators answer when they cannot tell."""
+"""What estimators answer when they do not know."""
 
 
 @lru_cache(maxsize=65536)

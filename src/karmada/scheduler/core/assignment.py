@@ -11,6 +11,7 @@ from karmada.api.decision import ConstraintUnmet, Division, NotEnoughRoom
 from karmada.api.work.v1alpha2 import TargetCluster, TargetComponent
 from karmada.policies import webster
 from karmada.scheduler.core.candidates import Candidates, Listed
+from karmada.scheduler.core.capacity import needs_of
 from karmada.scheduler.core.request import Request, Strategy
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.core.weights import rules_of, static_weights
@@ -68,7 +69,8 @@ def _by_strategy(snapshot: Snapshot, request: Request, candidates: Candidates, r
             return _Shares(shares, (Division(strategy="Duplicated", mode="whole", replicas=replicas),))
         case Strategy.STATIC_WEIGHT:
             weights = static_weights(snapshot, rules_of(request.placement), candidates)
-            return _by_static_weight(request, weights, replicas)
+            room = _room(snapshot, request, candidates, replicas) if request.settings.heeds_room else None
+            return _by_static_weight(request, weights, replicas, room)
         case Strategy.DYNAMIC_WEIGHT | Strategy.AGGREGATED:
             return _dynamically(request, candidates, replicas)
         case Strategy.UNKNOWN:
@@ -81,10 +83,51 @@ def _by_strategy(snapshot: Snapshot, request: Request, candidates: Candidates, r
             )
 
 
-def _by_static_weight(request: Request, weights: Mapping[str, int], replicas: int) -> _Shares:
-    shares = webster.divide(replicas, weights.items(), ascending=webster.ties_ascend(request.spec.resource.uid))
-    division = Division(strategy="StaticWeight", mode="whole", replicas=replicas, weights=weights)
-    return _Shares({share.name: share.seats for share in shares}, (division,))
+def _by_static_weight(
+    request: Request, weights: Mapping[str, int], replicas: int, room: Mapping[str, int] | None
+) -> _Shares:
+    ascending = webster.ties_ascend(request.spec.resource.uid)
+    if room is None:
+        shares = {share.name: share.seats for share in webster.divide(replicas, weights.items(), ascending=ascending)}
+    else:
+        shares = within_room(replicas, weights, room, ascending)
+    mode = "whole" if room is None else "within room"
+    return _Shares(shares, (Division(strategy="StaticWeight", mode=mode, replicas=replicas, weights=weights),))
+
+
+def _room(snapshot: Snapshot, request: Request, candidates: Candidates, replicas: int) -> dict[str, int]:
+    """What each candidate holds and still has room for.
+
+    Estimates are the least that clusters have room for: where that is not enough for all, the sum over their nodes.
+    """
+    room = {one.name: one.available for one in candidates}
+    if sum(room.values()) >= replicas:
+        return room
+    needs = needs_of(request.spec.replica_requirements)
+    return {
+        name: max(least, request.targets.get(name, 0) + snapshot.capacity(name).replicas(needs, by_model=False))
+        for name, least in room.items()
+    }
+
+
+def within_room(
+    replicas: int, weights: Mapping[str, int], room: Mapping[str, int], ascending: bool = True
+) -> dict[str, int]:
+    """Shares by weight of which none exceeds its room; what nobody has room for comes on top, by weight."""
+    full: dict[str, int] = {}
+    open_ = dict(weights)
+    while True:
+        left = replicas - sum(full.values())
+        shares = {share.name: share.seats for share in webster.divide(left, open_.items(), ascending=ascending)}
+        over = [name for name, count in shares.items() if count > room.get(name, 0)]
+        if not over:
+            break
+        for name in over:
+            full[name] = room.get(name, 0)
+            del open_[name]
+    if open_ or left <= 0:
+        return full | shares
+    return {share.name: share.seats for share in webster.divide(left, weights.items(), full, ascending)}
 
 
 def _dynamically(request: Request, candidates: Candidates, replicas: int) -> _Shares | _Failure:

@@ -14,7 +14,7 @@ from karmada.scheduler.core.amounts import UNLIMITED, requested
 from karmada.scheduler.core.estimation import Capacity, demands_of
 from karmada.scheduler.core.request import Request
 from karmada.scheduler.core.simulation import Demand
-from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.snapshot import Memo, Snapshot
 
 if TYPE_CHECKING:
     from karmada.scheduler.core.columns import Columns
@@ -53,7 +53,7 @@ def takes_room(request: Request) -> bool:
 
 
 def question_of(request: Request) -> Question:
-    """The question a request asks; nobody has room for what is no amount."""
+    """The question a request asks; an invalid quantity is an unsatisfiable one."""
     by_model = request.settings.by_model
     if request.places_sets:
         return Question(None, by_model, tuple(demands_of(request.spec.components)))
@@ -68,7 +68,6 @@ class Room:
     """What fits into every cluster."""
 
     def __init__(self, snapshot: Snapshot, question: Question) -> None:
-        self.key = question.key
         self.question = question
         self._version = snapshot.version
         self.of: dict[str, int] = self._all(snapshot)
@@ -100,29 +99,28 @@ class Room:
         return {name: question.answer(snapshot.capacity(name)) for name in snapshot.clusters}
 
 
+_ROOMS = Memo[Room]()
+_COLUMNS: "Memo[Columns]" = Memo(1)
+
+
 def columns_of(snapshot: Snapshot) -> "Columns":
     """The columns of a snapshot, up to date."""
     from karmada.scheduler.core.columns import Columns
 
-    found: Columns | None = snapshot.kept("columns", ())
-    if found is None:
-        found = snapshot.keep("columns", (), Columns(snapshot))
+    found: Columns = snapshot.kept(_COLUMNS, (), Columns)
     found.refresh(snapshot)
     return found
 
 
 def room(snapshot: Snapshot, question: Question) -> Room:
     """The answers to a question, up to date."""
-    key = question.key
-    found: Room | None = snapshot.kept("room", key)
-    if found is None:
-        return snapshot.keep("room", key, Room(snapshot, question))
+    found = snapshot.kept(_ROOMS, question.key, lambda: Room(snapshot, question))
     found.refresh(snapshot)
     return found
 
 
 def needs_of(requirements: ReplicaRequirements | None) -> Mapping[str, int] | None:
-    """What one replica asks for; something nobody has where that is no amount."""
+    """What one replica asks for; an invalid quantity is an unsatisfiable request."""
     try:
         return None if requirements is None else requested(requirements.resource_request)
     except QuantityError:

@@ -37,7 +37,7 @@ class _Table:
 class Columns:
     """The capacity of all clusters as columns of numbers."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self) -> None:
         self._version = -1
         self._names: list[str] = []
         self._rows: dict[str, int] = {}

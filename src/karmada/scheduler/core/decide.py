@@ -19,10 +19,20 @@ from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_failing_back, is_rescheduled
 from karmada.scheduler.core.selection import Selection, select
 from karmada.scheduler.core.shared_facts import asked_by
-from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.snapshot import Memo, Snapshot
 
-ATTEMPTS = 2048
-"""Attempts that are kept for requests that are equal in all that matters."""
+
+class _Latest:
+    """The latest attempt at requests that are equal in all that matters; only that one, for it holds on to facts."""
+
+    __slots__ = ("attempt", "version")
+
+    def __init__(self) -> None:
+        self.version = -1
+        self.attempt: Attempt | None = None
+
+
+_ATTEMPTS = Memo[_Latest](2048)
 
 
 class NoPlacement(ValueError):
@@ -132,12 +142,11 @@ def attempt_at(snapshot: Snapshot, request: Request, estimates: Estimates, frame
     if asked is None or estimates or snapshot.assumed or request.spec.components:
         return conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
     key = (asked.key, framework.scorers, *_beyond(request), snapshot.total)
-    known: tuple[int, Attempt] | None = snapshot.kept("attempt", key)
-    if known is not None and known[0] == snapshot.version:
-        return known[1]
-    made = conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
-    snapshot.keep("attempt", key, (snapshot.version, made), ATTEMPTS)
-    return made
+    latest = snapshot.kept(_ATTEMPTS, key, _Latest)
+    if latest.attempt is None or latest.version != snapshot.version:
+        latest.attempt = conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
+        latest.version = snapshot.version
+    return latest.attempt
 
 
 def _beyond(request: Request) -> tuple[Hashable, ...]:

@@ -115,7 +115,7 @@ class Capacity:
 
 
 def demand_of(component: Component) -> Demand:
-    """What a component needs of nodes; something nobody has where that is no amount."""
+    """What a component needs of nodes; an invalid quantity is an unsatisfiable request."""
     requirements = component.replica_requirements
     try:
         needs = requested(requirements.resource_request) if requirements is not None else {}

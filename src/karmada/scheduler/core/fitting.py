@@ -13,7 +13,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
 from karmada.scheduler.core.framework import Framework
 from karmada.scheduler.core.request import Request
-from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.snapshot import Memo, Snapshot
 from karmada.scheduler.plugins.base import Filter
 
 Signature = tuple[Hashable, ...]
@@ -47,8 +47,7 @@ class _Answers:
 class Fit:
     """The clusters that fit a request apart from where its binding already is."""
 
-    def __init__(self, signature: Signature, answers: list[tuple[str, _Answers]], snapshot: Snapshot) -> None:
-        self.signature = signature
+    def __init__(self, answers: list[tuple[str, _Answers]]) -> None:
         self._answers = answers
         self._version = -1
         self._seen: list[dict[str, str]] = []
@@ -205,16 +204,20 @@ class Preferred(Sequence[str]):
         return self._ordered
 
 
+_ANSWERS = Memo[_Answers]()
+_FITS = Memo[Fit]()
+
+
 def fit(snapshot: Snapshot, framework: Framework, request: Request, signature: Signature) -> Fit:
     """Who fits, up to date; the signature is the framework's of the request."""
-    found: Fit | None = snapshot.kept("fit", signature)
-    if found is None:
-        answers = []
-        for plugin, aspect in zip(framework.filters, signature, strict=True):
-            known: _Answers | None = snapshot.kept("answers", (plugin.name, aspect))
-            if known is None:
-                known = snapshot.keep("answers", (plugin.name, aspect), _Answers(plugin, snapshot, request))
-            answers.append((plugin.name, known))
-        found = snapshot.keep("fit", signature, Fit(signature, answers, snapshot))
+
+    def answers(plugin: Filter, aspect: Hashable) -> _Answers:
+        return snapshot.kept(_ANSWERS, (plugin.name, aspect), lambda: _Answers(plugin, snapshot, request))
+
+    def make() -> Fit:
+        aspects = zip(framework.filters, signature, strict=True)
+        return Fit([(plugin.name, answers(plugin, aspect)) for plugin, aspect in aspects])
+
+    found = snapshot.kept(_FITS, signature, make)
     found.refresh(snapshot, request)
     return found

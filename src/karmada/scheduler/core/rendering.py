@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from karmada.api import conditions
+from karmada.api.counting import counted
 from karmada.api.decision import Attempt, Decision, Placed
 from karmada.api.work.v1alpha2 import TargetCluster
 
@@ -55,7 +56,8 @@ def _attempt(attempt: Attempt) -> Iterable[str]:
     if attempt.groups:
         yield f"groups, of {attempt.combinations} combinations"
         for group in attempt.groups:
-            yield f"  {'*' if group.chosen else '-'} {group.name}: {group.clusters} clusters, weight {group.weight}"
+            size = counted(group.clusters, "cluster")
+            yield f"  {'*' if group.chosen else '-'} {group.name}: {size}, weight {group.weight}"
     for division in attempt.divisions:
         yield f"division of {division.replicas} by {division.strategy}, {division.mode}"
         for name, weight in division.weights.items():

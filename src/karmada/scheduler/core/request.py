@@ -37,12 +37,15 @@ class Settings:
     """Whether what was placed recently counts against room."""
     avoids_loops: bool = field(init=False)
     """Whether a toleration that ends opens no cluster to a new copy."""
+    heeds_room: bool = field(init=False)
+    """Whether fixed weights give no cluster more than it has room for."""
 
     def __post_init__(self) -> None:
         # Asked for every decision: looked up once.
         object.__setattr__(self, "by_model", self.gates.enabled("CustomizedClusterResourceModeling"))
         object.__setattr__(self, "protects", self.gates.enabled("SchedulingOvercommitProtection"))
         object.__setattr__(self, "avoids_loops", self.gates.enabled("AvoidEvictionLoops"))
+        object.__setattr__(self, "heeds_room", self.gates.enabled("RoomAwareScaling"))
 
 
 DEFAULT_SETTINGS = Settings()

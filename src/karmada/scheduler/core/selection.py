@@ -99,14 +99,14 @@ def _by_group(request: Request, ranking: Ranking, by: str) -> Selection | Constr
     weighed = sorted([(-group.weight, group.name, group.size) for group in groups])
     return Selection(
         Listed(chosen),
-        tuple([_told(name, size, -less, name in names) for less, name, size in weighed]),
+        tuple([_reported(name, size, -less, name in names) for less, name, size in weighed]),
         choice.combinations,
     )
 
 
 @lru_cache(maxsize=4096)
-def _told(name: str, clusters: int, weight: int, chosen: bool) -> Group:
-    """A group as decisions tell of it; most decisions tell of the same ones."""
+def _reported(name: str, clusters: int, weight: int, chosen: bool) -> Group:
+    """A group as decisions report it; most decisions report the same ones."""
     return Group(name=name, clusters=clusters, weight=weight, chosen=chosen)
 
 

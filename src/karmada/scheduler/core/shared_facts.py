@@ -11,7 +11,7 @@ from karmada.scheduler.core.fitting import Signature, fit
 from karmada.scheduler.core.framework import Framework
 from karmada.scheduler.core.order import Order
 from karmada.scheduler.core.request import Request
-from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.snapshot import Memo, Snapshot
 
 
 class Asked(NamedTuple):
@@ -56,10 +56,11 @@ class Basis:
         self._version = snapshot.version
 
 
+_BASES = Memo[Basis]()
+
+
 def basis_of(snapshot: Snapshot, framework: Framework, request: Request, asked: Asked) -> Basis:
     """What is kept for a request, up to date."""
-    found: Basis | None = snapshot.kept("basis", asked.key)
-    if found is None:
-        found = snapshot.keep("basis", asked.key, Basis(snapshot, framework, request, asked))
+    found = snapshot.kept(_BASES, asked.key, lambda: Basis(snapshot, framework, request, asked))
     found.refresh(snapshot, request)
     return found

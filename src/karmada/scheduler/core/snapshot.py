@@ -5,12 +5,12 @@ decisions. Clusters under deletion take no part, but they are counted when nothi
 
 What decisions work out (who fits, how much room there is, in which order clusters are preferred) is kept and brought up
 to date cluster by cluster: a change costs as much as the change, not as much as the fleet. Kept things share one
-discipline: they remember how far into `log` they have read, and `changes_since` tells them what to work out again.
+discipline: they remember how far into `log` they have read, and `changes_since` gives the clusters to work out again.
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.scheduler.core.assumptions import AssumedWorkload
@@ -18,10 +18,15 @@ from karmada.scheduler.core.estimation import Capacity
 
 T = TypeVar("T")
 
-KEPT = 1024
-"""How many results of a kind are kept unless it says otherwise."""
 LOG = 4096
 """After so many changes at once it is cheaper to work everything out again."""
+
+
+class Memo(Generic[T]):
+    """A kind of result that snapshots keep: so many of it, the least recently used go first."""
+
+    def __init__(self, limit: int = 1024) -> None:
+        self.limit = limit
 
 
 class PeerGroup(NamedTuple):
@@ -74,9 +79,9 @@ class Snapshot:
         self._log: list[str] = []
         self._base = 0
         """How many changes were dropped from the log."""
-        self._told: tuple[int, int, frozenset[str]] = (0, 0, frozenset())
+        self._changes: tuple[int, int, frozenset[str]] = (0, 0, frozenset())
         """What changed between two versions, as asked last: all that is kept asks the same."""
-        self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
+        self._kept: dict[Memo[Any], OrderedDict[Hashable, Any]] = {}
         for cluster in clusters:
             self.put(cluster)
 
@@ -119,28 +124,26 @@ class Snapshot:
         return found
 
     def changes_since(self, version: int) -> frozenset[str] | None:
-        """The clusters that changed since then; None when it is too long ago to tell."""
+        """The clusters that changed since then; None when that was too many changes ago."""
         if version < self._base:
             return None
-        if self._told[:2] != (version, self.version):
-            self._told = (version, self.version, frozenset(self._log[version - self._base :]))
-        return self._told[2]
+        if self._changes[:2] != (version, self.version):
+            self._changes = (version, self.version, frozenset(self._log[version - self._base :]))
+        return self._changes[2]
 
-    def kept(self, kind: str, key: Hashable) -> Any | None:
-        """Something worked out before."""
-        store = self._kept.get(kind)
-        found = None if store is None else store.get(key)
-        if store is not None and found is not None:
+    def kept(self, memo: Memo[T], key: Hashable, make: Callable[[], T]) -> T:
+        """A result of a former decision, made and kept where there is none."""
+        store = self._kept.get(memo)
+        if store is None:
+            store = self._kept[memo] = OrderedDict()
+        found: T | None = store.get(key)
+        if found is not None:
             store.move_to_end(key)
-        return found
-
-    def keep(self, kind: str, key: Hashable, value: T, limit: int = KEPT) -> T:
-        """Keep something for the next decision, and so many of its kind."""
-        store = self._kept.setdefault(kind, OrderedDict())
-        store[key] = value
-        if len(store) > limit:
+            return found
+        found = store[key] = make()
+        if len(store) > memo.limit:
             store.popitem(last=False)
-        return value
+        return found
 
     def _changed(self, name: str) -> None:
         self._capacities.pop(name, None)

@@ -8,7 +8,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import Placement, StaticClusterWeight
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.scheduler.core.candidates import Candidates
-from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.core.snapshot import Memo, Snapshot
 
 Rules = tuple[StaticClusterWeight, ...]
 
@@ -60,11 +60,11 @@ def static_weights(snapshot: Snapshot, rules: Rules, candidates: Candidates) -> 
     return active or dict.fromkeys(meant or candidates.names(), 1)
 
 
+_WEIGHTS = Memo[Weights]()
+
+
 def weights(snapshot: Snapshot, rules: Rules) -> Weights:
     """The weights by some rules, up to date."""
-    key = msgspec.json.encode(rules)
-    found: Weights | None = snapshot.kept("weights", key)
-    if found is None:
-        return snapshot.keep("weights", key, Weights(snapshot, rules))
+    found = snapshot.kept(_WEIGHTS, msgspec.json.encode(rules), lambda: Weights(snapshot, rules))
     found.refresh(snapshot)
     return found

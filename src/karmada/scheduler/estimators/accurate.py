@@ -45,7 +45,7 @@ class GrpcEstimator:
         return {name: answer for name, answer in zip(asked, answers, strict=True) if answer >= 0}
 
     async def unschedulable(self, request: UnschedulableRequest) -> int:
-        """Replicas that wait for a node; -1 when nobody can tell."""
+        """Replicas that wait for a node; -1 when unknown."""
         return await self._ask(request.cluster, UNSCHEDULABLE, request.encode())
 
     def forget(self, cluster: str) -> None:

@@ -1,4 +1,6 @@
-"""The network of a fleet: every pod can reach every pod, Services lead to them, and requests are answered in place.
+"""The network of a fleet: pods reach each other, Services lead to them, and requests are answered in place.
+
+Every pod reaches every pod, unless members declare networks: then those that share none have no route to each other.
 
 Nothing listens and nothing is copied: a route is looked up in the members' own stores when somebody asks, so pods that
 are never asked cost nothing. Pod addresses repeat between members, therefore an EndpointSlice that came from another
@@ -20,6 +22,8 @@ from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.network.names import PodAddress, ServiceName, candidates
 from karmada.simulator.network.program import BadArguments, WebReply, WebRequest, program_of, reply
 from karmada.simulator.workloads.views import POD, Pod
+from karmada.works.networks import Network as Declared
+from karmada.works.networks import reach
 
 SLICES = ("discovery.k8s.io", "endpointslices")
 SERVICES, PODS = ("", "services"), ("", "pods")
@@ -54,6 +58,8 @@ class Site:
     behaviour: Behaviour
     is_cut: Callable[[], bool]
     """Whether its pods are cut off from everybody in other members and outside."""
+    network: Declared | None = None
+    """The networks its pods are in, where the fleet says."""
 
 
 @dataclass(slots=True)
@@ -99,7 +105,7 @@ class Network:
                     metadata = service["metadata"]
                     named = ServiceName(metadata["namespace"], metadata["name"])
                     return self._through(site, named, service, port, protocol)
-                return self._at(site, meant.address, port)
+                return self._at(self._with_address(site, meant.address), meant.address, port)
         raise UnknownHost(f"{host} is not known in {cluster}")
 
     def at(self, cluster: str, namespace: str, pod: str, port: int) -> PodPort:
@@ -145,6 +151,10 @@ class Network:
             raise Unreachable(f"there is no route to {target.cluster}")
         if source != target.cluster and (site.is_cut() or (source in self.sites and self.sites[source].is_cut())):
             raise Unreachable(f"the network of {target.cluster if site.is_cut() else source} is cut off")
+        if source in self.sites and source != target.cluster:
+            networks = {name: self.sites[name].network for name in (source, target.cluster)}
+            if None not in networks.values() and (found := reach(source, target.cluster, networks)).status == "False":
+                raise Unreachable(found.message)
         pod = _pod(site.store, target.namespace, target.pod)
         if pod is None or pod.metadata.uid != target.uid:
             raise Unreachable(f"pod {where} is gone")
@@ -208,6 +218,13 @@ class Network:
         name: str = metadata["name"]
         named = [site for site in self.sites if name.startswith(f"imported-{site}-")]
         return max(named, key=len, default=here)
+
+    def _with_address(self, here: Site, address: str) -> Site:
+        """The member whose pods have an address, seen from one of them: its own, unless another declares it."""
+        if here.network is None or not here.network.ranges or here.network.holds(address):
+            return here
+        others = (site for site in self.sites.values() if site.network is not None and site.network.holds(address))
+        return next(others, here)
 
     def _at(self, site: Site, address: str, port: int) -> PodPort:
         for item in site.store.list(PODS).items:

@@ -12,11 +12,14 @@ OWN: Mapping[str, str] = {
     "karmada-aggregated-apiserver": "karmada.aggregated.main",
     "karmada-apiserver": "karmada.apiserver.main",
     "karmada-controller-manager": "karmada.controllers.main",
+    "karmada-dashboard": "karmada.dashboard.main",
     "karmada-descheduler": "karmada.descheduler.main",
     "karmada-gateway": "karmada.gateway.main",
     "karmada-metrics-adapter": "karmada.metrics_adapter.main",
+    "karmada-operator": "karmada.operator.main",
     "karmada-scheduler": "karmada.scheduler.main",
     "karmada-scheduler-estimator": "karmada.estimator.main",
+    "karmada-search": "karmada.standalone.search_main",
     "karmada-webhook": "karmada.webhook.main",
 }
 """Our programs and their modules; the image `karmada` has all of them."""

@@ -18,10 +18,10 @@ from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.nodes import nodes_of
 from karmada.simulator.spec import MemberSpec, NodePool, load
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.garbage import Collector
 from karmada.simulator.workloads.housekeeping import NamespaceKeeper
 from karmada.simulator.workloads.kinds import NODES
+from karmada.simulator.workloads.start import start
 
 WORKERS = 8
 """Of each controller: over the network, requests overlap."""

@@ -7,6 +7,7 @@ nothing.
 
 from functools import lru_cache
 from hashlib import sha256
+from ipaddress import IPv4Network, IPv6Network
 from math import inf
 
 from karmada.machinery.clock import parse_rfc3339, rfc3339
@@ -117,7 +118,7 @@ class Kubelet:
             self._tell_end(pod, containers)
             self._event(pod, "Normal", OVERDUE["reason"], OVERDUE["message"])
             return DONE
-        self._tell(pod, containers, lives, courses, {} if fresh else before)
+        self._record(pod, containers, lives, courses, {} if fresh else before)
         if status["phase"] in ("Succeeded", "Failed"):
             return DONE
         policy = pod.spec.restart_policy
@@ -129,7 +130,7 @@ class Kubelet:
         for container in containers if pod.status.phase == "Running" else ():
             self._event(pod, "Normal", "Killing", f"Stopping container {container.name}")
 
-    def _tell(
+    def _record(
         self,
         pod: Pod,
         containers: list[Container],
@@ -173,11 +174,20 @@ class Kubelet:
             return self._context.behaviour.pod_address
         while True:
             self._last_address = self._last_address % 0xFFFFFE + 1
-            number = self._last_address
-            address = f"10.{244 - (number >> 16) % 100}.{number >> 8 & 255}.{number & 255}"
-            if address not in self._addresses:
+            within = self._context.behaviour.pod_range
+            address = _numbered(self._last_address, within)
+            # Where a range is used up, pods share addresses rather than wait for ever.
+            used_up = within is not None and len(self._addresses) >= within.num_addresses - 2
+            if address not in self._addresses or used_up:
                 self._addresses[address] = uid
                 return address
+
+
+def _numbered(number: int, within: IPv4Network | IPv6Network | None) -> str:
+    """An address for a pod; a range that is used up begins anew, without its first and last."""
+    if within is not None:
+        return str(within[1 + (number - 1) % (within.num_addresses - 2)])
+    return f"10.{244 - (number >> 16) % 100}.{number >> 8 & 255}.{number & 255}"
 
 
 def status_of(

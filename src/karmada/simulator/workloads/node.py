@@ -170,7 +170,7 @@ def healthy(node: JSONObject, now: float) -> list[JSONObject]:
 
 
 def lost(node: JSONObject, now: float) -> list[JSONObject]:
-    """The conditions of a node that nobody hears of."""
+    """The conditions of a node whose kubelet stopped posting status."""
     stamp = rfc3339(now)
     conditions = (node.get("status") or {}).get("conditions") or []
     if (find(conditions, "Ready") or {}).get("status") == "Unknown":

@@ -52,8 +52,8 @@ class Oracle:
         done = subprocess.run(self._command, input=given, capture_output=True, check=False)
         answers = [orjson.loads(line) for line in done.stdout.splitlines() if line.strip()]
         if len(answers) != len(requests):
-            told = done.stderr.decode(errors="replace")[-500:]
-            raise OracleError(f"the oracle gave {len(answers)} answers to {len(requests)} requests: {told}")
+            complaint = done.stderr.decode(errors="replace")[-500:]
+            raise OracleError(f"the oracle gave {len(answers)} answers to {len(requests)} requests: {complaint}")
         return answers
 
 

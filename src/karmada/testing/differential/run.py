@@ -52,11 +52,11 @@ class Comparison:
         answered = self.oracle.ask(list(generator.requests(topic, seed, count)))
         outcome.left_out += answered.left_out
         for record in answered.records:
-            told = self._judge(topic, record, outcome)
-            if told:
+            mismatch = self._judge(topic, record, outcome)
+            if mismatch:
                 outcome.differing += 1
                 if len(outcome.shown) < show:
-                    outcome.shown.append(self._minimised(topic, record, told))
+                    outcome.shown.append(self._minimised(topic, record, mismatch))
         return outcome
 
     def _judge(self, topic: str, record: Record, outcome: Outcome) -> str | None:
@@ -70,32 +70,32 @@ class Comparison:
             outcome.left_out["the reference crashed"] += 1
             return None
         outcome.compared += 1
-        told = difference(known, case)
-        excuse = next((excuse for excuse in known.excuses if excuse.applies(case)), None) if told else None
+        mismatch = difference(known, case)
+        excuse = next((excuse for excuse in known.excuses if excuse.applies(case)), None) if mismatch else None
         if excuse is not None:
             outcome.known[excuse.reason] += 1
             return None
-        return told
+        return mismatch
 
-    def _minimised(self, topic: str, record: Record, told: str) -> Difference:
+    def _minimised(self, topic: str, record: Record, mismatch: str) -> Difference:
         request = {key: value for key, value in record.items() if key != "expect"}
 
         def differs(trees: Sequence[Any]) -> list[bool]:
             wrapped = [_with_input(request, tree) | {"id": str(index)} for index, tree in enumerate(trees)]
             answered = {one["id"]: one for one in self.oracle.ask(wrapped).records}
             found = (answered.get(str(index)) for index in range(len(trees)))
-            return [one is not None and self._differs(topic, one, _place(told)) for one in found]
+            return [one is not None and self._differs(topic, one, _place(mismatch)) for one in found]
 
         smallest = _with_input(request, minimise(_input(request), differs))
         again = self.oracle.ask([smallest]).records
         known = self._topic(topic, again[0]) if again else None
         reason = difference(known, known.read(again[0])) if known else None
-        return Difference(request["id"], reason or told, smallest)
+        return Difference(request["id"], reason or mismatch, smallest)
 
     def _differs(self, topic: str, record: Record, place: str) -> bool:
         try:
-            told = self._judge(topic, record, Outcome(topic, 0))
-            return told is not None and _place(told) == place
+            mismatch = self._judge(topic, record, Outcome(topic, 0))
+            return mismatch is not None and _place(mismatch) == place
         except Exception:
             # What is left is no request of this topic any more: a reader, comparator or predicate stumbles over it.
             return False
@@ -106,9 +106,9 @@ class Comparison:
         return next((topic for topic in self.topics if record["op"] in topic.operations), None)
 
 
-def _place(told: str) -> str:
+def _place(mismatch: str) -> str:
     """Where a difference is, or what was raised: a smaller input must differ in the same place."""
-    return told.partition(": ")[0]
+    return mismatch.partition(": ")[0]
 
 
 def _input(request: Record) -> Any:

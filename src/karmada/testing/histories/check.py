@@ -89,8 +89,8 @@ def _writes(history: History, states: _States) -> Iterator[str]:
 
 def _likely(write: Write, commit: Commit) -> tuple[bool, bool]:
     """Sorts first who deleted: it was told this revision; else it does not know."""
-    told = write.outcome is Outcome.DONE and write.revision == commit.revision
-    return not told, write.outcome is not Outcome.UNKNOWN
+    acknowledged = write.outcome is Outcome.DONE and write.revision == commit.revision
+    return not acknowledged, write.outcome is not Outcome.UNKNOWN
 
 
 def _times(history: History) -> Iterator[str]:

@@ -52,7 +52,7 @@ NO_WAITING, AGREED = "a lost member delays no other", "in the end members hold w
 Manager = Callable[[Surroundings], Awaitable[None]]
 
 
-class Story:
+class Users:
     """What users do, and what may be expected of it."""
 
     def __init__(self, world: World) -> None:
@@ -258,61 +258,65 @@ class Story:
         return None if found == expected else f"there are Works {sorted(found)}, not {sorted(expected)}"
 
 
-def scenario(manager: Manager = run_manager) -> Scenario:
-    """The whole story, with the controllers as they are or with a bug in them."""
+def scenario(manager: Manager = run_manager, start: Callable[[World], None] | None = None) -> Scenario:
+    """The whole story, with the controllers as they are or with a bug in them; `start` starts other components."""
 
     async def story(world: World) -> None:
         await install(world)
-        told = Story(world)
+        users = Users(world)
         own = {"metadata": {"name": DEPENDENCY, "namespace": "default"}, "data": {"owner": OWNER}}
-        await told.members[OWNER].resource(CONFIG_MAPS).create(own)
-        world.check(WORK_GOES, told.works_stay)
-        world.check(COPY_GOES, told.copies_stay)
-        world.check(OWNED_STAYS, told.owned_stays)
-        world.check(OWNED_STAYS, told.notes_stay)
-        world.check(SPEC_IS_THE_USERS, told.spec_is_the_users)
-        world.start(Component("controller-manager", manager, MANAGER))
-        world.start(Component("scheduler", run_scheduler, SCHEDULER))
+        await users.members[OWNER].resource(CONFIG_MAPS).create(own)
+        world.check(WORK_GOES, users.works_stay)
+        world.check(COPY_GOES, users.copies_stay)
+        world.check(OWNED_STAYS, users.owned_stays)
+        world.check(OWNED_STAYS, users.notes_stay)
+        world.check(SPEC_IS_THE_USERS, users.spec_is_the_users)
+        if start is not None:
+            start(world)
+        else:
+            world.start(Component("controller-manager", manager, MANAGER))
+            world.start(Component("scheduler", run_scheduler, SCHEDULER))
         await world.clock.sleep(40)
 
         async def use() -> None:
             for _ in range(ACTIONS):
                 await world.clock.sleep(world.random.random() ** 2 * 10)
-                await told.act()
+                await users.act()
 
         using = world.background(use())
         await world.storm(80, WEATHER)
         await using
-        told.suspended = False
-        await told.publish()
+        users.suspended = False
+        await users.publish()
         await world.calm(SETTLING)
-        await _lose_a_member(world, told)
-        problem = told.disagreement()
+        await _lose_a_member(world, users)
+        problem = users.disagreement()
         if problem:
             world.fail(AGREED, problem)
 
     return story
 
 
-async def _lose_a_member(world: World, told: Story) -> None:
+async def _lose_a_member(world: World, users: Users) -> None:
     """While one member is cut off, the others get what is new."""
-    if (problem := told.disagreement()) is not None:
+    if (problem := users.disagreement()) is not None:
         world.fail(AGREED, problem)
         return
     lost, left = world.random.sample(MEMBERS, 2)
-    heal = world.cut("controller-manager", lost)
-    told.clusters = list(MEMBERS)
-    await told.publish()
-    told.user_writes = True
+    heals = [world.cut(component, lost) for component in world.linked(lost)]
+    users.clusters = list(MEMBERS)
+    await users.publish()
+    users.user_writes = True
     if world.object(DEPLOYMENTS, NAMES[0], "default") is None:
-        await told.client.resource(DEPLOYMENTS).create(_needing_settings(deployment(NAMES[0], 7)))
-    await told.client.resource(DEPLOYMENTS).patch(NAMES[0], {"spec": {"replicas": 7}}, "default")
-    told.user_writes = False
+        await users.client.resource(DEPLOYMENTS).create(_needing_settings(deployment(NAMES[0], 7)))
+    await users.client.resource(DEPLOYMENTS).patch(NAMES[0], {"spec": {"replicas": 7}}, "default")
+    users.user_writes = False
     await world.clock.sleep(REACTION)
     copy = world.object(DEPLOYMENTS, NAMES[0], "default", left)
     if copy is None or copy["spec"]["replicas"] != 7:
         world.fail(NO_WAITING, f"{NAMES[0]} is not in {left} while {lost} cannot be reached")
-    heal()
+    for heal in heals:
+        heal()
     await world.calm(SETTLING)
 
 

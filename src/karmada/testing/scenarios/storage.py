@@ -16,6 +16,7 @@ from random import Random
 
 from karmada.apiserver.storage.base import FIRST_REVISION, Storage, StorageFailed
 from karmada.apiserver.storage.sqlite import SqliteStorage
+from karmada.apiserver.storage.sqlite.sharing import WORTH, Sharing
 from karmada.apiserver.storage.sqlite.writer import Queue
 from karmada.apiserver.watchcache.cache import WatchCache
 from karmada.apiserver.watchcache.history import Bounds
@@ -23,10 +24,10 @@ from karmada.apiserver.watchcache.keys import key_of
 from karmada.apiserver.watchcache.model import StoreEvent
 from karmada.machinery.transport import EventType
 from karmada.testing.histories import vfs
-from karmada.testing.histories.baton import Baton
 from karmada.testing.histories.check import check
 from karmada.testing.histories.clients import Client, Observer, Reader, Writer
 from karmada.testing.histories.disk import Disk, Trouble, trouble
+from karmada.testing.histories.lockstep_queue import LockstepQueue
 from karmada.testing.histories.record import KIND, Commit, History, Read, index
 from karmada.testing.loop import run_virtual
 from karmada.testing.world import SHOWN, Broken
@@ -39,7 +40,10 @@ SECONDS = 15.0
 DRAIN = 61.0
 """Seconds until every watcher that wants bookmarks has got one."""
 
-Make = Callable[[Path, Callable[[], Queue]], Storage]
+EAGER = Sharing(copies=2, size=0, times=0)
+"""Whatever can be shared is; every other history has it."""
+
+Make = Callable[[Path, Callable[[], Queue], Sharing], Storage]
 
 
 def explore(seed: int, make: Make = SqliteStorage, clients: Sequence[int] = range(len(CLIENTS))) -> list[str]:
@@ -78,7 +82,7 @@ async def _lives(folder: Path, seed: int, make: Make, who: Sequence[int]) -> His
     place.mkdir()
     for number in range(1, LIVES + 1):
         last = number == LIVES
-        life = Life(place, history, random, make, calm=last)
+        life = Life(place, history, random, make, EAGER if seed % 2 else WORTH, calm=last)
         place = await life.live(clients, folder / str(number), orderly=last or random.random() < 0.3)
     return history
 
@@ -86,16 +90,18 @@ async def _lives(folder: Path, seed: int, make: Make, who: Sequence[int]) -> His
 class Life:
     """A store from its start to its end."""
 
-    def __init__(self, folder: Path, history: History, random: Random, make: Make, calm: bool) -> None:
+    def __init__(
+        self, folder: Path, history: History, random: Random, make: Make, sharing: Sharing, calm: bool
+    ) -> None:
         """A calm one has no faults."""
         self._folder = folder
         self._history = history
         self._random = random
-        self._baton = Baton()
+        self._queue = LockstepQueue()
         crash_at = 10**9 if calm or random.random() < 0.2 else random.randrange(OPERATIONS)
         bad = Trouble(0, 0, vfs.OK) if calm else trouble(random, OPERATIONS)
         self._disk = Disk(folder, random, crash_at, bad, self._slow)
-        self._storage = make(folder / "store.db", lambda: self._baton)
+        self._storage = make(folder / "store.db", lambda: self._queue, sharing)
         self._store = WatchCache(
             self._storage, index, Bounds(events=random.choice((1, 5, 1000))), buffer=random.choice((3, 1000))
         )
@@ -184,9 +190,9 @@ class Life:
     async def _work(self) -> None:
         """Let the writing thread run from time to time."""
         while True:
-            await self._baton.wanted()
+            await self._queue.wanted()
             await asyncio.sleep(self._random.choice((0, 0.001, 0.1)) * self._random.random())
-            self._baton.turn()
+            self._queue.turn()
             self._look()
 
     async def _upkeep(self) -> None:
@@ -212,7 +218,7 @@ class Life:
 
     def _slow(self) -> None:
         if self._random.random() < 0.5:
-            self._baton.pause()
+            self._queue.pause()
 
     def _crash_now(self, what: str, power: bool) -> None:
         self._disk.crash(what, power)

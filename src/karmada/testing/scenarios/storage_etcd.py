@@ -6,11 +6,12 @@ machine does meanwhile it does not. A third connection witnesses every commit; h
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
-from karmada.apiserver.storage.base import Change, Snapshot, Storage, StorageFailed
+from karmada.apiserver.storage.base import Change, Record, Snapshot, Storage, StorageFailed
+from karmada.apiserver.storage.delta import whole
 from karmada.apiserver.storage.etcd import EtcdStorage
 from karmada.apiserver.watchcache.cache import WatchCache
 from karmada.apiserver.watchcache.history import Bounds
@@ -52,8 +53,11 @@ class _Witness:
         self._history.commits += [Commit(change.revision, change.key, change.value) for change in changes]
         self.revision = revision
 
+    def shrunk(self, records: Sequence[Record]) -> None:
+        self._history.problems.append(f"the witness received {len(records)} objects in another form")
+
     def replaced(self, snapshot: Snapshot) -> None:
-        self._history.problems.append(f"the witness was told to begin anew at {snapshot.revision}")
+        self._history.problems.append(f"the witness was asked to relist at {snapshot.revision}")
 
 
 async def _live(folder: Path, seed: int, make: Make) -> History:
@@ -180,5 +184,5 @@ async def _whole(history: History, cluster: EtcdCluster) -> None:
     start = history.tick()
     snapshot = await late.open(_Witness(History()))
     await late.close()
-    found = {record.key: record.value for record in snapshot.records}
+    found = {record.key: whole(record.value) for record in snapshot.records}
     history.reads.append(Read("/", start, history.tick(), snapshot.revision, found, fresh=True))

@@ -10,6 +10,7 @@ API servers share one etcd, under prefixes. Everything a test does to the parts 
 
 import asyncio
 import base64
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -161,9 +162,12 @@ class Stage:
             await self.start(program)
         await self.ready()
 
-    async def start(self, program: str, *flags: str) -> Component:
-        """Start one (more) replica of a component of the control plane; it ends with the stage."""
-        access = self.hub.rotatable_access(self._place(program, "kubeconfig"), user_of(program))
+    async def start(self, program: str, *flags: str, endpoint: str = "") -> Component:
+        """Start one (more) replica of a component of the control plane; it ends with the stage.
+
+        `endpoint` is a way to the API server that is not its own address.
+        """
+        access = self.hub.rotatable_access(self._place(program, "kubeconfig"), user_of(program), endpoint=endpoint)
         made = await self._run(program, access, flags)
         if program != AGGREGATED:  # It has no diagnostics server: the API server sees whether it is healthy.
             await made.healthy()
@@ -245,10 +249,9 @@ class Stage:
         await eventually(self._established)
         await installation.install(self.client, self.hub.endpoint, self.hub.authority.certificate_pem)
         self.renew_serving()
-        pki, clusters, hooks = self._pki, self.ports[AGGREGATED], self.ports[WEBHOOK]
-        keys = (f"--tls-cert-file={pki}/tls.crt", f"--tls-private-key-file={pki}/tls.key")
-        await self.start(AGGREGATED, *self.etcd.flags, *keys, f"--bind-address={HOST}", f"--secure-port={clusters}")
-        await self.start(WEBHOOK, f"--cert-dir={pki}", f"--bind-address={HOST}", f"--secure-port={hooks}")
+        clusters, hooks = self.ports[AGGREGATED], self.ports[WEBHOOK]
+        await self._start_aggregated(self.etcd)
+        await self.start(WEBHOOK, f"--cert-dir={self._pki}", f"--bind-address={HOST}", f"--secure-port={hooks}")
         outside = [obj for obj in objects if obj["kind"] in ("Service", "APIService")]
         for obj in outside:
             if obj["kind"] == "Service":
@@ -259,6 +262,21 @@ class Stage:
         for webhook in (webhook for configuration in asked for webhook in configuration["webhooks"]):
             webhook["timeoutSeconds"] = WEBHOOK_SECONDS
         await self.create([*outside, *asked])
+        await eventually(self._serves_clusters, PATIENCE)
+
+    async def _start_aggregated(self, etcd: Etcd) -> None:
+        keys = (f"--tls-cert-file={self._pki}/tls.crt", f"--tls-private-key-file={self._pki}/tls.key")
+        where = (f"--bind-address={HOST}", f"--secure-port={self.ports[AGGREGATED]}")
+        await self.start(AGGREGATED, *etcd.flags, *keys, *where)
+
+    async def move(self, etcd: Etcd) -> None:
+        """Kill both API servers of the control plane and start them on another etcd; all else goes on meanwhile."""
+        await self.hub.kill()
+        await self.components.pop(AGGREGATED).end(signal.SIGKILL)
+        await self._start_all([etcd])
+        self.hub.use(etcd)
+        await self._start_all([self.hub])
+        await self._start_aggregated(etcd)
         await eventually(self._serves_clusters, PATIENCE)
 
     @property

@@ -1,4 +1,4 @@
-"""The stock programs of the stage: kube-apiserver, kube-controller-manager and etcd, built once into a cache.
+"""The stock programs of the stage: kube-apiserver, kube-controller-manager, etcd and its tools, built into a cache.
 
 Go builds them from its module proxy by `tests/engine/go.mod` of the checkout, which alone says their versions. A
 finished program carries its version in its name and is never built again. One builder at a time: whoever comes second
@@ -24,13 +24,15 @@ MODULES = {
     "kube-apiserver": "k8s.io/kubernetes",
     "kube-controller-manager": "k8s.io/kubernetes",
 }
+TOOLS = {"etcdctl": "go.etcd.io/etcd/etcdctl/v3", "etcdutl": "go.etcd.io/etcd/etcdutl/v3"}
 NO_GO = "needs Go to build kube-apiserver, kube-controller-manager and etcd"
 
 
 def version(name: str) -> str:
     """The version `go.mod` asks for."""
-    found = re.search(rf"^\t{re.escape(MODULES[name])} (v\S+)", (HERE / "go.mod").read_text(), re.MULTILINE)
-    assert found, MODULES[name]
+    module = (MODULES | TOOLS)[name]
+    found = re.search(rf"^\t{re.escape(module)} (v\S+)", (HERE / "go.mod").read_text(), re.MULTILINE)
+    assert found, module
     return found[1]
 
 
@@ -41,7 +43,7 @@ def where(name: str) -> Path:
 
 def missing() -> str | None:
     """Why the programs can neither be used nor built here, in one line."""
-    if all(where(name).exists() for name in MODULES) or shutil.which("go"):
+    if all(where(name).exists() for name in (*MODULES, *TOOLS)) or shutil.which("go"):
         return None
     return NO_GO
 
@@ -65,7 +67,7 @@ def _alone() -> Iterator[None]:
 
 
 def _build(name: str, path: Path) -> None:
-    module = MODULES[name]
+    module = (MODULES | TOOLS)[name]
     package = f"{module}/cmd/{name}" if module == "k8s.io/kubernetes" else module
     unfinished = path.with_name(f".{path.name}")
     jobs = os.environ.get("KARMADA_BUILD_JOBS", str(os.cpu_count() or 1))
@@ -88,5 +90,5 @@ def _said(release: str) -> str:
 if __name__ == "__main__":
     if reason := missing():
         sys.exit(reason)
-    for each in MODULES:
+    for each in (*MODULES, *TOOLS):
         sys.stdout.write(f"{program(each)}\n")

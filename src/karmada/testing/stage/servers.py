@@ -78,9 +78,9 @@ class Etcd(StockServer):
     """One etcd, reachable with a client certificate only. Without `durable` it leaves syncing to the kernel."""
 
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
-        self.folder = folder
-        self.port, peer = free_port(), free_port()
-        self.url = f"https://{HOST}:{self.port}"
+        self.folder, self.data = folder, folder / "data"
+        self.port = free_port()
+        self.url, self.peer = f"https://{HOST}:{self.port}", f"http://{HOST}:{free_port()}"
         authority = Authority.create("etcd-ca")
         write_file(folder / "ca.crt", authority.certificate_pem)
         write_pair(folder, "server", authority.issue_server("etcd", server_names([HOST, "localhost"])))
@@ -90,12 +90,12 @@ class Etcd(StockServer):
             "etcd",
             [
                 program("etcd"),
-                f"--data-dir={folder}/data",
+                f"--data-dir={self.data}",
                 f"--listen-client-urls={self.url}",
                 f"--advertise-client-urls={self.url}",
-                f"--listen-peer-urls=http://{HOST}:{peer}",
-                f"--initial-advertise-peer-urls=http://{HOST}:{peer}",
-                f"--initial-cluster=default=http://{HOST}:{peer}",
+                f"--listen-peer-urls={self.peer}",
+                f"--initial-advertise-peer-urls={self.peer}",
+                f"--initial-cluster=default={self.peer}",
                 f"--listen-metrics-urls=http://{HOST}:{self._health}",
                 f"--cert-file={folder}/server.crt",
                 f"--key-file={folder}/server.key",
@@ -135,7 +135,13 @@ class KubeApiServer(StockServer):
         self.front_authority = Authority.create(f"{name}-front-proxy-ca")
         self.kubeconfig = folder / "kubeconfig"
         self._make_files()
-        self.daemon = Daemon(f"kube-apiserver of {name}", self._command(etcd, flags), folder / "kube-apiserver.log")
+        self._flags = flags
+        self.use(etcd)
+
+    def use(self, etcd: Etcd) -> None:
+        """Keep its objects there from the next start on."""
+        log = self.folder / "kube-apiserver.log"
+        self.daemon = Daemon(f"kube-apiserver of {self.name}", self._command(etcd, self._flags), log)
 
     def client(self, agent: str = "stage") -> Client:
         """A client with an administrator's rights; close it after use."""
@@ -150,10 +156,13 @@ class KubeApiServer(StockServer):
         write_kubeconfig(path, made)
         return path
 
-    def rotatable_access(self, path: Path, user: str, seconds: int = LEAF_DAYS * 86400) -> Path:
-        """The same with certificate and key in files beside it, written anew each time it is called."""
+    def rotatable_access(self, path: Path, user: str, seconds: int = LEAF_DAYS * 86400, endpoint: str = "") -> Path:
+        """The same with certificate and key in files beside it, written anew each time it is called.
+
+        `endpoint` is a way to this server that is not its own address.
+        """
         write_pair(path.parent, path.stem, self.authority.issue_client(user, seconds=seconds))
-        made = kubeconfig(self.endpoint, self.authority.certificate_pem, user=user)
+        made = kubeconfig(endpoint or self.endpoint, self.authority.certificate_pem, user=user)
         files = {"client-certificate": f"{path.stem}.crt", "client-key": f"{path.stem}.key"}
         made["users"][0]["user"] = files
         write_kubeconfig(path, made)

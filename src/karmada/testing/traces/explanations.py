@@ -18,8 +18,10 @@ EXPLANATIONS: list[Explanation] = [
         found=r"^(false|0|\"\")$",
     ),
     Explanation(
-        "statuses say more: when a copy was first seen unhealthy (bindings), who exports a service (ServiceImports)",
+        "statuses say more: when a copy was first seen unhealthy (bindings), who exports a service (ServiceImports), "
+        "whether a Deployment is available in all members together (templates)",
         r"(ResourceBinding\.work\.karmada\.io [^ ]*/status/unhealthySince"
+        r"|karmada/Deployment\.apps [^ ]*/status/conditions(/.type=(Available|Progressing)..*)?"
         r"|ServiceImport\.multicluster\.x-k8s\.io [^ ]*/status)$",
         expected=r"^<absent>$",
     ),

@@ -19,7 +19,7 @@ _OPAQUE = {
     "authentication.kubernetes.io/credential-id": "<credential>",
 }
 _AGE = re.compile(r"\d+[sm]")
-_ALLOCATED = re.compile(r"10\.96\.\d+\.\d+")
+_ALLOCATED = re.compile(r"10\.(96|44)\.\d+\.\d+")
 
 
 def plain(value: Any, key: str = "") -> Any:
@@ -28,7 +28,7 @@ def plain(value: Any, key: str = "") -> Any:
         if key == "metadata" and "generateName" in value and isinstance(value.get("name"), str):
             value = {**value, "name": value["name"][:-5] + "<gen>"}
         if "columnDefinitions" in value:
-            columns = [{**column, "description": ""} for column in value["columnDefinitions"]]
+            columns = [{**column, "description": ""} for column in value["columnDefinitions"] or ()]
             value = {**value, "columnDefinitions": columns}
         return {name: plain(child, name) for name, child in value.items()}
     if isinstance(value, list):

@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
 
 
 def _stock_crashed(one: Difference) -> bool:
-    return one.stock.code in (0, 500) and one.own.code < 500
+    return one.stock.code == 0 or (one.stock.code == 500 and one.own.code < 500)
 
 
 def _empty_list(one: Difference) -> bool:

@@ -4,7 +4,7 @@ import copy
 from random import Random
 from typing import Any
 
-from karmada.testing.differential.kube.scenarios import PARTIAL, TABLE, Step, kinds, object_scenario
+from karmada.testing.differential.kube.scenarios import PARTIAL, TABLE, Step, kinds
 
 _MERGE, _JSON = "application/merge-patch+json", "application/json-patch+json"
 _STRATEGIC, _APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
@@ -68,6 +68,16 @@ def custom_scenario(dice: Random) -> list[Step]:
     steps += [{"method": "POST", "path": crds, "body": crd}, {"method": "GET", "path": collection, "wait": True}]
     steps.extend(_custom_step(dice, collection, group, spec) for _ in range(dice.randint(3, 8)))
     return steps
+
+
+def custom_schema(dice: Random) -> dict[str, Any]:
+    """A random schema of a spec."""
+    return _object(dice, 0)
+
+
+def custom_value(dice: Random, schema: dict[str, Any]) -> Any:
+    """A value that mostly satisfies a schema."""
+    return _value(dice, schema)
 
 
 def _object(dice: Random, depth: int) -> dict[str, Any]:
@@ -422,13 +432,3 @@ def _reading(dice: Random) -> Step:
 
 
 _PARTS = (_binding, _eviction, _token, _debugging, _resize, _deletion, _reading)
-
-
-def any_scenario(dice: Random) -> list[Step]:
-    """Any of them; objects of built-in kinds mostly."""
-    roll = dice.random()
-    if roll < 0.7:
-        return object_scenario(dice)
-    if roll < 0.82:
-        return custom_scenario(dice)
-    return access_scenario(dice) if roll < 0.91 else parts_scenario(dice)

@@ -15,9 +15,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from karmada.testing.differential.kube.others import any_scenario
+from karmada.testing.differential.kube.listener import Listener
 from karmada.testing.differential.kube.peers import Peer, ours, stock
 from karmada.testing.differential.kube.run import Run
+from karmada.testing.differential.kube.scenario_mix import any_scenario
 from karmada.testing.differential.kube.transcripts import record
 from karmada.testing.stage.programs import missing
 
@@ -47,8 +48,15 @@ async def _run(seed: int, count: int, show: int, kubeconfig: Path | None, keep: 
 
 
 def _compare(reference: Peer, own: Peer, seed: int, count: int, show: int, keep: Path | None) -> int:
-    variables = {"run": f"r{seed}-{secrets.token_hex(2)}-", "csr": signing_request()}
-    run = Run(reference, own, variables)
+    with Listener() as hooks:
+        variables = {"run": f"r{seed}-{secrets.token_hex(2)}-", "csr": signing_request(), **hooks.variables}
+        run = Run(reference, own, variables)
+        return _tell(run, reference, variables, seed, count, show, keep)
+
+
+def _tell(
+    run: Run, reference: Peer, variables: dict[str, str], seed: int, count: int, show: int, keep: Path | None
+) -> int:
     number = 0
     while run.tally.requests < count:
         number += 1

@@ -58,8 +58,8 @@ class Run:
         """Run a scenario; the first difference that nobody wants ends it and is kept."""
         found = self._first_difference(steps, self.tally)
         if found is not None:
-            at, told = found
-            self.tally.found.append(Found(seed, told, steps[: at + 1]))
+            at, mismatch = found
+            self.tally.found.append(Found(seed, mismatch, steps[: at + 1]))
 
     def shorten(self, found: Found) -> Found:
         """The same difference with fewer requests and smaller bodies."""
@@ -68,11 +68,11 @@ class Run:
         def differs(candidates: Any) -> list[bool]:
             verdicts: list[bool] = []
             for steps in candidates:
-                told = None
+                mismatch = None
                 if budget[0] > 0 and not any(verdicts):
                     budget[0] -= 1
-                    told = self._same_difference(steps, found.difference)
-                verdicts.append(bool(told))
+                    mismatch = self._same_difference(steps, found.difference)
+                verdicts.append(bool(mismatch))
             return verdicts
 
         try:
@@ -81,11 +81,11 @@ class Run:
             return found
         return found._replace(steps=steps)
 
-    def _same_difference(self, steps: Any, told: Difference) -> bool:
+    def _same_difference(self, steps: Any, mismatch: Difference) -> bool:
         if not all("method" in step and "path" in step for step in steps):
             return False
         again = self._first_difference(steps, Tally())
-        return again is not None and (again[1].kind, again[1].place) == (told.kind, told.place)
+        return again is not None and (again[1].kind, again[1].place) == (mismatch.kind, mismatch.place)
 
     def _first_difference(self, steps: list[Step], tally: Tally) -> tuple[int, Difference] | None:
         self._count += 1
@@ -106,16 +106,16 @@ class Run:
                 found = difference(*answers)
                 if found is None:
                     continue
-                told = Difference(*found, step, *answers)
-                reason = wanted(told)
+                mismatch = Difference(*found, step, *answers)
+                reason = wanted(mismatch)
                 if reason is not None:
                     tally.known[reason] += 1
-                elif told.kind not in _ENDING:
-                    tally.found.append(Found("", told, [step]))
+                elif mismatch.kind not in _ENDING:
+                    tally.found.append(Found("", mismatch, [step]))
                     continue
                 else:
-                    return at, told
-                if told.kind in _ENDING:
+                    return at, mismatch
+                if mismatch.kind in _ENDING:
                     return None
             return None
         finally:

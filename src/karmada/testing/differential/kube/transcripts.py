@@ -7,6 +7,7 @@ Bodies are normalised and without ownership, which has tests of its own; of refu
 
 import copy
 from typing import Any
+from urllib.parse import quote
 
 from karmada.testing.differential.kube.comparing import difference, plain, take_ownership
 from karmada.testing.differential.kube.peers import Answer, Peer
@@ -52,10 +53,13 @@ def _send(peer: Peer, steps: list[Step], variables: dict[str, str]) -> Answer:
 
 
 def remember(answer: Answer, variables: dict[str, str]) -> None:
-    """Keep version and uid of the object in an answer for later steps."""
+    """Keep version and uid of the object in an answer for later steps, the first version, and where a list goes on."""
     meta = answer.body.get("metadata") if isinstance(answer.body, dict) else None
+    if answer.code < 300 and isinstance(meta, dict) and meta.get("continue"):
+        variables["continue"] = quote(meta["continue"])
     if answer.code < 300 and isinstance(meta, dict) and meta.get("uid") and meta.get("resourceVersion"):
         variables["rv"], variables["uid"] = meta["resourceVersion"], meta["uid"]
+        variables.setdefault("first", meta["resourceVersion"])
 
 
 def filled(value: Any, variables: dict[str, str]) -> Any:

@@ -1,5 +1,6 @@
 """Random values of built-in types: mostly what clients write, sometimes what no rule allows."""
 
+import copy
 from random import Random
 from typing import Any
 
@@ -54,7 +55,11 @@ _WRONG: tuple[Any, ...] = ("text", 7, True, 1.5, [], {}, ["a"], {"a": "b"})
 
 
 def random_value(dice: Random, schema: Schema, name: str = "", depth: int = 0) -> Any:
-    """A value of a type, for a field of that name."""
+    """A value of a type, for a field of that name; nobody else holds it."""
+    return copy.deepcopy(_random_value(dice, schema, name, depth))
+
+
+def _random_value(dice: Random, schema: Schema, name: str, depth: int) -> Any:
     if dice.random() < 0.03:
         return dice.choice((None, *_WRONG))
     if schema.name.endswith("resource.Quantity"):
@@ -79,7 +84,7 @@ def random_value(dice: Random, schema: Schema, name: str = "", depth: int = 0) -
 
 def wrong_value(dice: Random) -> Any:
     """Something of whatever type."""
-    return dice.choice(_WRONG)
+    return copy.deepcopy(dice.choice(_WRONG))
 
 
 def _text(dice: Random, schema: Schema, name: str) -> Any:

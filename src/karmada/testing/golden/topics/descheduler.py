@@ -15,15 +15,15 @@ def _deschedule(given: dict[str, Any]) -> dict[str, Any]:
     if not is_considered(binding):
         return {"considered": False}
     outcome = descheduled(binding, given.get("unschedulable") or {})
-    told = {
+    observed = {
         "considered": True,
         "undesired": sorted(undesired(binding)),
         "clusters": orjson.loads(encode(outcome.clusters)),
         "updated": bool(outcome.given),
     }
     if outcome.given:
-        told["event"] = f"Normal DescheduleBindingSucceed {outcome.message}"
-    return told
+        observed["event"] = f"Normal DescheduleBindingSucceed {outcome.message}"
+    return observed
 
 
 TOPIC = Topic("descheduler", {"descheduler.Deschedule": _deschedule})

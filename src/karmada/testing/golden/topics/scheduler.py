@@ -90,7 +90,7 @@ def snapshot_of(given: dict[str, Any]) -> Snapshot:
 
 def _told(attempt: Attempt) -> dict[str, Any]:
     outcome = attempt.outcome
-    told: dict[str, Any] = {
+    observed: dict[str, Any] = {
         "affinityName": attempt.affinity,
         "error": None,
         "suggestedClusters": [],
@@ -100,14 +100,14 @@ def _told(attempt: Attempt) -> dict[str, Any]:
     }
     for name, rejections in attempt.rejections.items():
         reasons = sorted(rejection.reason for rejection in rejections)
-        told["filter"][name] = reasons if len(reasons) > 1 else reasons[0]
+        observed["filter"][name] = reasons if len(reasons) > 1 else reasons[0]
     if attempt.estimates:
-        told["estimated"] = {name: _as_int32(count) for name, count in attempt.estimates.items()}
+        observed["estimated"] = {name: _as_int32(count) for name, count in attempt.estimates.items()}
     if isinstance(outcome, Placed):
-        told["suggestedClusters"] = _targets(outcome.clusters)
+        observed["suggestedClusters"] = _targets(outcome.clusters)
     else:
-        told["error"] = {"type": _TYPES[type(outcome)], "message": outcome.message}
-    return told
+        observed["error"] = {"type": _TYPES[type(outcome)], "message": outcome.message}
+    return observed
 
 
 def _targets(clusters: tuple[TargetCluster, ...]) -> list[dict[str, Any]]:

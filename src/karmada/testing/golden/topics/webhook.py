@@ -49,6 +49,9 @@ class _Stored:
             if stored["metadata"]["name"] == tree["metadata"]["name"]:
                 stored["status"] = tree.get("status")
 
+    async def labels_of(self, namespace: str) -> dict[str, str]:
+        return {}
+
     def quotas(self) -> JSONObject:
         """What is recorded as used in every quota."""
         found = {

@@ -1,4 +1,4 @@
-"""Members that misbehave are cut off: for a while nothing is asked of them, and their Cluster says why.
+"""A circuit breaker per member: after an invalid answer no request is sent for a while, and its Cluster says why.
 
 An offence is an answer that no conformant API server gives (`BadAnswer`: too large, too deep, not readable). Pauses
 grow with every offence, so that a hostile member costs one bounded answer a minute. It stays suspected for as long
@@ -19,7 +19,7 @@ from karmada.machinery.transport import Request, Transport, Verb, WatchEvent, Wa
 
 PAUSES = BackoffPolicy(initial=5.0, maximum=60.0)
 PROVEN = 300.0
-"""Seconds of good conduct after which the next offence counts as the first."""
+"""Seconds without an offence after which the next offence counts as the first."""
 _LONGEST_NAME = 253
 
 
@@ -27,8 +27,8 @@ class CutOff(BadAnswer):
     """Nothing was asked: the member misbehaved a short time ago."""
 
 
-class Conduct:
-    """How one member behaves."""
+class CircuitBreaker:
+    """Refuses requests to one member after invalid answers, for pauses that grow with each."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -64,14 +64,14 @@ class Conduct:
 class GuardedTransport:
     """A transport to a member that notes its offences, and is silent while it is cut off."""
 
-    def __init__(self, inner: Transport, conduct: Conduct) -> None:
+    def __init__(self, inner: Transport, breaker: CircuitBreaker) -> None:
         self._inner = inner
-        self._conduct = conduct
-        self._rate = TokenBucket(limits.WATCH_BURST, limits.WATCH_RATE, conduct.clock.monotonic())
+        self._breaker = breaker
+        self._rate = TokenBucket(limits.WATCH_BURST, limits.WATCH_RATE, breaker.clock.monotonic())
 
     async def send(self, request: Request) -> bytes:
         """Answer every verb but watch with an object that can be identified."""
-        self._conduct.check()
+        self._breaker.check()
         try:
             answer = await self._inner.send(request)
             if request.verb is not Verb.LIST and not request.accept:
@@ -79,28 +79,28 @@ class GuardedTransport:
         except BadAnswer as error:
             # Large pages are no offence: smaller ones are asked for.
             if not (isinstance(error, AnswerTooLarge) and request.verb is Verb.LIST and _is_page(request)):
-                self._conduct.offence(error)
+                self._breaker.offence(error)
             raise
         return answer
 
     @contextlib.asynccontextmanager
     async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
         """Open a watch; its events are identified."""
-        self._conduct.check()
+        self._breaker.check()
         try:
             async with self._inner.watch(request) as stream:
                 yield self._taken(stream)
         except BadAnswer as error:
-            self._conduct.offence(error)
+            self._breaker.offence(error)
             raise
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
         """Request a path that is no resource."""
-        self._conduct.check()
+        self._breaker.check()
         try:
             return await self._inner.raw(method, path, body, accept)
         except BadAnswer as error:
-            self._conduct.offence(error)
+            self._breaker.offence(error)
             raise
 
     async def close(self) -> None:
@@ -108,7 +108,7 @@ class GuardedTransport:
         await self._inner.close()
 
     async def _taken(self, stream: WatchStream) -> WatchStream:
-        clock = self._conduct.clock
+        clock = self._breaker.clock
         async for batch in stream:
             yield [
                 event if event.which is not None else WatchEvent(event.type, event.object, _identified(event.object))

@@ -71,7 +71,7 @@ def _small(trimmed: bytes) -> bytes:
     return trimmed
 
 
-class Census:
+class ResourceCounter:
     """What one member has and uses."""
 
     def __init__(self, informers: InformerFactory) -> None:

@@ -1,4 +1,4 @@
-"""`Baton`: a queue that lets the thread at its other end run only when it is told to.
+"""A queue that lets the thread at its other end run only when the event loop yields to it.
 
 Either the event loop runs or the writer's thread does, never both: what happens is decided by the loop's seed, not by
 the scheduler of the machine. The thread gives the baton back when it has nothing to do, and whenever it calls `pause`,
@@ -11,7 +11,7 @@ from collections import deque
 from typing import Any
 
 
-class Baton:
+class LockstepQueue:
     """Stands in for a `SimpleQueue`."""
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
 """What is wrong with a workload in a member, from its conditions, its pods and their events. No I/O."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,12 +8,14 @@ from karmada.explain.why.facts import MemberFacts
 
 JSONObject = dict[str, Any]
 _STARTING = ("ContainerCreating", "PodInitializing")
+_QUOTED = re.compile(r'"[^"]*"')
+_COMBINED = "(combined from similar events): "
 SHOWN = 5
 """Warnings that are shown."""
 
 
 @dataclass(slots=True)
-class Sickness:
+class WorkloadProblem:
     """The commonest complaint."""
 
     reason: str
@@ -25,20 +28,25 @@ class Sickness:
     """What events said in the member."""
 
 
-def sickness(member: MemberFacts) -> Sickness:
+def workload_problem(member: MemberFacts) -> WorkloadProblem:
     """What is wrong: with pods; else why there are none; else what events say."""
     found = [one for pod in member.pods for one in _complaints(pod)]
     warnings = [str(event.get("message", "")) for event in member.events if event.get("type") == "Warning"]
-    details = list(dict.fromkeys(warnings))[-SHOWN:]
+    details = list({_alike(text): text.removeprefix(_COMBINED) for text in warnings}.values())[-SHOWN:]
     reasons = [one.reason for one in found]
     if failure := _replica_failure(member.object or {}):
-        worst = Sickness(failure)
+        worst = WorkloadProblem(failure)
     elif found:
         worst = max(found, key=lambda one: reasons.count(one.reason))
     else:
-        worst = Sickness(details[-1] if details else "its pods are not ready yet")
+        worst = WorkloadProblem(details[-1] if details else "its pods are not ready yet")
     worst.details = details
     return worst
+
+
+def _alike(message: str) -> str:
+    """What messages about one thing have in common: names differ with every attempt."""
+    return _QUOTED.sub("''", message.removeprefix(_COMBINED))
 
 
 def _replica_failure(item: JSONObject) -> str:
@@ -49,30 +57,32 @@ def _replica_failure(item: JSONObject) -> str:
     return ""
 
 
-def _complaints(pod: JSONObject) -> list[Sickness]:
+def _complaints(pod: JSONObject) -> list[WorkloadProblem]:
     status, name = pod.get("status") or {}, pod["metadata"]["name"]
     containers = status.get("containerStatuses") or ()
-    found: list[Sickness] = []
+    found: list[WorkloadProblem] = []
     for container in (*(status.get("initContainerStatuses") or ()), *containers):
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") and waiting["reason"] not in _STARTING:
             text = f"{waiting['reason']} in container {container.get('name', '')} ({container.get('image', '')})"
             several = len(containers) > 1 or container not in containers
-            found.append(Sickness(text, name, container.get("name", "") if several else ""))
+            found.append(WorkloadProblem(text, name, container.get("name", "") if several else ""))
     found += [
-        Sickness(f"{one.get('reason', 'Unschedulable')}: {one.get('message', '')}", name)
+        WorkloadProblem(f"{one.get('reason', 'Unschedulable')}: {one.get('message', '')}", name)
         for one in status.get("conditions") or ()
         if (one.get("type"), one.get("status")) == ("PodScheduled", "False")
     ]
     return found
 
 
-def remedy_for(found: Sickness, cluster: str, namespace: str) -> str:
+def remedy_for(found: WorkloadProblem, cluster: str, namespace: str) -> str:
     """What to do about it, in one sentence."""
     reason = found.reason
     where = f"-n {namespace} -C {cluster}" if namespace else f"-C {cluster}"
     if "exceeded quota" in reason:
         return f"Raise the quota in {cluster}, ask for less, or let the policy place fewer replicas there."
+    if "must specify" in reason:
+        return f"Give the containers the requests or limits that the quota in {cluster} counts: its message names them."
     if reason.startswith("ReplicaFailure"):
         return f"Let {cluster} create the pods: correct what its message names."
     if "ImagePull" in reason or "ErrImage" in reason:

@@ -1,0 +1,122 @@
+"""Which bindings to reconcile when Works, clusters or override policies change.
+
+The binding controller notes what a binding could not have yet; the change that may bring it enqueues the binding.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from karmada.api import names
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import DecodeError
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
+from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ObjectReference as Reference
+from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of, owners_of
+from karmada.controllers.clusters import is_ready
+from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.works.build import keep_set
+from karmada.works.owner import made_for
+
+
+class BindingTriggers:
+    """Handlers of changes, and what bindings wait for."""
+
+    def __init__(self, bindings: Bindings, enqueue: Callable[[BindingKey], None]) -> None:
+        self._bindings = bindings
+        self._enqueue = enqueue
+        self.leaving: set[str] = set()
+        """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
+        self.without: dict[str, set[BindingKey]] = {}
+        """Bindings that were looked at while the cache did not show a cluster that was chosen for them, by its name."""
+        self.blocked: dict[Key, set[BindingKey]] = {}
+        """Bindings that found a Work of another in the place of their own, by that Work."""
+        self.moving: set[BindingKey] = set()
+        """Bindings whose moves wait for what members report."""
+
+    def works_changed(self, changes: list[Change[Work]]) -> None:
+        """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
+        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
+        shows only now may have become unwanted before: the binding was then looked at without it."""
+        for change in changes:
+            if self.moving and change.old is not None:
+                for key in made_for(change.item.body):
+                    if (waits := BindingKey(*key)) in self.moving:
+                        self._enqueue(waits)
+            if change.new is None:
+                for waiting in sorted(self.blocked.pop(change.key, ())):
+                    self._enqueue(waiting)
+            if change.new is None and change.old is not None and change.old.uid in self.leaving:
+                self.leaving.discard(change.old.uid)
+                for owner in made_for(change.old.body):
+                    self._enqueue(BindingKey(*owner))
+            elif change.new is not None and not _is_readable(change.new):
+                for owner in made_for(change.new.body):
+                    self._enqueue(BindingKey(*owner))
+            elif change.old is None and change.new is not None and not change.initial:
+                self._appeared(change.new.value)
+
+    def _appeared(self, work: Work) -> None:
+        for key in owners_of(work):
+            binding = self._bindings.get(key)
+            kept = keep_set(binding.spec) if binding is not None else ()
+            if binding is not None and work.metadata.namespace not in map(names.execution_space, kept):
+                self._enqueue(key)
+
+    def cluster_changed(self, change: Change[Cluster]) -> list[BindingKey]:
+        """Bindings that waited for a cluster to appear, or whose moves wait for it to be ready."""
+        found = set(self.moving) if self.moving and _readiness_changed(change) else set()
+        return sorted(found | self.without.pop(change.key.name, set())) if change.new is not None else []
+
+    def overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
+        """Look again at the bindings whose templates an override policy selects or selected."""
+        if not all(informer.has_synced for informer in self._bindings.informers):
+            return
+        for change in changes:
+            if change.initial:
+                continue
+            namespace = change.key.namespace
+            selectors = [
+                selector
+                for item in (change.old, change.new)
+                if item is not None
+                for selector in (item.value.spec.resource_selectors or (None,))
+            ]
+            found: list[Binding] = list(self._bindings.namespaced.values(namespace))
+            if not namespace:
+                found += self._bindings.wide.values()
+            for binding in found:
+                resource = binding.spec.resource
+                if any(selector is None or _may_choose(selector, resource) for selector in selectors):
+                    self._enqueue(key_of(binding))
+
+
+def _readiness_changed(change: Change[Cluster]) -> bool:
+    if change.old is None or change.new is None:
+        return True
+    return is_ready(change.old.value) != is_ready(change.new.value)
+
+
+def _is_readable(item: Item[Work]) -> bool:
+    try:
+        return item.value is not None
+    except DecodeError:
+        return False
+
+
+def spec_changed(change: Change[Any]) -> list[BindingKey]:
+    """A binding whose spec or metadata changed; its status is written by others all the time."""
+    if change.old is not None and change.new is not None:
+        before, after = change.old.value.metadata, change.new.value.metadata
+        if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
+            return []
+    return [BindingKey(*change.key)]
+
+
+def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:
+    """Whether a selector means a resource, as far as its name tells: labels are looked at when it is built anew."""
+    return (
+        (selector.api_version, selector.kind) == (resource.api_version, resource.kind)
+        and selector.namespace in ("", resource.namespace)
+        and selector.name in ("", resource.name)
+    )

@@ -1,0 +1,87 @@
+"""See the package."""
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from karmada.testing.mutants import forks
+from karmada.testing.mutants.edits import Mutant, mutants_of
+from karmada.testing.mutants.laboratory import Laboratory
+
+SOURCES, TESTS = Path("src/karmada"), Path("tests")
+EQUIVALENT = TESTS / "mutants.txt"
+
+
+def equivalent() -> dict[str, str]:
+    """Mutants that change nothing anybody can see, and why."""
+    lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else []
+    return dict(line.rsplit(": ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def mutants_in(package: str) -> list[Mutant]:
+    """Every mutant of a package, or of one module."""
+    place = SOURCES / package
+    modules = [place] if place.suffix == ".py" else sorted(place.rglob("*.py"))
+    return [mutant for module in modules for mutant in mutants_of(module)]
+
+
+def own_tests(package: str) -> str:
+    """The folder of tests that is nearest to a package."""
+    place = TESTS / package
+    return str(next(folder for folder in (place, *place.parents) if folder.is_dir()))
+
+
+def survivors(chosen: Sequence[Mutant], tests: Sequence[str]) -> list[Mutant]:
+    """The mutants that tests do not notice, each said at once."""
+    found: list[Mutant] = []
+    undecided: list[Mutant] = []
+
+    def report(mutant: Mutant, killed: bool | None) -> None:
+        if killed is None:
+            undecided.append(mutant)
+        elif not killed:
+            found.append(mutant)
+            _say(f"survived {mutant}")
+
+    called = forks.run(tests, chosen, SOURCES, report)
+    with tempfile.TemporaryDirectory(prefix="karmada-mutants-") as folder:
+        laboratory = Laboratory(SOURCES.parent, Path(folder))
+        for mutant in undecided:
+            file = str(mutant.module.resolve())
+            near = [test for test, places in called.items() if any(place.file == file for place in places)]
+            report(mutant, laboratory.kills(mutant, near or tests))
+    return found
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a sample of the mutants of one package and report."""
+    parser = argparse.ArgumentParser(prog="python -m karmada.testing.mutants", description="Run mutation tests.")
+    parser.add_argument("package", help="below karmada, such as policies, scheduler/core or works/build.py")
+    parser.add_argument("--tests", nargs="+", default=None, help="tests to run (default: those of the package)")
+    parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen by chance (default: all)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--least", type=float, default=95.0, help="percent that must be killed")
+    options = parser.parse_args(arguments)
+    tests = options.tests or [own_tests(options.package)]
+    found, known = mutants_in(options.package), equivalent()
+    chosen = [mutant for mutant in found if not mutant.structural and str(mutant) not in known]
+    harmless = len(found) - len(chosen)
+    if options.sample and options.sample < len(chosen):
+        chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=str)
+    killed = len(chosen) - len(survivors(chosen, tests))
+    rate = 100 * killed / max(1, len(chosen))
+    counted = f"{killed} of {len(chosen)} mutants killed ({rate:.0f} %)"
+    _say(f"{options.package}: {counted}; {len(found)} in all, {harmless} of them equivalent")
+    return 0 if rate >= options.least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
