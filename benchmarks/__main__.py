@@ -1,6 +1,7 @@
 """Run the benchmarks named on the command line (all by default), print a table, write bench.json.
 
-`side_by_side` compares two trees, has flags of its own, and is no part of all.
+`side_by_side` compares two trees, has flags of its own, and is no part of all. With `--against-reference` those named
+measure the prepared reference in that folder too, in the same run, and print shares of its figures.
 """
 
 import argparse
@@ -26,13 +27,22 @@ MODULES = [
     "membership",
     "simulator",
     "standalone",
+    "dashboard",
     "propagation",
     "churn",
+    "scale",
+    "overload",
+    "failover",
     "autoscaling",
+    "services",
+    "search",
     "restart",
     "cli",
     "engine",
+    "sharding",
 ]
+COMPARED = {"failover": "failover", "autoscaling": "autoscaling_beside", "search": "search_beside"}
+"""Which of them know a reference, and where."""
 
 
 def main(given: list[str]) -> int:
@@ -41,13 +51,20 @@ def main(given: list[str]) -> int:
         return side_by_side.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODULES)}")
-    names = parser.parse_args(given).names
+    parser.add_argument(
+        "--against-reference", metavar="FOLDER", type=Path, help=f"prepared, beside {', '.join(COMPARED)}"
+    )
+    flags = parser.parse_args(given)
+    names, reference = flags.names, flags.against_reference
+    if reference and (alone := [name for name in names or MODULES if name not in COMPARED]):
+        parser.error(f"--against-reference: {alone[0]} is not measured beside a reference; {', '.join(COMPARED)} are")
     if unknown := [name for name in names if name not in MODULES]:
         parser.error(f"there is no {unknown[0]}; there are {', '.join(MODULES)}")
     results: list[Result] = []
     for name in names or MODULES:
         print(f"# {name}", flush=True)
-        for result in importlib.import_module(f"benchmarks.{name}").run():
+        module = importlib.import_module(f"benchmarks.{COMPARED[name] if reference else name}")
+        for result in module.beside(reference.resolve()) if reference else module.run():
             results.append(result)
             print(_line(result), flush=True)
     rows = [{"name": r.name, "value": r.value, "unit": r.unit, "target": r.target, "ok": r.ok} for r in results]

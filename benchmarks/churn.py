@@ -6,13 +6,11 @@ cycle in percent: a leak of a few kilobytes for each Deployment shows, the alloc
 """
 
 import asyncio
-import tempfile
-from pathlib import Path
 
 import psutil
 import uvloop
 
-from benchmarks.propagation import BINDINGS, CONCURRENCY, DEPLOYMENTS, MEGABYTE, MEMBERS, Load, federation
+from benchmarks.propagation import BINDINGS, CONCURRENCY, DEPLOYMENTS, MEGABYTE, MEMBERS, Load, temporary_federation
 from benchmarks.result import Result
 from karmada.machinery.client import Client
 from karmada.machinery.resource import Scope
@@ -31,11 +29,10 @@ def run() -> list[Result]:
 
 
 async def _measure() -> list[Result]:
-    with tempfile.TemporaryDirectory(prefix="karmada-bench-") as folder:
-        async with federation(Path(folder), workloads=False) as made:
-            clients = {name: made.client(name) for name in MEMBERS}
-            processes = [psutil.Process(child.pid) for child in made.children]
-            sizes = await cycles(made.client(CONTEXT), clients, processes)
+    async with temporary_federation() as made:
+        clients = {name: made.client(name) for name in MEMBERS}
+        processes = [psutil.Process(child.pid) for child in made.children]
+        sizes = await cycles(made.client(CONTEXT), clients, processes)
     figures = []
     for name, taken in zip(("control plane", "members"), zip(*sizes, strict=True), strict=True):
         figures += [

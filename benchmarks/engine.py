@@ -11,8 +11,9 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import uvloop
@@ -47,13 +48,18 @@ OURS = (CONTROLLERS, SCHEDULER, WEBHOOK, AGGREGATED)
 
 def run() -> list[Result]:
     """All figures; none without Go."""
+    return on_stage("engine", _measure)
+
+
+def on_stage(name: str, measure: Callable[[Path], Coroutine[Any, Any, list[Result]]]) -> list[Result]:
+    """What is measured in a folder that is removed afterwards; nothing, and a line why, without Go."""
     if reason := missing():
-        sys.stderr.write(f"engine: skipped: {reason}\n")
+        sys.stderr.write(f"{name}: skipped: {reason}\n")
         return []
     # What measures shares the machine with what is measured: it takes as little of it as it can.
     loop = asyncio.Runner(loop_factory=uvloop.new_event_loop)
-    with tempfile.TemporaryDirectory(prefix="karmada-engine-") as folder, loop as runner:
-        return runner.run(_measure(Path(folder)))
+    with tempfile.TemporaryDirectory(prefix=f"karmada-{name}-") as folder, loop as runner:
+        return runner.run(measure(Path(folder)))
 
 
 async def _measure(folder: Path) -> list[Result]:
@@ -65,15 +71,15 @@ async def _measure(folder: Path) -> list[Result]:
         hub = stage.client
         await hub.resource(NAMESPACES).create({"metadata": {"name": SPACE}})
         await hub.resource(POLICIES).create(policy(SPACE, stage.members))
-        await _propagate(hub, members, [f"warm{number:05d}" for number in range(WARM)])
-        await _settle(stage)
+        await propagate(hub, members, [f"warm{number:05d}" for number in range(WARM)])
+        await settle(stage)
         writes, spent = await _writes(stage), _cpu(stage)
         names = [f"d{number:05d}" for number in range(COUNT)]
         started = time.perf_counter()
-        latencies = await _propagate(hub, members, names)
+        latencies = await propagate(hub, members, names)
         seconds = time.perf_counter() - started
         used = {program: _cpu(stage)[program] - spent[program] for program in spent}
-        await _settle(stage)
+        await settle(stage)
         written = await _writes(stage) - writes
         scheduling = await _scheduling(stage)
         after = _memory(stage)
@@ -96,7 +102,7 @@ async def _measure(folder: Path) -> list[Result]:
     ]
 
 
-async def _propagate(hub: Client, members: Sequence[Client], names: Sequence[str]) -> list[float]:
+async def propagate(hub: Client, members: Sequence[Client], names: Sequence[str]) -> list[float]:
     """Create Deployments and wait until every member has all; seconds of each from its creation on."""
     waiting = {(number, name) for number in range(len(members)) for name in names}
     done, created, last = asyncio.Event(), dict[str, float](), dict[str, float]()
@@ -137,7 +143,7 @@ async def _propagate(hub: Client, members: Sequence[Client], names: Sequence[str
     return [max(last[name] - created[name], 0.0) for name in names]
 
 
-async def _settle(stage: Stage) -> None:
+async def settle(stage: Stage) -> None:
     """Wait until the control plane writes nothing but signs of life."""
     previous = -1.0
     async with asyncio.timeout(PATIENCE):

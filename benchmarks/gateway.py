@@ -151,17 +151,18 @@ async def _gateway(pipe: Connection, backend: int) -> None:
     from karmada.gateway.exchange import Connections, Destination
     from karmada.gateway.metrics import GatewayMetrics
     from karmada.gateway.proxy import Gateway
-    from karmada.gateway.routes import Backend, Host, IngressKey, Route, Table
-    from karmada.gateway.ways import Way
+    from karmada.gateway.routes import Host, IngressKey, Route, Table
+    from karmada.gateway.rules import Backend
+    from karmada.gateway.upstream_routes import UpstreamRoute
     from karmada.machinery.httpserver.server import HttpServer
 
     key = IngressKey("default", "shop")
     route = Route(key, Backend("default", "shop", 80))
-    table = Table({HOST: Host(key, prefixes={"": route})})
+    table = Table({HOST: Host(key, prefixes={"": (route,)})})
     balancer = Balancer([Endpoint(f"member{number}", "default", "p", "127.0.0.1", backend) for number in (1, 2)])
-    way = Way(Destination("127.0.0.1", backend))
+    way = UpstreamRoute(Destination("127.0.0.1", backend))
 
-    async def find(endpoint: Endpoint) -> Way:
+    async def find(endpoint: Endpoint) -> UpstreamRoute:
         return way
 
     metrics = GatewayMetrics(dict)

@@ -3,9 +3,10 @@
 Started with the source tree to measure first in PYTHONPATH, or with the folder of a reference that runs (see
 `side_by_side`). The load is that of `benchmarks propagation`; workload controllers of the members are off.
 
-Quiet is when neither the control plane nor the members used more than `BUSY` of a core for `LOOKS` looks: status has
-come back and events are written. What the machine's speed does not change are the counts: writes are revisions of the
-control plane's store, wake-ups are voluntary context switches.
+Quiet is when control plane and members together used at most `BUSY` of a core more than when idle, for `LOOKS` looks:
+status has come back and events are written. CPU is what the load took: the idle share of the same time is taken off.
+What the machine's speed does not change are the counts: writes are revisions of the control plane's store (on an engine
+those of the members too: they share its etcd), wake-ups are voluntary context switches.
 """
 
 import argparse
@@ -39,9 +40,12 @@ from karmada.machinery.client import Client
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.standalone.federation import CONTEXT
+from karmada.testing.stage.federation import Stage, StageOptions
 
 LOOK = 0.5
 LOOKS = 5
+IDLE_LOOKS = 20
+"""Looks at a side before the load; their median is its idle share, so that a heartbeat among them does not count."""
 BUSY = 0.04
 CAP = 240.0
 """Seconds after which a side that never gets quiet is measured all the same."""
@@ -57,6 +61,13 @@ class Side(NamedTuple):
     members: dict[str, Client]
     control: Sequence[psutil.Process]
     simulated: Sequence[psutil.Process]
+
+
+class Idle(NamedTuple):
+    """Shares of a core that a side uses with nothing to do."""
+
+    control: float
+    members: float
 
 
 class Spent(NamedTuple):
@@ -89,6 +100,29 @@ async def ours() -> AsyncIterator[Side]:
 
 
 @asynccontextmanager
+async def engine() -> AsyncIterator[Side]:
+    """The same tree's components on a stock kube-apiserver and etcd, with stock members."""
+    with tempfile.TemporaryDirectory(prefix="karmada-side-") as folder:
+        async with Stage(StageOptions(Path(folder), workloads=False, durable=True)) as stage:
+            await stage.join_all()
+            await stage.start_components()
+            hub, *tokens = stage.controllers
+            servers = [stage.etcd.daemon, stage.hub.daemon, hub.daemon]
+            members = [server.daemon for server in (*stage.members.values(), *tokens)]
+            yield Side(
+                stage.client,
+                {name: server.client() for name, server in stage.members.items()},
+                [_process(one.pid) for one in (*servers, *stage.components.values())],
+                [_process(one.pid) for one in members],
+            )
+
+
+def _process(pid: int | None) -> psutil.Process:
+    assert pid is not None, "a program has ended"
+    return psutil.Process(pid)
+
+
+@asynccontextmanager
 async def reference(folder: Path) -> AsyncIterator[Side]:
     """A reference that was started there: kubeconfigs in `run/`, process ids in `run/pids/`."""
 
@@ -108,26 +142,30 @@ async def reference(folder: Path) -> AsyncIterator[Side]:
 async def measure(side: Side, count: int, singles: int) -> Figures:
     """All figures of a side."""
     hub, per = side.hub, 1e3 / count
+    idle = await _idle(side)
     async with Load(hub, side.members, f"side{time.time_ns() // 10**6}") as created:
         await created.prepare()
         await created.create(max(count // 10, CONCURRENCY), CONCURRENCY)
         single = [(await created.create(1, 1)).slowest for _ in range(singles)]
-        await _quiet(side)
+        await _quiet(side, idle)
         before, control, members = await revision(hub), Spent.by(side.control), Spent.by(side.simulated)
         asked, began = [await _requests(client) for client in (hub, *side.members.values())], time.perf_counter()
         many = await created.create(count, CONCURRENCY)
-        arrived = Spent.by(side.control)
-        ended = await _quiet(side)
-        used, beside = Spent.by(side.control), Spent.by(side.simulated)
+        arrived, at = Spent.by(side.control), time.perf_counter()
+        ended = await _quiet(side, idle)
+        used, beside, looked = Spent.by(side.control), Spent.by(side.simulated), time.perf_counter() - began
         answered = [await _requests(client) for client in (hub, *side.members.values())]
         written = await _written(hub, before)
     return {
         "one Deployment in three members, p50, ms": 1e3 * median(single) if single else 0.0,
         "Deployments/s in a burst": count / many.seconds,
         "Deployments/s until quiet": count / (ended - began),
-        "control plane, CPU ms a Deployment until arrived": (arrived.cpu - control.cpu) * per,
-        "control plane, CPU ms a Deployment until quiet": (used.cpu - control.cpu) * per,
-        "members, CPU ms a Deployment until quiet": (beside.cpu - members.cpu) * per,
+        "control plane, CPU ms a Deployment until arrived": (arrived.cpu - control.cpu - idle.control * (at - began))
+        * per,
+        "control plane, CPU ms a Deployment until quiet": (used.cpu - control.cpu - idle.control * looked) * per,
+        "members, CPU ms a Deployment until quiet": (beside.cpu - members.cpu - idle.members * looked) * per,
+        "control plane, % of a core idle": 100 * idle.control,
+        "members, % of a core idle": 100 * idle.members,
         "control plane, MB after": sum(process.memory_info().rss for process in side.control) / MEGABYTE,
         "members, MB after": sum(process.memory_info().rss for process in side.simulated) / MEGABYTE,
         **{f"writes a Deployment: {what}": number / count for what, number in written.items()},
@@ -141,7 +179,19 @@ async def measure(side: Side, count: int, singles: int) -> Figures:
     }
 
 
-async def _quiet(side: Side) -> float:
+async def _idle(side: Side) -> Idle:
+    """What both use before the load."""
+    shares: list[Idle] = []
+    last, used = time.perf_counter(), [Spent.by(each).cpu for each in (side.control, side.simulated)]
+    while len(shares) < IDLE_LOOKS:
+        await asyncio.sleep(LOOK)
+        now, spent = time.perf_counter(), [Spent.by(each).cpu for each in (side.control, side.simulated)]
+        shares.append(Idle(*((b - a) / (now - last) for a, b in zip(used, spent, strict=True))))
+        last, used = now, spent
+    return Idle(median(share.control for share in shares), median(share.members for share in shares))
+
+
+async def _quiet(side: Side, idle: Idle) -> float:
     """Wait until both are quiet; when that began."""
     processes = [*side.control, *side.simulated]
     began = last = time.perf_counter()
@@ -149,7 +199,7 @@ async def _quiet(side: Side) -> float:
     while calm < LOOKS and last - began < CAP:
         await asyncio.sleep(LOOK)
         now, spent = time.perf_counter(), Spent.by(processes).cpu
-        calm = calm + 1 if spent - used < BUSY * (now - last) else 0
+        calm = calm + 1 if spent - used < (sum(idle) + BUSY) * (now - last) else 0
         last, used = now, spent
     return last - calm * LOOK
 
@@ -171,7 +221,8 @@ async def _written(hub: Client, since: str) -> dict[str, int]:
 
 
 async def _run(flags: argparse.Namespace) -> Figures:
-    async with reference(flags.reference) if flags.reference else ours() as side:
+    opened = reference(flags.reference) if flags.reference else engine() if flags.engine else ours()
+    async with opened as side:
         return await measure(side, flags.count, flags.singles)
 
 
@@ -180,6 +231,7 @@ def main(given: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.one_side", description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--singles", type=int, default=20)
+    parser.add_argument("--engine", action="store_true", help="on a stock kube-apiserver and etcd")
     parser.add_argument("--reference", type=Path, help="folder of a reference that runs")
     print(json.dumps(uvloop.run(_run(parser.parse_args(given)))), flush=True)
     return 0

@@ -9,6 +9,7 @@ has them on. Latency is from the answer to the create until the last member's wa
 import asyncio
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -47,9 +48,16 @@ def run() -> list[Result]:
 
 
 async def _measure(workloads: bool) -> list[Result]:
+    async with temporary_federation(workloads) as started:
+        return await _figures(started, workloads)
+
+
+@asynccontextmanager
+async def temporary_federation(workloads: bool = False) -> AsyncIterator[Federation]:
+    """A running federation in a folder that goes with it."""
     with tempfile.TemporaryDirectory(prefix="karmada-bench-") as folder:
-        async with federation(Path(folder), workloads) as started:
-            return await _figures(started, workloads)
+        async with federation(Path(folder), workloads) as made:
+            yield made
 
 
 @asynccontextmanager
@@ -163,6 +171,17 @@ class Load:
         seconds = max(self._seen[key] for key in wanted) - began
         latencies = [max(self._seen[m, name] for m in self._members) - answered[name] for name in names]
         return Arrivals(latencies, seconds)
+
+    async def submit(self) -> None:
+        """Create one more Deployment and wait for the answer only."""
+        self._number += 1
+        await self._deployments.create(_deployment(f"d{self._number - 1:05d}", self._namespace), self._namespace)
+
+    @property
+    def arrived(self) -> int:
+        """How many Deployments all members have."""
+        seen = Counter(name for _, name in self._seen)
+        return sum(times == len(self._members) for times in seen.values())
 
     async def _watch(self, member: str) -> None:
         collection = self._members[member].encoded(DEPLOYMENTS)

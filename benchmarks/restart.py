@@ -1,11 +1,14 @@
 """A control plane that starts again with 10,000 bindings of three Works each, all of them as they should be.
 
+Other numbers: `KARMADA_BENCH_BINDINGS=30000 python -m benchmarks restart`.
+
 One Deployment travels as any other; what it left behind, in the control plane and in the members, is then repeated
 under other names and identities in their databases. What is measured after that is a start as any other: until it
 says that it is ready, how long fresh changes of a user take from that moment on, and whether a member is written.
 """
 
 import asyncio
+import os
 import re
 import tempfile
 import time
@@ -19,11 +22,12 @@ from benchmarks.propagation import MEMBERS, Load, federation, revision, settled
 from benchmarks.result import Result
 from karmada.api import names
 from karmada.apiserver.storage.base import Change, Record, Snapshot, Value
+from karmada.apiserver.storage.delta import whole
 from karmada.apiserver.storage.sqlite import SqliteStorage
 from karmada.standalone.children import Child
 from karmada.standalone.federation import CONTEXT, Federation
 
-BINDINGS = 10_000
+BINDINGS = int(os.environ.get("KARMADA_BENCH_BINDINGS", "10000"))
 FRESH = 10
 """Changes of a user, from the moment at which the control plane is ready on."""
 BATCH = 500
@@ -113,6 +117,9 @@ class _Nobody:
     def committed(self, changes: list[Change], revision: int) -> None:
         """See `Listener`."""
 
+    def shrunk(self, records: Sequence[Record]) -> None:
+        """See `Listener`."""
+
     def replaced(self, snapshot: Snapshot) -> None:
         """See `Listener`."""
 
@@ -140,7 +147,7 @@ def _identities(records: Sequence[Record]) -> set[bytes]:
     own: set[bytes] = set()
     for record in records:
         for mark in (rb'uid":"([^"]+)"', rb'(?:binding|work)\.karmada\.io/permanent-id":"([^"]+)"'):
-            own |= {found for found in re.findall(mark, record.value) if _UUID.fullmatch(found)}
+            own |= {found for found in re.findall(mark, whole(record.value)) if _UUID.fullmatch(found)}
     return own
 
 
@@ -155,7 +162,7 @@ async def _repeat(storage: SqliteStorage, records: Sequence[Record], identities:
     replaced |= {identity: identity[:24] + b"%012x" % number for identity in identities}
     versions: dict[bytes, bytes] = {}
     for record in records:
-        body = record.value
+        body = whole(record.value)
         for old, new in replaced.items():
             body = body.replace(old, new)
         found = _VERSION.search(body)

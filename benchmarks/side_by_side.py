@@ -1,12 +1,13 @@
 """Our tree beside another, in turns on the same machine: A B A B, the median of each figure and its spread.
 
     python -m benchmarks side_by_side --against HEAD~1
-    python -m benchmarks side_by_side --against-reference <folder>
+    python -m benchmarks side_by_side --against-reference <folder> [--engine]
 
 `--against` takes a revision of this repository: it is checked out into a temporary git worktree, and its `src` is run
 by the same load. `--against-reference` takes the prepared folder of a reference (`start.sh` and `down.sh` in it, see
-`../shared/tools/reference`). Machines change speed by the hour and by who else works on them: the ratio of one run
-counts, and the counts do.
+`../shared/tools/reference`). With `--engine` our trees run as the reference does, on a stock kube-apiserver and etcd
+with stock members; without, as `karmada up` with simulated ones. Machines change speed by the hour and by who else
+works on them: the ratio of one run counts, and the counts do.
 """
 
 import argparse
@@ -37,13 +38,15 @@ def main(given: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--count", type=int, default=200, help="Deployments in a burst")
     parser.add_argument("--singles", type=int, default=20, help="Deployments one after another")
+    parser.add_argument("--engine", action="store_true", help="our trees on a stock kube-apiserver and etcd")
     parser.add_argument("--json", type=Path, help="where to write all runs")
     flags = parser.parse_args(given)
     load = [f"--count={flags.count}", f"--singles={flags.singles}"]
-    with _other(flags, load) as theirs:
+    tree = [*load, "--engine"] if flags.engine else load
+    with _other(flags, load, tree) as theirs:
         sides: dict[str, tuple[Run, list[Figures]]] = {
             flags.against or "reference": (theirs, []),
-            "this tree": (partial(_tree, ROOT / "src", load), []),
+            "this tree": (partial(_measured, ROOT / "src", tree), []),
         }
         for round_ in range(flags.rounds):
             for name, (run, found) in sides.items():
@@ -72,25 +75,21 @@ def _spread(values: list[float]) -> str:
 
 
 @contextmanager
-def _other(flags: argparse.Namespace, load: list[str]) -> Iterator[Run]:
+def _other(flags: argparse.Namespace, load: list[str], tree: list[str]) -> Iterator[Run]:
     if flags.against_reference:
         yield partial(_reference, flags.against_reference.resolve(), load)
         return
     with tempfile.TemporaryDirectory(prefix="karmada-against-") as folder:
-        tree = Path(folder) / "tree"
-        _git("worktree", "add", "--quiet", "--detach", str(tree), flags.against)
+        place = Path(folder) / "tree"
+        _git("worktree", "add", "--quiet", "--detach", str(place), flags.against)
         try:
-            yield partial(_tree, tree / "src", load)
+            yield partial(_measured, place / "src", tree)
         finally:
-            _git("worktree", "remove", "--force", str(tree))
+            _git("worktree", "remove", "--force", str(place))
 
 
 def _git(*arguments: str) -> None:
     subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, stdout=subprocess.DEVNULL)
-
-
-def _tree(source: Path, load: list[str]) -> Figures:
-    return _measured(source, load)
 
 
 def _reference(folder: Path, load: list[str]) -> Figures:

@@ -1,4 +1,4 @@
-"""The store under load: durable writes, lists, watchers, memory per object.
+"""The store under load: durable writes, lists, watchers, memory per object; and what alike objects take (`alike`).
 
 Objects are 3 KB, all of one size. Rates are the best of three, as other users of the disk disturb them. CPU figures
 count all threads of the process, kernel included; the memory figure comes from a fresh process.
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks import alike
 from benchmarks.result import Result
 from karmada.apiserver.storage.base import Storage, Value
 from karmada.apiserver.storage.memory import MemoryStorage
@@ -39,7 +40,7 @@ def run() -> list[Result]:
     results.append(Result("event to 50 watchers", asyncio.run(_fan_out(50)) * 1e6, "µs CPU", 1000.0))
     memory = subprocess.run([sys.executable, "-m", "benchmarks.storage"], check=True, capture_output=True, text=True)
     results.append(Result("memory of 10,000 objects of 3 KB", float(memory.stdout), "MB", 60.0))
-    return results
+    return results + alike.run()
 
 
 def _object(number: int) -> tuple[str, str, Value, Index]:
