@@ -27,7 +27,7 @@ $(RUN): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 ..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@echo "installing dependencies into $(VENV) ..."
-	@$(PIP) --require-hashes -r requirements.lock || { echo "the dependencies could not be installed: is the package index reachable?"; exit 1; }
+	@$(PIP) --retries 2 --require-hashes -r requirements.lock > $(VENV)/pip.log 2>&1 || { echo "the dependencies could not be installed: is the package index reachable? $(VENV)/pip.log says more"; exit 1; }
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -87,10 +87,13 @@ test-engine: $(DEV) ## The same on a real kube-apiserver and etcd, which Go buil
 	KARMADA_ENGINE=1 $(BIN)/python -m pytest -n 0 tests/engine/stage \
 		-o asyncio_default_fixture_loop_scope=session -o asyncio_default_test_loop_scope=session
 
-.PHONY: upgrade-test
+.PHONY: upgrade-test upgrade-test-last
 
 upgrade-test: $(DEV) ## Data and components of earlier versions with this one, back and forth (needs the git history)
 	KARMADA_UPGRADE=1 $(BIN)/python -m pytest -n 0 tests/upgrade
+
+upgrade-test-last: $(DEV) ## The same with the last landed version only: minutes, for CI
+	KARMADA_UPGRADE=last $(BIN)/python -m pytest -n 0 tests/upgrade/matrix
 
 sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licences
 	$(BIN)/python tools/sbom.py > sbom.json
@@ -100,8 +103,9 @@ sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licenc
 licences: $(DEV) ## List the licences of what runs in production; fails on one that is not permissive
 	@$(BIN)/python tools/licences.py
 
-docs: $(DEV) ## Write the command reference from the commands themselves
+docs: $(DEV) ## Write the command reference from the commands themselves, and draw what runs show
 	$(BIN)/python -m karmada.cli.docs
+	$(BIN)/python -m tests.federation.closed_loop docs/pictures/autoscaling.svg
 
 dashboard: ## Build the dashboard's pages into the package: needs Node
 	cd dashboard && npm install --no-save && npm run build  # not `npm ci`: it demands the bundler for every other platform

@@ -10,6 +10,8 @@ the recordings beside the repository (`../shared`) and they are absent.
 """
 
 import asyncio
+import gc
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -59,6 +61,13 @@ def components_have_their_rights() -> Iterator[None]:
     yield
     refused = RIGHTS.take_refused()
     assert not refused, "components were refused: " + "; ".join(map(str, refused[:20]))
+
+
+@pytest.fixture(autouse=True)
+def logs_are_captured() -> None:
+    """Let `caplog` hear the loggers again that a program, run in this process by an earlier test, took for itself."""
+    for name in ("karmada", "asyncio"):
+        logging.getLogger(name).propagate = True
 
 
 @pytest.fixture
@@ -112,6 +121,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         lines = "\n".join(f"  {right}" for right in excess)
         text = f"roles allow what nothing used (narrow component_roles, or explain it in unused_rights):\n{lines}"
         config.get_terminal_writer().line(f"\n{text}", red=True)
+
+
+def pytest_collection_finish() -> None:
+    """Never look for garbage among modules and collected tests, which stay, nor after every few objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 def pytest_sessionstart() -> None:

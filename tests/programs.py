@@ -1,10 +1,12 @@
 """Real programs for tests: found on PATH, in the cache, or brought into it, one test process at a time.
 
-kubectl is built by Go from its module proxy; `tools/go.mod` says the version, and it takes minutes the first time.
+kubectl is built by Go from its module proxy; `tools/go.mod` says the version, and it takes minutes the first time. So
+are the programs around the engines inside Argo CD and Flux; their own `go.mod` says which.
 Prometheus and promtool come from Debian's package, which is unpacked into the cache and not installed.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -14,6 +16,8 @@ from pathlib import Path
 import pytest
 
 TOOLS = Path(__file__).parents[1] / "tools"
+ENGINES = Path(__file__).parent / "documents" / "engines"
+BUILD_SECONDS = 1800
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada" / "bin"
 
 
@@ -32,7 +36,7 @@ def kubectl() -> str:
         if not target.exists():
             unfinished = CACHE / ".kubectl"
             command = ["go", "build", "-trimpath", "-ldflags", "-s -w", "-o", str(unfinished), "./kubectl"]
-            subprocess.run(command, cwd=TOOLS, check=True, timeout=1800)
+            subprocess.run(command, cwd=TOOLS, check=True, timeout=BUILD_SECONDS)
             unfinished.rename(target)
     return str(target)
 
@@ -54,6 +58,34 @@ def prometheus() -> tuple[str, str]:
     assert server is not None, search
     assert tool is not None, search
     return server, tool
+
+
+def engine(name: str, purpose: str, package: str) -> str:
+    """Where the program is that wraps the engine inside Argo CD or Flux: a package of a module in `ENGINES`."""
+    folder = ENGINES / name
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    program = f"{name}-{purpose}-{digest}"
+    return built(program, ["build", "-o", str(CACHE / f"{program}.partial"), package], folder)
+
+
+def built(program: str, command: list[str], folder: Path) -> str:
+    """Where a program is that a Go command makes; several test processes build it once."""
+    target = CACHE / program
+    if not target.exists():
+        go = shutil.which("go")
+        if go is None:
+            pytest.skip(f"needs Go: {program} is built from its module")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / f".{program}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.exists():
+                environment = {**os.environ, "GOBIN": str(CACHE)}
+                subprocess.run([go, *command], cwd=folder, env=environment, check=True, timeout=BUILD_SECONDS)
+                partial = CACHE / f"{program}.partial"
+                if partial.exists():
+                    partial.replace(target)
+    return str(target)
 
 
 def _unpack(package: str, folder: Path) -> None:

@@ -8,6 +8,7 @@ import html
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import termios
@@ -27,8 +28,8 @@ STYLE = """
 """
 
 
-def captured(columns: int, words: list[str]) -> str:
-    """What a command prints on a terminal of so many columns."""
+def captured(columns: int, words: list[str], until: str = "") -> str:
+    """What a command prints on a terminal of so many columns, interrupted when it has printed `until`."""
     screen, inside = pty.openpty()
     termios.tcsetwinsize(inside, (50, columns))
     environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm"}
@@ -42,6 +43,8 @@ def captured(columns: int, words: list[str]) -> str:
             break
         if not piece:
             break
+        if until and until.encode() not in text and until.encode() in text + piece:
+            process.send_signal(signal.SIGINT)
         text += piece
     process.wait()
     os.close(screen)

@@ -30,8 +30,8 @@ class Terminal:
     ) -> None:
         self._screen, inside = pty.openpty()
         termios.tcsetwinsize(inside, (50, columns))
-        environment = os.environ | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"} | said
-        environment.pop("NO_COLOR", None)
+        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        environment = inherited | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"} | said
         self._process = subprocess.Popen(
             [*program, *words], stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
         )

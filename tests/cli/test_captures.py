@@ -38,11 +38,20 @@ EXPLAINED = {
         "a ServiceImport makes no derived Service on the control plane yet", ((r"service/derived-far .*\n", ""),)
     ),
     "065": Difference(
-        "controllers that race write some events more than once; the reference also tells of races that it lost",
-        ((r" \(x\d+ over <age>\)", ""), (r" Warning ApplyPolicyFailed .* already exists\n", "")),
+        "controllers that race write some events more than once; the reference also tells of races that it lost, and "
+        "has no conditions of the sum",
+        (
+            (r" \(x\d+ over <age>\)", ""),
+            (r" Warning ApplyPolicyFailed .* already exists\n", ""),
+            (r"(?m)^Conditions:\n(?: .*\n){4}", ""),
+        ),
     ),
     "066": Difference(
         "simulated members have a hash of their own for templates of pods", ((r"shop-[0-9a-z]{8,10}\b", "shop-<hash>"),)
+    ),
+    "067": Difference(
+        "lists of applied policies stay as applied: a selector without a namespace means that of its policy",
+        ((r"(?m)^ Namespace: t-cli-ns\n", ""),),
     ),
     "092": Difference("the reference logs the sentence, with the prefix of its logger", ((r"<klog \S+> ", ""),)),
     "110": Difference("LuaJIT words syntax errors in its own way", ((r"ERROR: .*", "ERROR"),)),

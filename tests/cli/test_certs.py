@@ -30,6 +30,8 @@ TYPES = {
     "Service": GroupVersionResource("", "v1", "services"),
     "StatefulSet": GroupVersionResource("apps", "v1", "statefulsets"),
     "Deployment": GroupVersionResource("apps", "v1", "deployments"),
+    "NetworkPolicy": GroupVersionResource("networking.k8s.io", "v1", "networkpolicies"),
+    "PodDisruptionBudget": GroupVersionResource("policy", "v1", "poddisruptionbudgets"),
 }
 
 
@@ -135,6 +137,7 @@ def test_secrets_of_the_chart_are_renewed_by_the_authority_that_issued_each() ->
     authority = Authority.load(base64.b64decode(pair["tls.crt"]), base64.b64decode(pair["tls.key"]))
     changed = {name for name, secret in named.items() if renewed(secret, authority, DAY)}
     assert changed == {name for name in named if name.endswith(("-config", "-cert"))} - {
+        "karmada-dashboard-config",  # It has no credential.
         "karmada-etcd-cert",
         "karmada-etcd-client-cert",
         "karmada-front-proxy-cert",

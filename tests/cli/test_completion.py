@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
+from tests.programs import kubectl
 
 BASH = shutil.which("bash")
 
@@ -125,3 +126,26 @@ def test_a_shell_completes_what_is_typed(federation: World, program: Path, tmp_p
     terminal.until("member3")
     terminal.type("\x15exit\r")
     assert terminal.end() == 0
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["get", "deploym"], "deployments\n:4\n"),
+        (["cordon", "member1"], "member1\n:4\n"),
+        (["get", "pods", "-o", "jsonp"], "jsonpath=\n:6\n"),
+        (["nosuch", "x"], ":0\n"),
+    ],
+)
+def test_kubectl_completes_its_plugin(federation: World, tmp_path: Path, words: list[str], expected: str) -> None:
+    for name, function in (("kubectl-karmada", "kubectl_karmada"), ("kubectl_complete-karmada", "kubectl_complete")):
+        script = tmp_path / name
+        script.write_text(f"#!{sys.executable}\nimport sys\nfrom karmada.cli.entry import {function}\n")
+        with script.open("a") as file:
+            file.write(f"sys.exit({function}())\n")
+        script.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "KUBECONFIG": str(federation.kubeconfig)}
+    command = [kubectl(), "__complete", "karmada", *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == expected

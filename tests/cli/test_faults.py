@@ -1,5 +1,6 @@
 """Members that fail and ways that are blocked, in a federation of its own: that must not disturb other tests."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import Authority
 from karmada.cli.session import PATIENCE
 from karmada.machinery.http.kubeconfig import load
+from karmada.standalone.demo import why
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +210,14 @@ def test_a_terminal_shows_which_member_is_waited_for(federation: World) -> None:
         terminal.end()
     finally:
         federation.call(member.change_faults(hanging=False))
+
+
+def test_the_demo_shows_an_answer_without_the_wait_for_it(federation: World, shop: str) -> None:
+    member = federation.fleet["member2"]
+    federation.call(member.change_faults(hanging=True))
+    try:
+        said = asyncio.run(why(federation.kubeconfig, ["deployment/shop", "-n", shop], terminal=True))
+    finally:
+        federation.call(member.change_faults(hanging=False))
+    assert "waiting for the members" not in said
+    assert "\r" not in said

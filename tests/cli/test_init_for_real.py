@@ -15,9 +15,10 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from karmada.api.annotations import CACHED_FROM_CLUSTER, QUERY_FROM_CLUSTER
 from karmada.cli.main import execute
 from karmada.cli.session import Session
-from karmada.membership.component_roles import COMPONENTS, EMBEDDED, user_of
+from karmada.membership.component_roles import COMPONENTS, user_of
 from karmada.simulator.fleet import Fleet
 from karmada.simulator.spec import parse
 
@@ -53,6 +54,15 @@ spec:
     replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Weighted}
 """
 
+REGISTRY = """
+apiVersion: search.karmada.io/v1alpha1
+kind: ResourceRegistry
+metadata: {name: pods}
+spec:
+  targetCluster: {clusterNames: [member1]}
+  resourceSelectors: [{apiVersion: v1, kind: Pod}]
+"""
+
 
 class Site:
     """A host cluster and two others, and the program that installs."""
@@ -75,6 +85,7 @@ class Site:
         session = Session(out=out, err=err, stdin=io.StringIO(stdin), environment=environment, patience=PATIENCE)
         code = await execute([*words, "--kubeconfig", self.config(where)], session)
         assert code == 0, (words, out.getvalue(), err.getvalue())
+        assert "simulated" not in err.getvalue()
         return out.getvalue()
 
     async def items(self, kind: str) -> dict[str, dict[str, Any]]:
@@ -127,7 +138,10 @@ async def check_identities(site: Site) -> None:
     }
     assert mounted.pop("karmada-apiserver") == ["karmada-apiserver-cert", "karmada-ca"]
     assert mounted.pop("karmada-scheduler-estimator-member1") == ["member1-kubeconfig"]
-    assert mounted.keys() == set(COMPONENTS) - EMBEDDED - {"karmada-gateway", "karmada-metrics-adapter"}
+    assert mounted.pop("karmada-dashboard") == ["karmada-dashboard-config", "karmada-dashboard-cert"]
+    config = yaml.safe_load(secrets["karmada-dashboard-config"]["karmada.config"])
+    assert [user["user"] for user in config["users"]] == [{}], "the dashboard acts as its users only"
+    assert mounted.keys() == set(COMPONENTS) - {"karmada-gateway"}
     for component, names in mounted.items():
         assert set(names) <= {f"{component}-config", f"{component}-cert"}, component
         user = yaml.safe_load(secrets[f"{component}-config"]["karmada.config"])["users"][0]["user"]
@@ -135,6 +149,18 @@ async def check_identities(site: Site) -> None:
         (name,) = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         assert name.value == user_of(component)
         assert not certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+
+
+async def check_metrics(site: Site) -> None:
+    """The adapter serves what it reaches: member2, in Pull mode and without a tunnel, costs its own rows only."""
+
+    async def measured() -> bool:
+        nodes = json.loads(await site.run("karmada", "get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes"))["items"]
+        return {one["metadata"]["annotations"][QUERY_FROM_CLUSTER] for one in nodes} == {"member1"}
+
+    await eventually(measured)
+    lines = (await site.run("karmada", "top", "pods", "-n", "default", "--history")).splitlines()
+    assert {line.split()[1] for line in lines[1:]} == {"member1"}
 
 
 async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_nothing(site: Site) -> None:
@@ -166,11 +192,30 @@ async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_no
 
     await eventually(spread)
     member = ("-C", "member1", "--member-kubeconfig", site.config("member1"))
-    await site.run("host", "addons", "enable", "karmada-descheduler", "karmada-scheduler-estimator", *member)
-    assert site.programs("host") == sorted([*PROGRAMS, "karmada-descheduler", "karmada-scheduler-estimator-member1"])
-    assert "karmada-descheduler           enabled" in await site.run("host", "addons", "list")
+    hub = ("--karmada-kubeconfig", site.config("karmada"))
+    simple = ("karmada-dashboard", "karmada-descheduler", "karmada-metrics-adapter")
+    chosen = (*simple, "karmada-scheduler-estimator", "karmada-search")
+    enabled = await site.run("host", "addons", "enable", *chosen, *member, *hub)
+    assert "the control plane serves metrics.k8s.io, custom.metrics.k8s.io, external.metrics.k8s.io" in enabled
+    assert "the control plane serves search.karmada.io" in enabled
+    assert "leads to the dashboard: https://localhost:8443/dashboard" in enabled
+    added = [*simple, "karmada-scheduler-estimator-member1", "karmada-search"]
+    assert site.programs("host") == sorted([*PROGRAMS, *added])
+    await check_metrics(site)
+    listed = await site.run("host", "addons", "list")
+    assert "karmada-descheduler           enabled" in listed
+    assert "karmada-search                enabled" in listed
     await check_identities(site)
-    await site.run("host", "addons", "disable", "karmada-descheduler", "-f")
+    await site.run("karmada", "apply", "-f", "-", stdin=REGISTRY)
+
+    async def searched() -> bool:
+        path = "/apis/search.karmada.io/v1alpha1/search/cache/api/v1/namespaces/default/pods"
+        found = json.loads(await site.run("karmada", "get", "--raw", path))["items"]
+        return [item["metadata"]["annotations"][CACHED_FROM_CLUSTER] for item in found] == ["member1", "member1"]
+
+    await eventually(searched)
+    await site.run("host", "addons", "disable", *simple, "karmada-search", "-f", *hub)
+    assert "metrics.k8s.io" not in await site.run("karmada", "api-versions")
     await site.run("host", "addons", "disable", "karmada-scheduler-estimator", "-f", *member[:2])
     await site.run("host", "deinit", "-f")
 

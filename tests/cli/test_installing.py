@@ -8,6 +8,7 @@ import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
+from karmada.api.version import IMAGE
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec
@@ -55,13 +56,32 @@ def test_an_installation_that_does_not_start_is_not_waited_for_in_vain(
     data = ["--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki")]
     outcome = federation.run("init", "--kubeconfig", str(slow), *data, "--wait-component-ready-timeout=1")
     assert outcome.code == 1
-    assert outcome.err == (
+    assert outcome.err.splitlines()[1:] == [
         "error: karmada-apiserver is not ready after 1 s: "
-        "see kubectl describe pod -n karmada-system -l app=karmada-apiserver\n"
-    )
+        "see kubectl describe pod -n karmada-system -l app=karmada-apiserver"
+    ]
     added = federation.run("addons", "enable", "karmada-descheduler", "--kubeconfig", str(slow), "--pod-timeout=1")
     assert added.code == 1
     assert added.err.startswith("error: karmada-descheduler is not ready after 1 s: ")
+
+
+def test_a_simulated_host_is_told_apart_at_once_and_one_variable_names_the_image(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    data = ["--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki")]
+    image = "mirror.example/karmada:9"
+    host = ("--kubeconfig", str(slow))
+    outcome = federation.run("init", *host, *data, "--wait-component-ready-timeout=1", KARMADA_IMAGE=image)
+    assert outcome.err.splitlines()[0] == (
+        "Warning: the nodes of this cluster are simulated: containers in karmada-system run nothing and never answer. "
+        "Let its pods be processes (docs/simulated-members.md: processes), or use a real cluster."
+    )
+    path = "jsonpath={.spec.template.spec.containers[*].image}"
+    words = ("get", "statefulset", "karmada-apiserver", "-n", "karmada-system", "-o", path, *host)
+    assert set(federation.run(*words).out.split()) == {image}
+    federation.run("delete", "statefulset", "karmada-apiserver", "-n", "karmada-system", *host)
+    federation.run("init", *host, *data, "--wait-component-ready-timeout=1")
+    assert set(federation.run(*words).out.split()) == {IMAGE}
 
 
 def test_addons_on_a_host_without_nodes_are_a_plan(federation: World) -> None:
@@ -71,13 +91,27 @@ def test_addons_on_a_host_without_nodes_are_a_plan(federation: World) -> None:
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines() == [
         NOWHERE,
+        "  create service/karmada-dashboard in karmada-system",
+        "  create deployment.apps/karmada-dashboard in karmada-system",
         "  create deployment.apps/karmada-descheduler in karmada-system",
+        "  create service/karmada-metrics-adapter in karmada-system",
+        "  create deployment.apps/karmada-metrics-adapter in karmada-system",
         "  create secret/member1-kubeconfig in karmada-system",
         "  create networkpolicy.networking.k8s.io/karmada-scheduler-estimator-member1 in karmada-system",
         "  create service/karmada-scheduler-estimator-member1 in karmada-system",
         "  create deployment.apps/karmada-scheduler-estimator-member1 in karmada-system",
+        "  create service/karmada-search in karmada-system",
+        "  create statefulset.apps/karmada-search in karmada-system",
     ]
-    assert federation.run("addons", "list", *words).out.split("\n")[1].split() == ["karmada-descheduler", "disabled"]
+    assert federation.run("addons", "list", *words).out.split("\n")[1].split() == ["karmada-dashboard", "disabled"]
+
+
+def test_the_metrics_adapter_needs_the_certificate_that_init_made_for_it(federation: World, slow: Path) -> None:
+    outcome = federation.run(
+        "addons", "enable", "karmada-metrics-adapter", "--kubeconfig", str(slow), "-n", "elsewhere"
+    )
+    assert outcome.code == 1
+    assert "Secret elsewhere/karmada-metrics-adapter-cert has no certificate to serve with" in outcome.err
 
 
 def test_a_trial_removes_nothing(federation: World, slow: Path, tmp_path: Path) -> None:
@@ -100,7 +134,6 @@ def test_a_trial_removes_nothing(federation: World, slow: Path, tmp_path: Path) 
         (["init", "--etcd-node-selector-labels", "x"], "write key=value,key=value"),
         (["addons", "enable"], "addon names must be not null"),
         (["addons", "enable", "karmada-scheduler-estimator"], "belongs to a member: add -C NAME"),
-        (["addons", "enable", "karmada-search"], "karmada-search cannot be enabled: not built yet in this version"),
         (["deinit"], "there is no control plane in namespace karmada-system"),
     ],
 )

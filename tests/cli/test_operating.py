@@ -215,10 +215,64 @@ def test_a_rollout_is_followed_in_all_clusters(federation: World, shop: str) -> 
     ]
 
 
+def test_a_rollout_is_undone_in_all_clusters(federation: World, shop: str) -> None:
+    def image() -> str:
+        path = "jsonpath={.spec.template.spec.containers[0].image}"
+        return federation.run("get", "deployment", "shop", "-n", shop, "-o", path).out
+
+    before = image()
+    patch = '{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx:9"}]}}}}'
+    federation.run("patch", "deployment", "shop", "-n", shop, "-p", patch)
+    history = ["rollout", "history", "deployment/shop", "-n", shop]
+    federation.eventually(lambda: federation.run(*history).out.count("nginx:9") == 2)
+    undo = ["rollout", "undo", "deployment/shop", "-n", shop]
+    assert federation.run(*undo, "--dry-run=client").out.endswith(" (dry run)\n")
+    assert image() == "nginx:9"
+    done = federation.run(*undo)  # the copy in member2 is overridden: what member1 had counts
+    assert re.fullmatch(r"deployment.apps/shop rolled back to revision \d+ of member1\n", done.out), done.err
+    assert image() == before
+    outcome = federation.run("rollout", "status", "deployment/shop", "-n", shop, "--timeout", "60s")
+    assert outcome.code == 0, outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--to-revision", "99"], "no cluster has revision 99 of shop: see karmadactl rollout history"),
+        (["-C", "member9"], "shop does not go to member9, but to member1, member2"),
+    ],
+)
+def test_a_rollout_that_cannot_be_undone_says_why(federation: World, shop: str, words: list[str], message: str) -> None:
+    outcome = federation.run("rollout", "undo", "deployment/shop", "-n", shop, *words)
+    assert (outcome.code, outcome.err) == (1, f"error: {message}\n")
+
+
+def test_revisions_of_overridden_copies_are_no_way_back(federation: World, shop: str, tmp_path: Path) -> None:
+    policy = tmp_path / "override.yaml"
+    policy.write_text(f"""
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {{name: image, namespace: {shop}}}
+spec:
+  resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment, name: shop}}]
+  overrideRules: [{{overriders: {{imageOverrider: [{{component: Tag, operator: replace, value: "8"}}]}}}}]
+""")
+    federation.run("apply", "-f", str(policy))
+    history = ["rollout", "history", "deployment/shop", "-n", shop]
+    federation.eventually(lambda: federation.run(*history).out.count("nginx:8") == 2)
+    outcome = federation.run("rollout", "undo", "deployment/shop", "-n", shop)
+    federation.run("delete", "-f", str(policy))
+    assert outcome.code == 1
+    assert "the copies in member1, member2 are changed by override policies" in outcome.err
+
+
 def test_top_adds_up_over_members(federation: World, shop: str) -> None:
-    rows = [line.split() for line in federation.run("top", "pods", "-n", shop).out.splitlines()]
-    assert rows[0] == ["NAME", "CLUSTER", "CPU(cores)", "MEMORY(bytes)"]
-    assert [row[1] for row in rows[1:]] == ["member1", "member1", "member2"]
+    def rows() -> list[list[str]]:
+        return [line.split() for line in federation.run("top", "pods", "-n", shop).out.splitlines()]
+
+    # The rollouts of the tests before may still be under way.
+    federation.eventually(lambda: [row[1] for row in rows()[1:]] == ["member1", "member1", "member2"])
+    assert rows()[0] == ["NAME", "CLUSTER", "CPU(cores)", "MEMORY(bytes)"]
     nodes = federation.run("top", "node", "-C", "member2").out.splitlines()
     assert nodes[0].split() == ["NAME", "CLUSTER", "CPU(cores)", "CPU%", "MEMORY(bytes)", "MEMORY%"]
     assert len(nodes) == 2

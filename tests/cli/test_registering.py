@@ -90,16 +90,23 @@ def test_a_cluster_registers_works_and_leaves(federation: World, newcomer: Newco
     dry = federation.run("register", *words, "--kubeconfig", str(newcomer.config), "--dry-run")
     assert dry.code == 0, dry.err
     assert federation.run("get", "cluster", NAME).code == 1
-    told = federation.run("register", *words, "--kubeconfig", str(newcomer.config))
-    assert told.code == 0, told.err
-    assert told.out.endswith(f"cluster({NAME}) is joined successfully\n")
+    image = "mirror.example/karmada:9"
+    result = federation.run("register", *words, "--kubeconfig", str(newcomer.config), KARMADA_IMAGE=image)
+    assert result.code == 0, result.err
+    assert result.err.startswith(
+        "Warning: the nodes of this cluster are simulated: containers in karmada-system run noth"
+    )
+    agent = ("get", "deployment", "karmada-agent", "-n", "karmada-system", "--kubeconfig", str(newcomer.config))
+    path = "jsonpath={.spec.template.spec.containers[*].image}"
+    assert federation.run(*agent, "-o", path).out == image
+    assert result.out.endswith(f"cluster({NAME}) is joined successfully\n")
     federation.eventually(lambda: _row(federation)[3:5] == ["Pull", "True"])
 
     namespace = federation.namespace()
     shop = SHOP.partition("---")[0]
     apply(federation, f"{shop}\n---{POLICY}", namespace)
     rolled = federation.run("rollout", "status", "deployment/shop", "-n", namespace, "--timeout=30s")
-    assert "in 1 clusters" in rolled.out
+    assert "in 1 cluster\n" in rolled.out
     pods = federation.run("get", "pods", "-n", namespace, "-s", "members", "-C", NAME, "-o", "name").out.split()
     assert len(pods) == 3
     done = federation.run("exec", pods[0], "-n", namespace, f"--cluster={NAME}", "--", "echo", "hello")

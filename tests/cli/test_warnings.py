@@ -1,8 +1,9 @@
-"""What is accepted and will not do what it seems to say: told at once, by the server, to every client."""
+"""What is accepted and will not do what it seems to say: the server warns every client at once."""
 
 from pathlib import Path
 
 import pytest
+from tests.cli.samples import SHOP
 from tests.cli.world import World
 
 POLICY = """
@@ -77,3 +78,42 @@ spec: {taints: [{key: a, effect: NoSchedule}]}
         assert apply(federation, tmp_path, text) == [wanted]
     finally:
         federation.run("delete", "clustertaintpolicy", "idle")
+
+
+def test_why_repeats_what_has_no_effect(federation: World, tmp_path: Path) -> None:
+    """The warning at admission scrolls away; `why` repeats it."""
+    space = federation.namespace()
+    file = tmp_path / "objects.yaml"
+    more = "preemption: Always\n  priority: 9"
+    policy = POLICY.format(name="early", kind="Deployment", clusters="member1", more=more).replace("web", "shop")
+    file.write_text(SHOP.partition("---")[0] + "---" + policy)
+    assert federation.run("apply", "-f", str(file), "-n", space).code == 0
+    federation.eventually(lambda: federation.run("why", "deployment/shop", "-n", space).code == 0)
+    said = federation.run("why", "deployment/shop", "-n", space).out
+    reason = "spec.preemption has no effect: the feature gate PropagationPolicyPreemption is off"
+    assert f"! PropagationPolicy {space}/early: {reason}" in said
+    assert f"Nothing is broken, but is this meant? PropagationPolicy {space}/early: {reason}." in said
+
+
+def test_why_says_that_nothing_acts_on_an_object(federation: World, tmp_path: Path) -> None:
+    space = federation.namespace()
+    text = """
+apiVersion: networking.karmada.io/v1alpha1
+kind: MultiClusterService
+metadata: {name: idle}
+spec: {types: [CrossCluster]}
+---
+apiVersion: apps.karmada.io/v1alpha1
+kind: WorkloadRebalancer
+metadata: {name: SPACE}
+spec: {workloads: [{apiVersion: apps/v1, kind: Deployment, name: none, namespace: default}]}
+"""
+    file = tmp_path / "objects.yaml"
+    file.write_text(text.replace("SPACE", space))
+    assert federation.run("apply", "-f", str(file), "-n", space).code == 0
+    idle = federation.run("why", "multiclusterservice/idle", "-n", space)
+    reason = "nothing acts on this MultiClusterService: the feature gate MultiClusterService is off"
+    assert (idle.code, f"✗ controller  {reason}\n" in idle.out) == (1, True), idle.out
+    busy = federation.run("why", f"workloadrebalancer/{space}")
+    assert (busy.code, "✓ controller  WorkloadRebalancer is a kind of the control plane" in busy.out) == (0, True)
+    federation.run("delete", "workloadrebalancer", space)

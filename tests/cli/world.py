@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.join import describe, join
 from karmada.simulator.fleet import Fleet
-from karmada.simulator.spec import parse
+from karmada.simulator.spec import network_annotations, parse
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
 QUICK = StatusOptions(period=0.1, success_threshold=0.0, failure_threshold=0.0, probe_timeout=5.0)
@@ -54,12 +55,13 @@ class Outcome(NamedTuple):
 class World:
     """See the module."""
 
-    def __init__(self, folder: Path, **members: Any) -> None:
-        """`members` is said of every member of the fleet."""
+    def __init__(self, folder: Path, each: Sequence[dict[str, Any]] = (), **members: Any) -> None:
+        """`each` is said of the members one by one, `members` of every member of the fleet."""
         self.folder = folder
         self.patience = 60.0
         """Seconds that commands give members: machines that run tests may be busy."""
-        self._spec = parse({"members": [one | members for one in FLEET["members"]]})
+        self._spec = parse({"members": [a | members | b for a, b in zip_longest(FLEET["members"], each, fillvalue={})]})
+        self.addons: frozenset[str] = frozenset()
         self.kubeconfig = folder / "hub.config"
         self.plane: ControlPlane
         self.fleet: Fleet
@@ -143,7 +145,7 @@ class World:
         self.fleet = await self._stack.enter_async_context(Fleet(self._spec, folder=self.folder / "members"))
         await self.fleet.listen()
         # The recorded control plane had no karmada-search.
-        options = ControlPlaneOptions(options=Options(QUICK), search=False)
+        options = ControlPlaneOptions(options=Options(QUICK), search=False, addons=self.addons)
         self.plane = await self._stack.enter_async_context(ControlPlane(options))
         address = await self.plane.listen()
         authority = self.plane.server.identity.authority
@@ -160,7 +162,7 @@ class World:
                 zones=",".join(member.spec.zones),
             )
             await join(member.inside, self.plane.client, about)
-            labels = {"metadata": {"labels": member.spec.labels}}
+            labels = {"metadata": {"labels": member.spec.labels, "annotations": network_annotations(member.spec)}}
             await self.plane.client.resource(GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")).patch(
                 name, labels
             )

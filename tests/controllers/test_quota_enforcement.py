@@ -1,13 +1,18 @@
 """What a federated quota says is used is what its bindings use, whatever was booked."""
 
+from dataclasses import replace
+
 import pytest
 from tests.controllers.plane import on_a_plane
 
+from karmada.api.annotations import QUOTA_NAMESPACES
+from karmada.api.feature_gates import DEFAULTS
 from karmada.controllers.quota_enforcement import SETTLING, QuotaEnforcementController
 from karmada.machinery.transport import GroupVersionResource, Verb
 
 QUOTAS = GroupVersionResource("policy.karmada.io", "v1alpha1", "federatedresourcequotas")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 TWO = {"cpu": "2"}
 
 
@@ -96,5 +101,75 @@ def test_new_limits_are_in_force_and_counted_at_once(overall, used):
         await plane.client.resource(QUOTAS).update(quota | {"spec": {"overall": overall}})
         await plane.clock.sleep(1)
         assert await status(plane) == {"overall": overall, "overallUsed": used}
+
+    on_a_plane(scenario)
+
+
+def bound(namespace, name="web"):
+    spec = {
+        "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": namespace, "name": name},
+        "replicaRequirements": {"resourceRequest": {"cpu": "1"}},
+        "clusters": [{"name": "member1", "replicas": 2}],
+    }
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+async def tree(plane, enabled=True):
+    """A quota over the namespaces of an organisation, and a binding in one of them."""
+    for namespace in ("karmada-system", "shop", "bank"):
+        labels = {"org": "a"} if namespace == "shop" else {}
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": namespace, "labels": labels}})
+    meta = {"name": "q", "namespace": "karmada-system", "annotations": {QUOTA_NAMESPACES: "org=a"}}
+    await plane.client.resource(QUOTAS).create({"metadata": meta, "spec": {"overall": {"cpu": "9"}}})
+    for namespace in ("shop", "bank"):
+        await plane.client.resource(BINDINGS).create(bound(namespace))
+    gates = DEFAULTS.with_overrides({"FederatedQuotaTree": enabled})
+    plane.start(QuotaEnforcementController(replace(plane.context, gates=gates)).controller)
+    await plane.clock.sleep(1)
+
+
+async def used(plane):
+    quota = await plane.client.resource(QUOTAS).get("q", "karmada-system")
+    return (quota["status"].get("overallUsed") or {}).get("cpu", "0")
+
+
+def test_a_quota_counts_the_namespaces_that_it_selects_and_their_labels_may_change():
+    async def scenario(plane):
+        await tree(plane)
+        assert await used(plane) == "2"
+        await plane.client.resource(NAMESPACES).patch("bank", {"metadata": {"labels": {"org": "a"}}})
+        await plane.clock.sleep(1)
+        assert await used(plane) == "4"
+        await plane.client.resource(NAMESPACES).patch("shop", {"metadata": {"labels": {"org": "b"}}})
+        await plane.clock.sleep(1)
+        assert await used(plane) == "2"
+
+    on_a_plane(scenario)
+
+
+def test_a_quota_is_counted_again_when_a_binding_that_it_counts_changes_or_it_selects_others():
+    async def scenario(plane):
+        await tree(plane)
+        await plane.client.resource(BINDINGS).create(bound("shop", "more"))
+        await plane.clock.sleep(SETTLING + 1)
+        assert await used(plane) == "4"
+        await plane.client.resource(BINDINGS).delete("web", "shop")
+        await plane.clock.sleep(1)
+        assert await used(plane) == "2"
+        patch = {"metadata": {"annotations": {QUOTA_NAMESPACES: "!org"}}}
+        await plane.client.resource(QUOTAS).patch("q", patch, "karmada-system")
+        await plane.clock.sleep(1)
+        assert await used(plane) == "2"
+        await plane.client.resource(BINDINGS).delete("web", "bank")
+        await plane.clock.sleep(1)
+        assert await used(plane) == "0"
+
+    on_a_plane(scenario)
+
+
+def test_without_the_gate_a_quota_counts_its_own_namespace():
+    async def scenario(plane):
+        await tree(plane, enabled=False)
+        assert await used(plane) == "0"
 
     on_a_plane(scenario)

@@ -5,8 +5,6 @@ strict field validation; placeholders (credentials, addresses, paths) are filled
 """
 
 import contextlib
-import fcntl
-import hashlib
 import json
 import os
 import pty
@@ -19,15 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from tests import programs
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
 HUB = "karmada-apiserver"
 PATIENCE = 15.0
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada" / "bin"
-ENGINES = HERE / "engines"
 HELM = "helm.sh/helm/v3/cmd/helm@v3.18.4"
-BUILD_SECONDS = 1800
 DIRTY = "deployments,statefulsets,services,configmaps,persistentvolumeclaims,serviceexports,serviceimports"
 
 
@@ -151,36 +147,11 @@ def documents(federation_of_documents: Documents) -> Iterator[Documents]:
 @pytest.fixture
 def helm() -> str:
     """Helm from PATH, or built once."""
-    return shutil.which("helm") or _built("helm", ["install", HELM], HERE)
+    return shutil.which("helm") or programs.built("helm", ["install", HELM], HERE)
 
 
 @pytest.fixture
 def engine() -> Callable[[str], str]:
     """Makes the engine inside Argo CD or Flux, wrapped in a program of `engines`."""
 
-    def make(name: str) -> str:
-        folder = ENGINES / name
-        digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir()))).hexdigest()[:12]
-        program = f"{name}-sync-{digest}"
-        return _built(program, ["build", "-o", str(CACHE / f"{program}.partial"), "."], folder)
-
-    return make
-
-
-def _built(program: str, command: list[str], folder: Path) -> str:
-    """The path of a program; several test processes build it once."""
-    target = CACHE / program
-    if not target.exists():
-        go = shutil.which("go")
-        if go is None:
-            pytest.skip(f"needs Go: {program} is built from its module")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with (CACHE / f".{program}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not target.exists():
-                environment = {**os.environ, "GOBIN": str(CACHE)}
-                subprocess.run([go, *command], cwd=folder, env=environment, check=True, timeout=BUILD_SECONDS)
-                partial = CACHE / f"{program}.partial"
-                if partial.exists():
-                    partial.replace(target)
-    return str(target)
+    return lambda name: programs.engine(name, "sync", ".")

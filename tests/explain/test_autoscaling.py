@@ -58,6 +58,14 @@ def test_a_metric_without_a_value_ends_the_chain_with_a_remedy() -> None:
     ("condition", "said"),
     [
         (("ScalingLimited", "True", "TooManyReplicas", "more than the maximum"), "TooManyReplicas"),
+        (
+            ("ScalingLimited", "True", "InsufficientCapacity", "member1 has room for 0 more (insufficient cpu)"),
+            "member1",
+        ),
+        (
+            ("ScalingLimited", "False", "ScalingOut", "member2 can take the rest"),
+            "ScalingOut: member2 can take the rest",
+        ),
         (("AbleToScale", "True", "ScaleDownStabilized", "recent recommendations were higher"), "ScaleDownStabilized"),
     ],
 )

@@ -3,8 +3,8 @@
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
+from karmada.explain.check.collection import everything
 from karmada.explain.check.findings import Finding, leases
-from karmada.explain.check.look import everything
 from karmada.explain.members import Members
 from karmada.machinery.client import Client
 

@@ -13,7 +13,7 @@ from karmada.api.feature_gates import DEFAULTS, parse
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ApiServer
 from karmada.controllers.taint_manager import TaintManagerOptions
-from karmada.explain.check.look import everything
+from karmada.explain.check.collection import everything
 from karmada.explain.errors import NoSuchKind, NothingToPlace, UnknownCluster
 from karmada.explain.members import Members
 from karmada.explain.simulate import world as worlds

@@ -84,7 +84,7 @@ def test_replicas_that_an_override_sets_are_expected() -> None:
     found.members["member2"] = MemberFacts(copy(1))
     said = link(found, "status")
     assert (said.broken, said.said) == (False, "3 of 3 replicas are ready")
-    assert said.details == ["replicasOverrider: member2 runs 1"]
+    assert said.details == ["override policies let member2 run 1"]
 
 
 def refused(message: str) -> dict[str, Any]:

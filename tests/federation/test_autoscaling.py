@@ -1,90 +1,21 @@
-"""A FederatedHPA closes its loop over three simulated clusters, in virtual time."""
+"""A FederatedHPA over three simulated clusters, in virtual time: what it does with less than the whole truth."""
 
-import asyncio
-import contextlib
-import math
 import re
 from collections import Counter
 
 import msgspec
+from tests.federation.closed_loop import AUTOSCALER, DEPLOYMENT, POLICY, in_virtual_time, under_load
 
-from karmada.controllers.cluster_status import StatusOptions
-from karmada.controllers.federated_hpa import AutoscalerOptions
-from karmada.machinery.options import Options
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Verb
 from karmada.simulator.spec import FleetSpec, numbered
-from karmada.standalone.control_plane import ControlPlaneOptions
-from karmada.testing.federation import Federation
-from karmada.testing.loop import VirtualClock, run_virtual
 
-PODS = GroupVersionResource("", "v1", "pods")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 EVENTS = GroupVersionResource("", "v1", "events")
-PROBING = StatusOptions(period=5.0, success_threshold=0, failure_threshold=0, probe_timeout=2.0)
-REQUEST = 100
-"""Thousandths of a CPU that a pod asks for; half of it is the target."""
-IDEAL = REQUEST // 2
-DEPLOYMENT = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-      - name: app
-        image: nginx:1.25
-        resources: {requests: {cpu: 100m}}
-"""
-POLICY = """
-apiVersion: policy.karmada.io/v1alpha1
-kind: PropagationPolicy
-metadata: {name: web}
-spec:
-  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}]
-  placement:
-    clusterAffinity: {clusterNames: [member1, member2, member3]}
-    replicaScheduling:
-      replicaSchedulingType: Divided
-      replicaDivisionPreference: Weighted
-      weightPreference:
-        staticWeightList:
-        - {targetCluster: {clusterNames: [member1]}, weight: 1}
-        - {targetCluster: {clusterNames: [member2]}, weight: 1}
-        - {targetCluster: {clusterNames: [member3]}, weight: 1}
-"""
-AUTOSCALER = """
-apiVersion: autoscaling.karmada.io/v1alpha1
-kind: FederatedHPA
-metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 3
-  maxReplicas: 24
-  metrics:
-  - type: Resource
-    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}
-"""
 
 
 def _without_metrics(member, *but):
     return msgspec.structs.replace(member, ready_seconds=0.0, metrics_server=member.name in but)
-
-
-def in_virtual_time(scenario, fleet=None, stabilization=60.0, on_request=None):
-    async def main():
-        clock = VirtualClock()
-        # The CPU of new pods counts at once: what a pod uses here does not depend on its age.
-        hpa = AutoscalerOptions(stabilization=stabilization, cpu_initialization=0.0)
-        options = ControlPlaneOptions(options=Options(PROBING, hpa), clock=clock)
-        async with Federation(3, fleet=fleet, options=options, on_request=on_request) as federation:
-            await scenario(federation, clock)
-
-    run_virtual(main)
 
 
 async def replicas(federation):
@@ -104,86 +35,9 @@ async def condition(federation, type_):
     return next(c for c in (await status(federation))["conditions"] if c["type"] == type_)
 
 
-class Load:
-    """Work that all running pods of all clusters share evenly, in thousandths of a CPU."""
-
-    def __init__(self, federation, clock):
-        self._federation = federation
-        self._clock = clock
-        self.total = 0
-
-    async def run(self):
-        while True:
-            await self.share()
-            await self._clock.sleep(1)
-
-    async def share(self):
-        ready = {}
-        for name, member in self._federation.members.items():
-            pods = (await member.client.resource(PODS).list(Scope("default", "app=web"))).items
-            ready[name] = sum(pod["status"].get("phase") == "Running" for pod in pods)
-        serving = sum(ready.values())
-        each = math.ceil(self.total / serving) if serving else IDEAL
-        for member in self._federation.members.values():
-            member.use("default/web-*", each)
-
-
-@contextlib.asynccontextmanager
-async def under_load(federation, clock, total):
-    load = Load(federation, clock)
-    load.total = total
-    task = asyncio.create_task(load.run())
-    try:
-        yield load
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
 async def deployed(federation, clock, *more):
     await federation.apply(DEPLOYMENT, POLICY, *(more or (AUTOSCALER,)))
     await clock.sleep(20)
-
-
-def test_replicas_follow_the_load_and_a_lost_cluster_does_not_lower_the_total():
-    """Twelve replicas are needed for 600m at half of 100m each, fifteen for 720m, three for 100m."""
-
-    async def scenario(federation, clock):
-        async with under_load(federation, clock, 150) as load:
-            await deployed(federation, clock)
-            assert await replicas(federation) == 3
-            curve = []
-
-            async def pass_(seconds):
-                for _ in range(seconds // 15):
-                    await clock.sleep(15)
-                    curve.append(await replicas(federation))
-
-            load.total = 600
-            await pass_(45)
-            assert curve == [6, 12, 12]
-            assert await federation.placement("Deployment", "web") == {"member1": 4, "member2": 4, "member3": 4}
-            federation.members["member3"].fail()
-            curve.clear()
-            await pass_(120)
-            # Eight pods are seen, each as busy as wanted: they are two thirds of twelve.
-            assert set(curve) == {12}
-            load.total = 720
-            curve.clear()
-            await pass_(30)
-            assert curve == [15, 15]
-            federation.members["member3"].recover()
-            await pass_(30)
-            assert curve[-1] == 15
-            load.total = 100
-            curve.clear()
-            await pass_(120)
-            # The highest recommendation of a minute holds; then all at once.
-            assert curve[:4] == [15, 15, 15, 15]
-            assert curve[-1] == 3
-            assert curve == sorted(curve, reverse=True)
-
-    in_virtual_time(scenario)
 
 
 def test_a_member_that_hangs_costs_its_own_pods_only():
@@ -276,6 +130,21 @@ def test_a_missing_target_is_named():
         assert "FailedGetScaleTargetRef" in {event["reason"] for event in await events(federation)}
         figures = {sample.name for family in federation.plane.metrics.collect() for sample in family.samples}
         assert "federatedhpa_process_duration_seconds_count" in figures
+
+    in_virtual_time(scenario)
+
+
+def test_a_target_that_is_deleted_is_named_and_comes_back_with_what_it_had():
+    async def scenario(federation, clock):
+        async with under_load(federation, clock, 300):
+            await deployed(federation, clock)
+            await federation.hub.resource(DEPLOYMENTS).delete("web", "default")
+            await clock.sleep(30)
+            assert (await condition(federation, "AbleToScale"))["reason"] == "FailedGetScaleTargetRef"
+            await federation.apply(DEPLOYMENT.replace("replicas: 3", "replicas: 7"))
+            await clock.sleep(30)
+            assert (await condition(federation, "AbleToScale"))["status"] == "True"
+            assert await replicas(federation) == 7
 
     in_virtual_time(scenario)
 
@@ -401,3 +270,25 @@ def test_a_cluster_without_room_is_named_with_what_it_lacks():
         assert re.search(r"member1 has no room for \d+ pods: insufficient cpu", found["message"]), found
 
     in_virtual_time(scenario)
+
+
+def test_replicas_that_a_cluster_has_no_room_for_go_to_others_and_no_more_are_asked_for_than_fit():
+    """Every pod asks for a CPU and uses all of it; 24, 16 and 4 CPUs are there, and member1 is preferred ten to one."""
+
+    async def scenario(federation, clock):
+        for member in federation.members.values():
+            member.use("default/web-*", 1000)
+        large = DEPLOYMENT.replace("cpu: 100m", "cpu: 1000m")
+        heavy = POLICY.replace("[member1]}, weight: 1", "[member1]}, weight: 10")
+        await federation.apply(large, heavy, AUTOSCALER.replace("maxReplicas: 24", "maxReplicas: 36"))
+        await clock.sleep(90)
+        assert await federation.placement("Deployment", "web") == {"member1": 24, "member2": 8, "member3": 4}
+        await federation.apply(AUTOSCALER.replace("maxReplicas: 24", "maxReplicas: 60"))
+        await clock.sleep(60)
+        assert await federation.placement("Deployment", "web") == {"member1": 24, "member2": 16, "member3": 4}
+        found = await condition(federation, "ScalingLimited")
+        assert (found["status"], found["reason"]) == ("True", "InsufficientCapacity")
+        assert "member2 has room for 0 more (insufficient cpu)" in found["message"]
+        assert (await status(federation))["desiredReplicas"] == 44
+
+    in_virtual_time(scenario, gates="RoomAwareScaling=true")

@@ -17,7 +17,7 @@ from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.gateway.endpoints import Endpoint
 from karmada.gateway.exchange import Broken, Destination
 from karmada.gateway.service import COMPONENT, GatewayOptions, GatewayService
-from karmada.gateway.ways import Way
+from karmada.gateway.upstream_routes import UpstreamRoute
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
@@ -102,9 +102,10 @@ async def gateway(federation: Federation, **options: Any) -> AsyncIterator[Gatew
     plane = federation.plane
     client = plane.component(COMPONENT)
 
-    async def find(endpoint: Endpoint) -> Way:
+    async def find(endpoint: Endpoint) -> UpstreamRoute:
         try:
-            return Way(Destination(*await federation.members[endpoint.cluster].address(endpoint.pod, endpoint.port)))
+            address = await federation.members[endpoint.cluster].address(endpoint.pod, endpoint.port)
+            return UpstreamRoute(Destination(*address))
         except Unreachable as error:
             raise Broken(str(error), False) from None
 
@@ -149,13 +150,13 @@ async def test_the_documented_ingress_is_answered_by_pods_of_both_clusters() -> 
             assert (status, echo["path"], echo["method"], echo["host"]) == (200, "/a/b?c=%20", "POST", HOST)
             assert await client.get(host="other.example.com") == (404, "no route for this host and path\n")
 
-            async def told() -> bool:
+            async def is_reported() -> bool:
                 status = await ingress_status(federation)
                 assert status["loadBalancer"] == {"ingress": [{"ip": "203.0.113.7"}]}
                 assert status["serviceLocations"] == [{"name": "nginx-mcs", "clusters": [ONE, TWO]}]
                 return set(conditions(status).values()) == {("True", "Served")}
 
-            await federation.eventually(told)
+            await federation.eventually(is_reported)
 
 
 async def test_requests_survive_the_loss_of_a_cluster_and_none_is_lost_once_it_is_withdrawn() -> None:
@@ -168,7 +169,7 @@ async def test_requests_survive_the_loss_of_a_cluster_and_none_is_lost_once_it_i
             assert during == {200: 50}, "requests that may be repeated are answered by the other cluster"
 
             async def withdrawn() -> bool:
-                (balancer,) = serving.following.balancers.values()
+                (balancer,) = serving.reconcilers.balancers.values()
                 return {each.cluster for each in balancer.endpoints} == {TWO}
 
             await federation.eventually(withdrawn)
@@ -196,10 +197,10 @@ spec:
             await federation.apply(remedy)
             await spread(federation, client, {ONE})
 
-            async def told() -> bool:
+            async def is_reported() -> bool:
                 return (await ingress_status(federation)).get("trafficBlockClusters") == [TWO]
 
-            await federation.eventually(told)
+            await federation.eventually(is_reported)
 
 
 async def test_without_a_multicluster_service_the_clusters_of_the_binding_answer() -> None:
@@ -237,7 +238,7 @@ async def test_slices_exported_to_the_control_plane_are_used_without_asking_memb
         await federation.apply(imported, INGRESS)
         async with Client(serving.http_port) as client:
             await spread(federation, client, {TWO})
-            assert serving.following.members.slices(("default", "nginx-mcs")) == []
+            assert serving.reconcilers.members.slices(("default", "nginx-mcs")) == []
 
 
 def _rule(host: str, service: str, port: int = 80) -> dict[str, Any]:
@@ -269,13 +270,22 @@ async def test_broken_routes_are_named_and_take_nothing_else_down() -> None:
             await federation.apply(*(tree for tree, _, _ in BROKEN.values()))
             for name, (_, condition, reason) in BROKEN.items():
 
-                async def told(name: str = name, condition: str = condition, reason: str = reason) -> bool:
+                async def is_reported(name: str = name, condition: str = condition, reason: str = reason) -> bool:
                     return conditions(await ingress_status(federation, name))[condition] == ("False", reason)
 
-                await federation.eventually(told)
+                await federation.eventually(is_reported)
             await spread(federation, client, {ONE, TWO})
             assert (await client.get(host="a.org"))[0] == 503
             assert (await client.get(host="c.org"))[0] == 200, "the other routes of a broken ingress are served"
+
+
+MAY_READ = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: karmada-gateway}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: karmada-gateway-certificates}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:karmada:gateway"}]
+"""
 
 
 @pytest.mark.usefixtures("unrecorded")
@@ -284,12 +294,37 @@ async def test_a_secret_that_the_gateway_may_not_read_is_told_with_the_remedy() 
     async with world() as federation, gateway(federation):
         await federation.apply(secured)
 
-        async def told() -> bool:
+        async def is_reported() -> bool:
             status = await ingress_status(federation, "tls")
             (found,) = [each for each in status["conditions"] if each["type"] == "CertificatesResolved"]
             return found["reason"] == "SecretForbidden" and "create rolebinding" in found["message"]
 
-        await federation.eventually(told)
+        await federation.eventually(is_reported)
+
+
+async def test_missing_and_broken_certificates_are_named_and_other_hosts_are_served() -> None:
+    def tls(name: str, host: str) -> dict[str, Any]:
+        return _ingress(name, _rule(host, "nginx-mcs"), tls=[{"hosts": [host], "secretName": name}])
+
+    bad = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "bad"},
+        "data": {"tls.crt": "", "tls.key": "eA=="},
+    }
+    async with world() as federation, gateway(federation) as serving, Client(serving.http_port) as client:
+        await federation.apply(MAY_READ, TEMPLATES, bad, tls("bad", "bad.org"), tls("lost", "lost.org"), INGRESS)
+        await spread(federation, client, {ONE, TWO})
+        for name, reason in (("bad", "BadCertificate"), ("lost", "SecretNotFound")):
+
+            async def is_reported(name: str = name, reason: str = reason) -> bool:
+                status = await ingress_status(federation, name)
+                (found,) = [each for each in status["conditions"] if each["type"] == "CertificatesResolved"]
+                assert (found["status"], found["reason"]) == ("False", reason)
+                return f"Secret default/{name}" in found["message"]
+
+            await federation.eventually(is_reported)
+            assert (await client.get(host=f"{name}.org"))[0] == 200, "over HTTP it is served all the same"
 
 
 async def test_https_shows_the_certificate_of_the_host_once_the_gateway_may_read_it() -> None:
@@ -302,17 +337,10 @@ async def test_https_shows_the_certificate_of_the_host_once_the_gateway_may_read
         "metadata": {"name": "certificate", "namespace": "default"},
         "data": {"tls.crt": base64.b64encode(certificate).decode(), "tls.key": base64.b64encode(key).decode()},
     }
-    binding = """
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: karmada-gateway}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: karmada-gateway-certificates}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:karmada:gateway"}]
-"""
     secured = _ingress("tls", _rule(HOST, "nginx-mcs"), tls=[{"hosts": [HOST], "secretName": "certificate"}])
     context = ssl.create_default_context(cadata=authority.certificate_pem.decode())
     async with world() as federation:
-        await federation.apply(binding, secret, TEMPLATES, secured)
+        await federation.apply(MAY_READ, secret, TEMPLATES, secured)
         async with (
             gateway(federation, https=("127.0.0.1", 0)) as serving,
             Client(serving.https_port, context) as client,
@@ -328,3 +356,120 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:karma
             await federation.eventually(answered)
             with pytest.raises(ssl.SSLCertVerificationError):
                 await Client(serving.https_port, context).get(host="other.example.com")
+
+
+def _kind(plural: str, kind: str, version: str) -> dict[str, Any]:
+    """A kind of the Gateway API as far as these tests need it."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"}
+    served = {"name": version, "served": True, "storage": True, "subresources": {"status": {}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{plural}.gateway.networking.k8s.io",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+        },
+        "spec": {
+            "group": "gateway.networking.k8s.io",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [served | {"schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+HTTP_ROUTES = GroupVersionResource("gateway.networking.k8s.io", "v1", "httproutes")
+KINDS = _kind("httproutes", "HTTPRoute", "v1"), _kind("referencegrants", "ReferenceGrant", "v1beta1")
+
+
+def _route(name: str, host: str, service: str = "nginx-mcs", namespace: str = "default", **more: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "parentRefs": [{"name": "karmada"}],
+            "hostnames": [host],
+            "rules": [{"backendRefs": [{"name": service, "port": 80, **more}]}],
+        },
+    }
+
+
+async def _said(federation: Federation, name: str, namespace: str = "default") -> dict[str, tuple[str, str, str]]:
+    """The conditions that the gateway gave to a route."""
+    found = await federation.hub.resource(HTTP_ROUTES).get(name, namespace)
+    (parent,) = found["status"]["parents"]
+    assert parent["controllerName"] == "karmada.io/gateway"
+    assert parent["parentRef"] == {"name": "karmada"}
+    return {each["type"]: (each["status"], each["reason"], each["message"]) for each in parent["conditions"]}
+
+
+async def test_http_routes_are_served_once_their_kinds_are_installed_and_broken_ones_take_nothing_down() -> None:
+    async with world() as federation:
+        await federation.apply(*KINDS, TEMPLATES)
+        async with gateway(federation) as serving, Client(serving.http_port) as client:
+            broken = _route("broken", "broken.org")
+            broken["spec"]["rules"][0]["timeouts"] = {"request": "1s"}
+
+            async def applied() -> bool:
+                await federation.apply(_route("web", HOST), broken, _route("lost", "lost.org", "nobody"))
+                return True
+
+            await federation.eventually(applied)
+            await spread(federation, client, {ONE, TWO})
+            assert (await client.get(host="broken.org"))[0] == 404
+
+            async def is_reported() -> bool:
+                assert {status for status, _, _ in (await _said(federation, "web")).values()} == {"True"}
+                status, reason, message = (await _said(federation, "broken"))["Accepted"]
+                assert (status, reason) == ("False", "UnsupportedValue")
+                assert message == "spec.rules[0]: Object contains unknown field `timeouts`"
+                status, reason, message = (await _said(federation, "lost"))["ResolvedRefs"]
+                assert (status, reason, message) == ("False", "BackendNotFound", "there is no Service default/nobody")
+                return True
+
+            await federation.eventually(is_reported)
+            # A route that is for another gateway from now on keeps nothing of this one.
+            await federation.hub.resource(HTTP_ROUTES).patch(
+                "web", {"spec": {"parentRefs": [{"name": "other"}]}}, "default"
+            )
+
+            async def left() -> bool:
+                found = await federation.hub.resource(HTTP_ROUTES).get("web", "default")
+                return found["status"]["parents"] == [] and (await client.get())[0] == 404
+
+            await federation.eventually(left)
+
+
+async def test_a_service_of_another_namespace_is_reached_by_a_route_only_with_a_grant_there() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant"}}
+    grant = """
+apiVersion: gateway.networking.k8s.io/v1beta1
+kind: ReferenceGrant
+metadata: {name: tenant}
+spec:
+  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: tenant}]
+  to: [{group: "", kind: Service, name: nginx-mcs}]
+"""
+    async with world() as federation:
+        await federation.apply(*KINDS, TEMPLATES, namespace)
+        async with gateway(federation) as serving, Client(serving.http_port) as client:
+
+            async def applied() -> bool:
+                foreign = _route("web", HOST, namespace="tenant")
+                foreign["spec"]["rules"][0]["backendRefs"][0]["namespace"] = "default"
+                await federation.apply(foreign)
+                return True
+
+            await federation.eventually(applied)
+
+            async def is_reported() -> bool:
+                status, reason, message = (await _said(federation, "web", "tenant"))["ResolvedRefs"]
+                assert (status, reason) == ("False", "RefNotPermitted")
+                return "Service default/nginx-mcs is of another namespace" in message
+
+            await federation.eventually(is_reported)
+            assert (await client.get())[0] == 500
+            await federation.apply(grant)
+            await spread(federation, client, {ONE, TWO})

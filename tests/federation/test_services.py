@@ -288,3 +288,50 @@ async def test_a_cluster_that_leaves_takes_its_endpoints_along(gated: Federation
         await gated.happens(left)
         local = (await gated.members["member1"].resource(SLICES).list(Scope("default"))).items
         assert "web-1" in [one["metadata"]["name"] for one in local], "what is the member's own stays"
+
+
+async def test_consumers_without_a_route_to_providers_are_named_where_networks_are_declared(
+    gated: Federation, caplog: Any
+) -> None:
+    async with without_errors(caplog):
+        await gated.apply(service(), multi_cluster(["member2"], ["member1"]))
+
+        async def reachable(status: str) -> Any:
+            found = await gated.hub.resource(MCS).get("web", "default")
+            known = {c["type"]: c for c in found["status"]["conditions"]}
+            assert known["ServiceApplied"]["status"] == "True"
+            assert known.get("Reachable", {"status": ""})["status"] == status
+            return known.get("Reachable") or True
+
+        async def declare(cluster: str, networks: str | None, ranges: str | None = None) -> None:
+            said = {"network.karmada.io/networks": networks, "network.karmada.io/pod-cidrs": ranges}
+            await gated.hub.resource(CLUSTERS).patch(cluster, {"metadata": {"annotations": said}})
+
+        await gated.happens(lambda: reachable(""))
+        await declare("member1", "edge", "10.1.0.0/16")
+        condition = await gated.happens(lambda: reachable("Unknown"))
+        assert condition["reason"] == "NetworkNotDeclared"
+        await declare("member2", "backbone", "10.2.0.0/16")
+        condition = await gated.happens(lambda: reachable("False"))
+        assert condition["reason"] == "NoRoute"
+        assert condition["message"] == "no route from member1 to 10.2.0.0/16 of member2: use the gateway"
+        await declare("member1", "edge,backbone", "10.1.0.0/16")
+        condition = await gated.happens(lambda: reachable("True"))
+        assert condition["reason"] == "Routed"
+        for cluster in ("member1", "member2"):
+            await declare(cluster, None)
+        await gated.happens(lambda: reachable(""))
+
+
+async def test_a_cluster_can_leave_that_has_a_service_whose_exposure_is_gone(gated: Federation, caplog: Any) -> None:
+    async with without_errors(caplog):
+        await gated.apply(service(), multi_cluster([], []))
+        await gated.arrives("member1", SERVICES, "web")
+        await gated.hub.resource(MCS).delete("web", "default")
+        await become_free_of_works(gated, "MultiClusterService")
+        await gated.hub.resource(CLUSTERS).delete("member1")
+
+        async def left() -> bool:
+            return [one["metadata"]["name"] for one in (await gated.hub.resource(CLUSTERS).list()).items] == ["member2"]
+
+        await gated.happens(left)

@@ -57,7 +57,7 @@ class Server:
         self.api = api
         self.http = http
         self.stall = 0.0
-        self._handler = handler
+        self.handler = handler
 
     async def send(self, *portions: bytes, exact: bool = True) -> bytes:
         """What the server writes to one connection until it is idle or closed again.
@@ -71,7 +71,7 @@ class Server:
             done = self.http.loop.create_future()
             active.add(done)
             try:
-                return await self._handler(request)
+                return await self.handler(request)
             finally:
                 active.discard(done)
                 done.set_result(None)

@@ -45,8 +45,8 @@ class Pair:
         return Client(user_transport(self.front, self.endpoint, name, *groups))
 
 
-@pytest.fixture
-async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+async def servers(tmp_path: Path) -> AsyncIterator[Pair]:
+    """A fixture: the aggregated API server behind another."""
     async with AsyncExitStack() as stack:
         front = await stack.enter_async_context(ApiServer(ApiServerOptions(folder=tmp_path)))
         endpoint = f"https://127.0.0.1:{await front.listen()}"
@@ -61,6 +61,9 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         port = await behind.listen(hosts=["karmada-aggregated-apiserver.karmada-system.svc"])
         await _announce(hub, behind.identity.authority.certificate_pem, port)
         yield Pair(front, endpoint, behind, f"https://127.0.0.1:{port}")
+
+
+pair = pytest.fixture(servers, name="pair")
 
 
 async def _announce(hub: Client, authority: bytes, port: int) -> None:

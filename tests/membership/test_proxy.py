@@ -119,22 +119,22 @@ async def test_a_client_cannot_choose_its_identity_in_the_member(hub: Any) -> No
     }
     user = UserInfo("dev", ("devs", "system:authenticated"))
     sent |= {"x_remote_user": "system:admin", "sec-websocket-protocol": f"{TOKEN}aHVi, v5.channel.k8s.io"}
-    for upgrade in (False, True):
-        fields = passed_on(sent, user, b"impersonator", "member", upgrade=upgrade)
+    for protocol in ("", "websocket"):
+        fields = passed_on(sent, user, b"impersonator", "member", protocol)
         told = [
             field for field in fields if field[0].lower().startswith(("impersonate", "x-remote", "x_remote", "coo"))
         ]
         assert told == [("Impersonate-User", "dev"), ("Impersonate-Group", "devs")]
         assert [value for name, value in fields if name.lower() == "authorization"] == ["Bearer impersonator"]
         offered = [value for name, value in fields if name.lower() == "sec-websocket-protocol"]
-        assert offered == (["v5.channel.k8s.io"] if upgrade else [])
+        assert offered == (["v5.channel.k8s.io"] if protocol else [])
 
 
 @pytest.mark.parametrize("name", ["dev\r\nImpersonate-Group: system:masters", "ad\nmin", "admin ", " admin", "a\x00b"])
 def test_a_user_whose_name_would_become_another_one_is_refused(name: str) -> None:
     for user in (UserInfo(name), UserInfo("dev", (name,))):
         with pytest.raises(UnsafeHead):
-            passed_on({}, user, b"", "member", upgrade=False)
+            passed_on({}, user, b"", "member", "")
         with pytest.raises(UnsafeHead):
             identity_headers(user)
 

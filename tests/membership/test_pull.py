@@ -17,6 +17,7 @@ from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.builtin import builtin_types
 from karmada.machinery.client import Client
+from karmada.machinery.clock import REAL
 from karmada.machinery.errors import Forbidden
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.target import Identity, Material, Target
@@ -27,6 +28,8 @@ from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects, token
 from karmada.membership.agent_grant import NOTHING, Grant
 from karmada.membership.agent_roles import agent_roles
+from karmada.membership.component_roles import metrics_adapter_in_members, user_of
+from karmada.membership.every_member import EveryMember
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import DEPLOYMENTS, Registration, agent_access, register
@@ -168,6 +171,37 @@ async def test_the_proxy_reaches_a_cluster_without_credentials_through_its_tunne
     admin = Client(user_transport(server, pull.endpoint, "system:admin", "system:masters", path=path))
     assert {n["metadata"]["name"] for n in (await admin.resource(objects.NAMESPACES).list()).items} >= {"kube-system"}
     await admin.close()
+
+
+async def test_the_metrics_adapter_reads_a_pull_cluster_through_its_tunnel_as_a_user_of_its_own(
+    pull: Pull,
+) -> None:
+    member = await pull.world.member("member3")
+    await pull.register(member, report_secrets=frozenset(), tunnel=True)
+    await eventually(lambda: _has_tunnel(pull, "member3"))
+    for tree in metrics_adapter_in_members():
+        served = await member.client.mapper.of_kind(tree["apiVersion"], tree["kind"])
+        await member.client.resource(served.type).create(tree)
+    authority = pull.world.plane.server.identity.authority
+    certificate, key = authority.issue_client(user_of("karmada-metrics-adapter"))
+    identity = Identity(Material(certificate), Material(key))
+    members = EveryMember(Target(pull.endpoint, Material(pull.authority), identity=identity), _no_push, "adapter", REAL)
+    try:
+        cluster = await pull.world.hub.of(Cluster).get("member3")
+        assert members.concerns(cluster)
+
+        async def read() -> bool:
+            reached = (await members.connect(cluster)).client
+            found = await reached.resource(objects.NAMESPACES).get("kube-system")
+            return bool(found["metadata"]["uid"] == cluster.spec.id)
+
+        await eventually(read)
+    finally:
+        await members.close()
+
+
+async def _no_push(cluster: Cluster) -> HttpTransport:
+    raise AssertionError(f"{cluster.metadata.name} is no push cluster")
 
 
 async def test_an_agent_that_comes_back_applies_what_changed_meanwhile(pull: Pull) -> None:

@@ -1,34 +1,49 @@
-"""exec, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and through a tunnel."""
+"""exec, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and through a tunnel.
+
+Both with everything in one server, and with the aggregated API server as a program of its own behind another.
+"""
 
 import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests import programs
+from tests.membership.test_aggregated_server import Pair, servers
 from tests.membership.world import QUICK, Member, World, eventually
 
 from karmada.agent.agent import Agent
 from karmada.agent.hub import HubTransport
 from karmada.agent.options import AgentOptions
+from karmada.api.crd.definition import definitions
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.requests.subresources.connect import Backends
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.client import Client
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, LogRequest
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource
-from karmada.membership import objects
+from karmada.membership import impersonation, objects
 from karmada.membership.agent_roles import agent_objects
 from karmada.membership.credentials import ensure
 from karmada.membership.join import join
+from karmada.membership.tunnel.tunnels import Tunnels
 
-pytestmark = pytest.mark.tools
+ONE, BEHIND = "one server", "behind another"
+pytestmark = [
+    pytest.mark.tools,
+    pytest.mark.parametrize(
+        ("hub", "kubectl"), [(ONE, "push"), (ONE, "tunnel"), (BEHIND, "push"), (BEHIND, "tunnel")], indirect=True
+    ),
+]
 PODS = GroupVersionResource("", "v1", "pods")
+CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+RBAC = {"ClusterRole": objects.CLUSTER_ROLES, "ClusterRoleBinding": objects.CLUSTER_ROLE_BINDINGS}
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -76,8 +91,30 @@ class Kubectl:
         return process.returncode or 0, out.decode(), err.decode()
 
 
-@pytest.fixture(params=["push", "tunnel"])
-async def kubectl(world: World, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Kubectl]:
+class Hub(NamedTuple):
+    """Where clusters are served, as its administrator sees it."""
+
+    client: Client
+    server: ApiServer
+    endpoint: str
+    tunnels: Tunnels
+    has_controllers: bool
+
+
+made = pytest.fixture(servers, name="made")
+
+
+@pytest.fixture
+async def hub(request: pytest.FixtureRequest, world: World, made: Pair) -> Hub:
+    if request.param == BEHIND:
+        admin = made.user("system:admin", "system:masters")
+        return Hub(admin, made.front, made.endpoint, made.behind.api.tunnels, False)
+    plane = world.plane
+    return Hub(world.hub, plane.server, await plane.listen(), plane.clusters.tunnels, True)
+
+
+@pytest.fixture
+async def kubectl(hub: Hub, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Kubectl]:
     await asyncio.to_thread(programs.kubectl)
     async with AsyncExitStack() as stack:
         work = Workloads()
@@ -85,39 +122,45 @@ async def kubectl(world: World, tmp_path: Path, request: pytest.FixtureRequest) 
         member = Member("member1", server, f"https://127.0.0.1:{await server.listen()}")
         await member.client.resource(PODS).create(POD)
         await member.client.resource(PODS).patch("p", {"status": {"phase": "Running"}}, "default", subresource="status")
-        endpoint = await world.plane.listen()
         if request.param == "push":
-            await join(member.client, world.hub, member.describe())
-            await world.ready("member1")
+            await join(member.client, hub.client, member.describe())
+            if not hub.has_controllers:
+                rule = {"apiGroups": [""], "resources": ["users", "groups"], "verbs": ["impersonate"]}
+                for wanted in (impersonation.role([rule]), impersonation.binding("karmada-cluster")):
+                    await ensure(member.client, RBAC[wanted["kind"]], wanted)
             roles = member.client.resource(objects.CLUSTER_ROLES)
             await eventually(lambda: roles.get("karmada-impersonator"))
         else:
-            await _pull(stack, world, member, endpoint)
-        authority = world.plane.server.identity.authority
+            await _pull(stack, hub, member)
+        authority = hub.server.identity.authority
         certificate, key = authority.issue_client("system:admin", ["system:masters"])
-        proxy = f"{endpoint}/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy"
+        proxy = f"{hub.endpoint}/apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy"
         config = kubeconfig(proxy, authority.certificate_pem, certificate=certificate, key=key)
         write_kubeconfig(tmp_path / "kubeconfig", config)
         yield Kubectl(tmp_path)
 
 
-async def _pull(stack: AsyncExitStack, world: World, member: Member, endpoint: str) -> None:
+async def _pull(stack: AsyncExitStack, hub: Hub, member: Member) -> None:
     """An agent that reports no credentials and opens a tunnel."""
+    if not hub.has_controllers:
+        for definition in definitions():
+            await ensure(hub.client, CRDS, definition)
+    await ensure(hub.client, objects.NAMESPACES, objects.namespace("karmada-cluster"))
     for wanted in agent_objects("member1", "first"):
-        await ensure(world.hub, wanted.type, wanted.tree)
-    authority = world.plane.server.identity.authority
+        await ensure(hub.client, wanted.type, wanted.tree)
+    authority = hub.server.identity.authority
     groups = ["system:karmada:agents", "system:karmada:registration:first"]
     agent_certificate = authority.issue_client("system:karmada:agent:member1", groups)
-    hub = HubTransport(_target(endpoint, authority.certificate_pem, agent_certificate))
     own = member.server.identity.authority
     there = _target(member.endpoint, own.certificate_pem, own.issue_client("admin", ["system:masters"]))
+    here = HubTransport(_target(hub.endpoint, authority.certificate_pem, agent_certificate))
     options = AgentOptions("member1", report_secrets=frozenset(), tunnel=True, status=QUICK)
-    agent = Agent(hub, HttpTransport(there), options)
+    agent = Agent(here, HttpTransport(there), options)
     stack.push_async_callback(agent.close)
     await agent.start(await stack.enter_async_context(Supervisor()), there)
 
     async def open_() -> bool:
-        return world.plane.clusters.tunnels.has("member1")
+        return hub.tunnels.has("member1")
 
     await eventually(open_)
 

@@ -102,3 +102,33 @@ def test_a_metric_of_no_known_type_is_named() -> None:
     result = evaluate(MetricSpec(type="Bogus"), MetricsError("?"), WORKLOAD, TUNING)
     assert isinstance(result, Invalid)
     assert result.reason == "InvalidMetricSourceType"
+
+
+SIDE = metric(
+    "ContainerResource", name="cpu", container="app", target={"type": "Utilization", "averageUtilization": 50}
+)
+
+
+def test_the_use_of_one_container_asks_for_replicas_and_names_itself() -> None:
+    result = evaluate(SIDE, used(100), WORKLOAD, TUNING)
+    assert isinstance(result, Evaluated)
+    assert (result.proposal.replicas, result.status.type) == (8, "ContainerResource")
+    assert result.name == "cpu container resource utilization (percentage of request)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (CPU, "FailedGetResourceMetric"),
+        (SIDE, "FailedGetContainerResourceMetric"),
+        (RATE, "FailedGetPodsMetric"),
+        (INGRESS, "FailedGetObjectMetric"),
+        (QUEUE, "FailedGetExternalMetric"),
+        (metric("Resource", name="cpu", target={"type": "Utilization"}), "FailedGetResourceMetric"),
+    ],
+)
+def test_a_metric_that_cannot_be_used_says_which_kind_it_is(spec: MetricSpec, reason: str) -> None:
+    result = evaluate(spec, MetricsError("no answer"), WORKLOAD, TUNING)
+    assert isinstance(result, Invalid)
+    assert (result.reason, result.condition.status) == (reason, False)
+    assert decide([result], 4).condition.status is False

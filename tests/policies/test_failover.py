@@ -319,6 +319,15 @@ def test_an_eviction_ends_only_when_its_replacement_is_confirmed_or_somebody_ask
     assert hold(task("old", **fields), binding, seen, ready(*up, gone=gone), True) == expected
 
 
+@pytest.mark.parametrize(("reported", "expected"), [("old", UNREPLACED), ("elsewhere", "")])
+def test_an_eviction_that_outlived_its_fenced_copy_ends_although_nothing_runs_instead(
+    reported: str, expected: str
+) -> None:
+    binding = spec({}, replicas=1, failover={"fencing": {}})
+
+    assert hold(task("old"), binding, status(running(reported, 1)), ready("old"), True) == expected
+
+
 @pytest.mark.parametrize(
     ("clusters", "replicas", "fields", "expected"),
     [

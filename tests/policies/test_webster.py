@@ -43,3 +43,35 @@ def test_one_more_seat_takes_none_away(seats: int, given: dict[str, int], ascend
 def test_the_direction_of_ties_depends_on_the_uid_only() -> None:
     assert ties_ascend("")
     assert ties_ascend("uid-a") == ties_ascend("uid-a")
+
+
+def one_by_one(seats: int, given: dict[str, int], initial: dict[str, int], ascending: bool) -> dict[str, int]:
+    """The method as it is defined, without any short cut."""
+    names = sorted(given, reverse=not ascending)
+    result = {name: initial.get(name, 0) for name in given}
+    for _ in range(seats if any(given.values()) else 0):
+        running = [name for name in names if given[name]]
+        winner = min(running, key=lambda name: (-given[name] / (2 * result[name] + 1), result[name], names.index(name)))
+        result[winner] += 1
+    return result
+
+
+@given(st.integers(1, 90), votes.filter(lambda found: any(found.values())), votes, st.booleans())
+def test_seats_are_divided_as_if_each_were_contested(
+    seats: int, given: dict[str, int], initial: dict[str, int], ascending: bool
+) -> None:
+    expected = initial | one_by_one(seats, given, initial, ascending)
+    assert divide(seats, given.items(), initial, ascending) == sorted(expected.items())
+
+
+def test_without_seats_everybody_keeps_what_they_hold() -> None:
+    assert divide(0, [("m1", 1)], {"m2": 3}) == [("m2", 3)]
+    assert divide(-1, [("m1", 1)], {"m1": 3}) == [("m1", 3)]
+    assert divide(1, [("m1", 1)], {"m2": 3}) == [("m1", 1), ("m2", 3)]
+    assert divide(0, [("m1", 1), ("m2", 0)]) == [("m1", 0), ("m2", 0)]
+
+
+def test_the_direction_of_ties_is_the_last_bit_of_the_uids_hash() -> None:
+    up, down = ("", "a", "c", "foobar", "uid-2"), ("b", "uid-1", "uid-3", "web")
+    assert [ties_ascend(uid) for uid in up] == [True] * len(up)
+    assert [ties_ascend(uid) for uid in down] == [False] * len(down)

@@ -15,8 +15,8 @@ from karmada.scheduler.core.decide import decide
 from karmada.scheduler.core.framework import BUILT_IN
 from karmada.scheduler.core.request import Request
 from karmada.scheduler.core.snapshot import Snapshot
-from karmada.scheduler.plugins.choice import PluginError, choose
 from karmada.scheduler.plugins.given_score import LabelScore, ResourceScore, resource_score
+from karmada.scheduler.plugins.registry import PluginError, choose
 
 ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
 

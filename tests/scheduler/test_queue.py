@@ -34,6 +34,24 @@ def test_higher_priority_goes_first_then_first_come() -> None:
     in_virtual_time(scenario)
 
 
+def test_lanes_of_one_priority_take_turns() -> None:
+    async def main() -> None:
+        queue: SchedulingQueue[str] = SchedulingQueue(VirtualClock(), lane=lambda key: key[0])
+        for number in range(100):
+            queue.add(f"a{number:02d}")
+        assert await order(queue, 10) == [f"a{number:02d}" for number in range(10)]
+        for key in ("b0", "b1", "c0"):
+            queue.add(key)
+        queue.add("a_urgent", 1)
+        assert await order(queue, 6) == ["a_urgent", "a10", "b0", "c0", "a11", "b1"]
+        assert await order(queue, 88) == [f"a{number:02d}" for number in range(12, 100)]
+        queue.add("b2")
+        queue.add("a_last")
+        assert await order(queue, 2) == ["b2", "a_last"], "nobody pays for turns of the past"
+
+    run_virtual(main)
+
+
 def test_a_key_is_queued_once_with_its_highest_priority() -> None:
     async def scenario(queue: Queue, clock: VirtualClock) -> None:
         for key, priority in (("a", 0), ("b", 1), ("a", 2), ("a", 0)):

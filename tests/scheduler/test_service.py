@@ -11,7 +11,7 @@ from karmada.machinery.errors import Forbidden, Unavailable
 from karmada.machinery.transport import Request, Verb
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.keys import BindingKey
-from karmada.scheduler.plugins.choice import choose
+from karmada.scheduler.plugins.registry import choose
 from karmada.scheduler.service import SchedulerOptions
 
 SUCCESS = "Binding has been scheduled successfully."

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.security.unused_rights import REASONS
 
+from karmada.api.annotations import QUOTA_NAMESPACES
 from karmada.api.feature_gates import FeatureGates
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.auth.rbac import MASTERS
@@ -23,6 +24,7 @@ from karmada.testing.rights import Recorder, Right, granted, unused
 CLUSTER_BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "clusterresourcebindings")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 REBALANCERS = GroupVersionResource("apps.karmada.io", "v1alpha1", "workloadrebalancers")
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 QUOTAS = GroupVersionResource("policy.karmada.io", "v1alpha1", "federatedresourcequotas")
 SECRETS = GroupVersionResource("", "v1", "secrets")
 ROLE: dict[str, Any] = {
@@ -111,6 +113,21 @@ async def test_quotas_are_booked_by_admission() -> None:
 
         async def booked() -> bool:
             quota = await federation.hub.resource(QUOTAS).get("limits", "default")
+            return bool(quota["status"]["overallUsed"]["cpu"] == "2")
+
+        assert await federation.eventually(booked)
+
+
+async def test_quotas_over_several_namespaces_are_booked_by_admission() -> None:
+    gates = FeatureGates({"FederatedQuotaEnforcement": True, "FederatedQuotaTree": True})
+    async with Federation(members=2, options=ControlPlaneOptions(options=Options(PROBING), gates=gates)) as federation:
+        await federation.hub.resource(NAMESPACES).patch("default", {"metadata": {"labels": {"org": "a"}}})
+        meta = {"name": "parent", "namespace": "karmada-system", "annotations": {QUOTA_NAMESPACES: "org=a"}}
+        await federation.hub.resource(QUOTAS).create({"metadata": meta, "spec": {"overall": {"cpu": "3"}}})
+        await federation.apply(POLICY, deployment(2))
+
+        async def booked() -> bool:
+            quota = await federation.hub.resource(QUOTAS).get("parent", "karmada-system")
             return bool(quota["status"]["overallUsed"]["cpu"] == "2")
 
         assert await federation.eventually(booked)

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from karmada.membership.component_roles import CERTIFICATE_ROLE, given_to_agents
+from karmada.machinery.sharding.balance import MOST
+from karmada.machinery.sharding.layout import lease_name, replicas_lease
+from karmada.membership.component_roles import CERTIFICATE_ROLE, SYSTEM, given_to_agents
 from karmada.testing.rights import Right, granted
 
 AGGREGATED = "system:karmada:aggregated-apiserver"
@@ -18,6 +20,7 @@ ANY_KIND = "any kind, known today or not, may be a template: it is found, labell
 CONFLICT = "read again after a conflicting write, which happens when it happens"
 REPEATED = "an event that happens again is counted in the first one, if it happens again soon enough"
 FIRST_LIST = "informers list where an API server does not stream what is there already"
+SHARDS = "used with --shards, where every part of the work has a lease; the tests of that have other roles"
 DIAGNOSTICS = "asked when somebody opens /debug or /decisions of the program with a token"
 
 REASONS: dict[str, str] = {
@@ -41,7 +44,16 @@ REASONS: dict[str, str] = {
     f"{DESCHEDULER} get resourcebindings.work.karmada.io": CONFLICT,
     **{
         f"{user} create tokenreviews.authentication.k8s.io": "asked when a client shows a token to it directly"
-        for user in (AGGREGATED, METRICS_ADAPTER)
+        for user in (AGGREGATED, METRICS_ADAPTER, SEARCH)
+    },
+    **{
+        f"{SEARCH} {verb} {kind}.rbac.authorization.k8s.io": "the program decides from roles who may ask"
+        for verb in ("list", "watch")
+        for kind in ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
+    },
+    **{
+        f"{SEARCH} {verb} clusters/proxy.cluster.karmada.io": "how the program reaches members that have only a tunnel"
+        for verb in ("create", "get")
     },
     f"{SEARCH} get secrets": "`karmadactl join --cluster-namespace` puts a cluster's Secrets into any namespace",
     f"{SEARCH} get resourceregistries.search.karmada.io": CONFLICT,
@@ -60,13 +72,16 @@ REASONS: dict[str, str] = {
         for kind in (
             "clusters.cluster.karmada.io",
             "endpointslices.discovery.k8s.io",
+            "httproutes.gateway.networking.k8s.io",
             "multiclusteringresses.networking.karmada.io",
             "multiclusterservices.networking.karmada.io",
+            "referencegrants.gateway.networking.k8s.io",
             "resourcebindings.work.karmada.io",
             "services",
         )
     },
     f"{CERTIFICATE_ROLE} get secrets": "the role of nobody: owners of namespaces bind it to the gateway there",
+    f"{GATEWAY} get httproutes.gateway.networking.k8s.io": CONFLICT,
     f"{GATEWAY} get multiclusteringresses.networking.karmada.io": CONFLICT,
     f"{DESCHEDULER} patch events": REPEATED,
     f"{SCHEDULER} patch events": REPEATED,
@@ -74,6 +89,16 @@ REASONS: dict[str, str] = {
         f"{user} create {review}": DIAGNOSTICS
         for user in (DESCHEDULER, GATEWAY, MANAGER, SCHEDULER, WEBHOOK)
         for review in ("subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io")
+    },
+    **{
+        f"{user} {verb} leases.coordination.k8s.io {lease_name(component, shard)} in {SYSTEM}": SHARDS
+        for user, component in ((MANAGER, "karmada-controller-manager"), (SCHEDULER, "karmada-scheduler"))
+        for verb in ("get", "update")
+        for shard in range(1, MOST)
+    },
+    **{
+        f"{user} patch leases.coordination.k8s.io {replicas_lease(component)} in {SYSTEM}": SHARDS
+        for user, component in ((MANAGER, "karmada-controller-manager"), (SCHEDULER, "karmada-scheduler"))
     },
 }
 """By the right as `Right` spells it."""

@@ -11,8 +11,8 @@ from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.nodes import nodes_of
 from karmada.simulator.spec import MemberSpec, NodePool
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, ENDPOINT_SLICES, JOBS, NODES, PODS, SERVICES, STATEFUL_SETS
+from karmada.simulator.workloads.start import start
 from karmada.testing.world import Component, Step, Surroundings, World
 
 SPEC = MemberSpec("m", node_pools=(NodePool(count=2, cpu="2", pods=20),))

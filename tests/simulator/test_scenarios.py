@@ -17,9 +17,9 @@ from karmada.simulator.behaviour import Behaviour
 from karmada.simulator.scenario import StepFailed, load, play
 from karmada.simulator.workloads.command import described, parser, register
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.everything import start
 from karmada.simulator.workloads.garbage import Collector
 from karmada.simulator.workloads.housekeeping import NamespaceKeeper
+from karmada.simulator.workloads.start import start
 
 QUICK = [file for file in SCENARIOS if file.stem != "cron"]
 

@@ -1,13 +1,20 @@
 """The tool for mutation tests: what it changes, and that it tells who notices."""
 
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from karmada.testing.mutants import Laboratory, mutants_of
+from karmada.testing.mutants.__main__ import SOURCES, equivalent, own_tests
+from karmada.testing.mutants.edits import mutants_of
+from karmada.testing.mutants.laboratory import Laboratory
 
 MODULE = '''"""A module."""
+
+from dataclasses import dataclass
 
 LIMIT: int = 3
 
@@ -17,7 +24,29 @@ def fits(size: int, strict: bool = False) -> bool:
     if strict and not size:
         raise ValueError(size)
     return size < LIMIT
+
+
+@dataclass(frozen=True, order=True)
+class Box:
+    """A box."""
+
+    size: int = 0
 '''
+TESTED = """from sizes import fits
+
+
+def test_small_sizes_fit():
+    assert fits(2) is True
+    assert fits(3) is False
+"""
+UNNOTICED = [
+    "fits: `False` becomes `True`",
+    "fits: `not size` becomes `not not size`",
+    "fits: `raise ValueError(size)` left out",
+    "fits: `strict and (not size)` becomes `strict or not size`",
+]
+NOTICED = ["fits: `return size < LIMIT` becomes `return None`", "fits: `size < LIMIT` becomes `size <= LIMIT`"]
+CONSTANTS = ["Box: `0` becomes `1`", "Box: `True` becomes `False` (2)", "module: `3` becomes `4`"]
 
 
 @pytest.fixture
@@ -28,9 +57,9 @@ def module(tmp_path: Path) -> Path:
     return path
 
 
-def sizes_are_right(sources: Path, limit: float | None) -> bool:
+def sizes_are_right(sources: Path, tests: Sequence[str]) -> bool:
     """The tests of the module."""
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__name__": "sizes"}
     exec((sources / "sizes.py").read_text(), names)
     try:
         return names["fits"](2) is True and names["fits"](3) is False
@@ -39,30 +68,93 @@ def sizes_are_right(sources: Path, limit: float | None) -> bool:
 
 
 def test_every_comparison_connective_constant_result_and_statement_is_changed_once(module: Path) -> None:
-    assert sorted(mutant.change for mutant in mutants_of(module)) == [
-        "line 10: `return size < LIMIT` becomes `return None`",
-        "line 10: `size < LIMIT` becomes `size <= LIMIT`",
-        "line 3: `3` becomes `4`",
-        "line 6: `False` becomes `True`",
-        "line 8: `not size` becomes `not not size`",
-        "line 8: `strict and (not size)` becomes `strict or not size`",
-        "line 9: `raise ValueError(size)` left out",
-    ]
-    assert all(compile(mutant.source, "sizes", "exec") for mutant in mutants_of(module))
+    assert sorted(mutant.change for mutant in mutants_of(module)) == sorted(
+        [
+            *UNNOTICED,
+            *CONSTANTS,
+            "Box: `True` becomes `False`",
+            *NOTICED,
+        ]
+    )
+    assert all(compile(mutant.source(), "sizes", "exec") for mutant in mutants_of(module))
+
+
+def test_a_flag_of_a_class_that_the_type_checker_holds_is_equivalent_and_one_that_orders_is_not(module: Path) -> None:
+    assert [mutant.change for mutant in mutants_of(module) if mutant.structural] == ["Box: `True` becomes `False`"]
+    [frozen] = [mutant for mutant in mutants_of(module) if mutant.structural]
+    assert "@dataclass(frozen=False, order=True)" in frozen.source()
 
 
 def test_what_tests_do_not_notice_survives_and_sources_stay_as_they_are(module: Path, tmp_path: Path) -> None:
     laboratory = Laboratory(module.parent, tmp_path / "copy", sizes_are_right)
-    survivors = [mutant.change for mutant in mutants_of(module) if not laboratory.kills(mutant)]
-    assert sorted(survivors) == [
-        "line 6: `False` becomes `True`",
-        "line 8: `not size` becomes `not not size`",
-        "line 8: `strict and (not size)` becomes `strict or not size`",
-        "line 9: `raise ValueError(size)` left out",
-    ]
+    survivors = [mutant.change for mutant in mutants_of(module) if not laboratory.kills(mutant, ())]
+    flags = ["Box: `0` becomes `1`", "Box: `True` becomes `False`", "Box: `True` becomes `False` (2)"]
+    assert sorted(survivors) == sorted(UNNOTICED + flags)
     assert module.read_text() == (tmp_path / "copy" / "src" / "sizes.py").read_text() == MODULE
 
 
+FORKED = """import sys
+from pathlib import Path
+from karmada.testing.mutants import forks
+from karmada.testing.mutants.edits import mutants_of
+
+module, tests = map(Path, sys.argv[1:])
+sys.path.insert(0, str(module.parent))
+verdicts = []
+arguments = [str(tests), "--rootdir", str(tests.parent)]
+forks.run(arguments, mutants_of(module), module.parent, lambda *one: verdicts.append(one))
+for mutant, killed in verdicts:
+    print(f"{killed}|{mutant.change}")
+"""
+
+
+def forked(module: Path, tests: Path) -> subprocess.CompletedProcess[str]:
+    """Try the mutants in forks of a process of its own: this one has threads and loops."""
+    command = [sys.executable, "-c", FORKED, str(module), str(tests)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_forks_tell_what_tests_notice_in_functions_and_leave_constants_to_others(module: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_sizes.py").write_text(TESTED)
+    said = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    found: dict[str, list[str]] = {"True": [], "False": [], "None": []}
+    for line in said:
+        killed, bar, change = line.partition("|")
+        if bar:
+            found[killed].append(change)
+    assert sorted(found["True"]) == NOTICED
+    assert sorted(found["False"]) == UNNOTICED[1:]
+    assert sorted(found["None"]) == sorted([UNNOTICED[0], *CONSTANTS, "Box: `True` becomes `False`"])
+
+
+def test_a_function_whose_assertions_pytest_rewrites_is_changed_too(module: Path, tmp_path: Path) -> None:
+    text = "def half(size: int) -> int:\n    assert size is not None\n    return size // 2\n"
+    module.write_text(text)
+    (tmp_path / "conftest.py").write_text('import pytest\npytest.register_assert_rewrite("sizes")\n')
+    (tmp_path / "test_sizes.py").write_text("from sizes import half\n\ndef test_half():\n    assert half(5) == 2\n")
+    said = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    assert sorted(line for line in said if "|" in line) == [
+        "True|half: `2` becomes `3`",
+        "True|half: `return size // 2` becomes `return None`",
+        "True|half: `size is not None` becomes `size is None`",
+    ]
+
+
 def test_tests_that_fail_anyway_are_told(module: Path, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="fail without any mutant"):
-        Laboratory(module.parent, tmp_path / "copy", lambda sources, limit: False)
+    (tmp_path / "test_sizes.py").write_text("def test_nothing_fits():\n    assert False\n")
+    ended = forked(module, tmp_path / "test_sizes.py")
+    assert ended.returncode
+    assert "fail without any mutant" in ended.stdout + ended.stderr
+
+
+def test_the_tests_of_a_part_are_those_of_the_nearest_folder() -> None:
+    assert own_tests("apiserver/storage/sqlite") == "tests/apiserver/storage"
+    assert own_tests("scheduler/core") == "tests/scheduler"
+    assert own_tests("works/build.py") == "tests/works"
+
+
+def test_every_mutant_that_is_said_to_be_equivalent_exists() -> None:
+    known = equivalent()
+    modules = {Path(name.partition(": ")[0]) for name in known}
+    assert all(module.is_relative_to(SOURCES) for module in modules)
+    assert set(known) <= {str(mutant) for module in modules for mutant in mutants_of(module)}

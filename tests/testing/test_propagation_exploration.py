@@ -73,7 +73,7 @@ class SeesHalf(Wrapped):
 
     async def _halved(self, stream):
         async for batch in stream:
-            yield [event._replace(object=self._cut(event.object)) for event in batch]
+            yield [event._replace(object=self._cut(event.object), held=None) for event in batch]
 
     def _cut(self, body):
         tree = orjson.loads(body)

@@ -60,7 +60,7 @@ class SilentWhileCompacting(SqliteStorage):
         told = listener.committed
 
         class Deaf:
-            replaced = listener.replaced
+            replaced, shrunk = listener.replaced, listener.shrunk
 
             @staticmethod
             def committed(changes, revision):
@@ -99,9 +99,51 @@ class IgnoresExpectations(SqliteStorage):
         return await super().put(key, value, self._heads.get(key, 0), context)
 
 
+class DropsWhatIsShared(SqliteStorage):
+    """Removes a base when all but one of its objects have gone."""
+
+    async def open(self, listener):
+        snapshot = await super().open(listener)
+        bases = self._writer._bases
+        collect = bases.collect
+
+        def too_much(db):
+            if bases._known:
+                db.execute("UPDATE base SET uses = 0 WHERE uses = 1")
+            collect(db)
+
+        bases.collect = too_much
+        return snapshot
+
+
+class ConfusesWhatIsShared(SqliteStorage):
+    """Says of the objects of a base that they are the same."""
+
+    async def open(self, listener):
+        said = listener.shrunk
+
+        class Confused:
+            replaced, committed = listener.replaced, listener.committed
+
+            @staticmethod
+            def shrunk(records):
+                said([record._replace(value=records[0].value) for record in records])
+
+        return await super().open(Confused())
+
+
 @needs_vfs
 @pytest.mark.parametrize(
-    "planted", [CompactsOneTooMany, SilentWhileCompacting, ResumesOneLate, DoesNotSync, IgnoresExpectations]
+    "planted",
+    [
+        CompactsOneTooMany,
+        SilentWhileCompacting,
+        ResumesOneLate,
+        DoesNotSync,
+        IgnoresExpectations,
+        DropsWhatIsShared,
+        ConfusesWhatIsShared,
+    ],
 )
 def test_a_planted_bug_is_found(planted: type[SqliteStorage]) -> None:
     with pytest.raises(Broken, match=r"seed \d+: storage"):

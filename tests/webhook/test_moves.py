@@ -5,7 +5,7 @@ import pytest
 from karmada.api.codec import from_tree
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.policy.v1alpha1 import PropagationSpec
-from karmada.webhook.advice import gated_fields
+from karmada.policies.gated_fields import gated_fields
 from karmada.webhook.moves import move_errors
 
 CASES = [

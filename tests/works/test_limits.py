@@ -47,8 +47,8 @@ def spec(clusters, limit=None, tasks=(), **failover):
     )
 
 
-def planned(wanted, *works, down=(), now=NOW, overridden=None):
-    facts = Facts(lambda name: name not in down, now, overridden=overridden or {})
+def planned(wanted, *works, down=(), left=(), now=NOW, overridden=None):
+    facts = Facts(lambda name: name not in down if name not in left else None, now, overridden=overridden or {})
     made = plan(wanted, works, NAME, facts)
     deleted = sorted(names.cluster_of_execution_space(one.metadata.namespace) for one in made.delete)
     return deleted, {one.target.name: one.target.replicas for one in made.write}, made.waiting
@@ -85,8 +85,20 @@ def test_a_cluster_that_keeps_some_shrinks_by_the_same_budget():
 
 def test_replicas_that_are_not_ready_cost_nothing():
     assert planned(spec({"b": 4}, 0), work("a", 4, 0))[0] == ["a"]
-    assert planned(spec({"b": 4}, 0), work("a", 4, 4), down=["a"])[0] == ["a"]
     assert planned(spec({"b": 4}, 0), work("a", 4, 1))[1] == {"b": 4, "a": 1}
+
+
+def test_replicas_in_a_cluster_that_does_not_answer_may_come_back_with_it():
+    deleted, written, waiting = planned(spec({"b": 4}, 0), work("a", 4, 4), down=["a"])
+    assert (deleted, written) == ([], {"b": 4})
+    assert waiting is not None
+    assert planned(spec({"b": 4}, 0), work("a", 4, 4), work("b", 4, 4), down=["a"])[0] == ["a"]
+    both = planned(spec({"b": 4}, 0), work("a", 4, 4), work("b", 4, 4), down=["a", "b"])
+    assert both[0] == [], "neither is known to run, and neither goes"
+
+
+def test_a_cluster_that_has_left_has_no_replicas():
+    assert planned(spec({"b": 4}, 0), work("a", 4, 4), left=["a"])[0] == ["a"]
 
 
 def test_replicas_of_a_manifest_that_could_not_be_applied_lately_may_still_run():

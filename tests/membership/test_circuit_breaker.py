@@ -8,7 +8,7 @@ import pytest
 from karmada.machinery import limits
 from karmada.machinery.errors import AnswerTooLarge, BadAnswer
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb, WatchEvent, WatchStream
-from karmada.membership.conduct import PAUSES, PROVEN, Conduct, CutOff, GuardedTransport
+from karmada.membership.circuit_breaker import PAUSES, PROVEN, CircuitBreaker, CutOff, GuardedTransport
 from karmada.testing.loop import VirtualClock, run_virtual
 
 PODS = GroupVersionResource("", "v1", "pods")
@@ -45,15 +45,15 @@ class Scripted:
         pass
 
 
-def guarded(clock: VirtualClock) -> tuple[Scripted, Conduct, GuardedTransport]:
-    inner, conduct = Scripted(), Conduct(clock)
-    return inner, conduct, GuardedTransport(inner, conduct)
+def guarded(clock: VirtualClock) -> tuple[Scripted, CircuitBreaker, GuardedTransport]:
+    inner, breaker = Scripted(), CircuitBreaker(clock)
+    return inner, breaker, GuardedTransport(inner, breaker)
 
 
 def test_nothing_is_asked_of_a_member_after_an_offence_and_pauses_grow() -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        inner, conduct, transport = guarded(clock)
+        inner, breaker, transport = guarded(clock)
         inner.answer = BadAnswer("too large")
         for offence in range(6):
             pause = PAUSES.pause(offence)
@@ -65,13 +65,13 @@ def test_nothing_is_asked_of_a_member_after_an_offence_and_pauses_grow() -> None
             with pytest.raises(CutOff, match="too large"):
                 await transport.raw("GET", "/readyz")
             assert inner.asked == asked
-            assert conduct.complaint == "too large"
+            assert breaker.complaint == "too large"
             await clock.sleep(0.2)
         inner.answer = b"ok"
         await transport.raw("GET", "/readyz")
-        assert conduct.complaint, "it is suspected for a while"
+        assert breaker.complaint, "it is suspected for a while"
         await clock.sleep(PAUSES.maximum)
-        assert not conduct.complaint
+        assert not breaker.complaint
         await clock.sleep(PROVEN)
         inner.answer = BadAnswer("again")
         with pytest.raises(BadAnswer):
@@ -99,11 +99,11 @@ def test_nothing_is_asked_of_a_member_after_an_offence_and_pauses_grow() -> None
 def test_answers_and_events_that_are_no_objects_are_offences(answer: bytes) -> None:
     async def scenario() -> None:
         for watching in (False, True):
-            inner, conduct, transport = guarded(VirtualClock())
+            inner, breaker, transport = guarded(VirtualClock())
             inner.answer = answer
             with pytest.raises(BadAnswer):
                 await (_first(transport) if watching else transport.send(GET))
-            assert conduct.complaint
+            assert breaker.complaint
 
     run_virtual(scenario)
 
@@ -115,14 +115,14 @@ async def _first(transport: GuardedTransport) -> list[WatchEvent]:
 
 def test_large_pages_and_refusals_are_no_offences() -> None:
     async def scenario() -> None:
-        inner, conduct, transport = guarded(VirtualClock())
+        inner, breaker, transport = guarded(VirtualClock())
         inner.answer = AnswerTooLarge("a page of 500")
         with pytest.raises(AnswerTooLarge):
             await transport.send(LIST)
-        assert not conduct.complaint
+        assert not breaker.complaint
         with pytest.raises(AnswerTooLarge):
             await transport.send(LIST._replace(params={"limit": "1"}))
-        assert conduct.complaint
+        assert breaker.complaint
 
     run_virtual(scenario)
 
@@ -130,13 +130,13 @@ def test_large_pages_and_refusals_are_no_offences() -> None:
 def test_a_flood_of_events_is_taken_at_a_rate_and_is_no_offence() -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        inner, conduct, transport = guarded(clock)
+        inner, breaker, transport = guarded(clock)
         inner.answer = b'{"metadata":{"name":"a"}}'
         inner.events, inner.batch = 3 * limits.WATCH_BURST, 100
         begin = clock.monotonic()
         assert len(await _first(transport)) == inner.events
         wanted = 2 * limits.WATCH_BURST / limits.WATCH_RATE
         assert wanted - 1 <= clock.monotonic() - begin <= wanted + 1
-        assert not conduct.complaint
+        assert not breaker.complaint
 
     run_virtual(scenario)

@@ -1,0 +1,127 @@
+"""Which clusters have routes to each other's pods."""
+
+import pytest
+
+from karmada.api import annotations
+from karmada.api.meta import ConditionStatus
+from karmada.works.networks import LARGEST, Network, Reason, parse, reach, summary
+
+
+def networks(**said: tuple[str, str]) -> dict[str, Network | None]:
+    """Clusters by name, each with the lists it declares."""
+    return {name: parse(*both) for name, both in said.items()}
+
+
+FLAT = ("backbone", "10.1.0.0/16"), ("backbone", "10.2.0.0/16")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "status", "reason", "message"),
+    [
+        (*FLAT, "True", Reason.ROUTED, "both are in backbone"),
+        (("edge,backbone", ""), ("backbone", ""), "True", Reason.ROUTED, "both are in backbone"),
+        (
+            ("edge", "10.1.0.0/16"),
+            ("backbone", "10.2.0.0/16,fd00:2::/48"),
+            "False",
+            Reason.NO_ROUTE,
+            "no route from one to 10.2.0.0/16, fd00:2::/48 of other: use the gateway",
+        ),
+        (
+            ("edge", ""),
+            ("backbone", ""),
+            "False",
+            Reason.NO_ROUTE,
+            "no route from one to pods of other: use the gateway",
+        ),
+        (
+            ("backbone", "10.0.0.0/8"),
+            ("backbone", "10.2.0.0/16"),
+            "False",
+            Reason.OVERLAPPING,
+            "pod CIDR 10.2.0.0/16 of other overlaps 10.0.0.0/8 of one: use the gateway",
+        ),
+        (
+            ("", "10.2.0.0/16"),
+            ("", "10.2.0.0/16"),
+            "False",
+            Reason.OVERLAPPING,
+            "pod CIDR 10.2.0.0/16 of other overlaps 10.2.0.0/16 of one: use the gateway",
+        ),
+        (
+            ("", "10.1.0.0/16"),
+            FLAT[1],
+            "Unknown",
+            Reason.UNDECLARED,
+            f"the network of one is not declared: annotate the cluster with {annotations.NETWORKS}",
+        ),
+        (
+            FLAT[0],
+            ("", ""),
+            "Unknown",
+            Reason.UNDECLARED,
+            f"the network of other is not declared: annotate the cluster with {annotations.NETWORKS}",
+        ),
+        (
+            FLAT[0],
+            ("backbone", "10.2.0.0/40"),
+            "Unknown",
+            Reason.INVALID,
+            f"cluster other: annotation {annotations.POD_CIDRS}: '10.2.0.0/40' is no CIDR such as 10.2.0.0/16",
+        ),
+    ],
+)
+def test_a_pair_of_clusters_is_reachable_as_it_declares(
+    one: tuple[str, str], other: tuple[str, str], status: str, reason: Reason, message: str
+) -> None:
+    found = reach("one", "other", networks(one=one, other=other))
+
+    assert (found.status, found.reason, found.message) == (status, reason, message)
+
+
+def test_addresses_of_both_families_are_compared_with_their_own() -> None:
+    known = networks(one=("backbone", "10.1.0.0/16,fd00:1::/48"), other=("backbone", "10.2.0.0/16,fd00:1:0:5::/64"))
+
+    found = reach("one", "other", known)
+
+    assert found.message == "pod CIDR fd00:1:0:5::/64 of other overlaps fd00:1::/48 of one: use the gateway"
+
+
+def test_a_service_whose_clusters_declare_nothing_gets_no_answer() -> None:
+    assert summary(["one"], ["other"], networks(one=("", ""), other=("", ""), third=FLAT[0])) is None
+    assert summary(["one"], ["one"], networks(one=FLAT[0])) is None, "a cluster always reaches itself"
+
+
+def test_the_worst_pair_of_a_service_decides_and_the_others_are_counted() -> None:
+    known = networks(
+        hub=("backbone", ""), dark=("", ""), **{f"edge{number}": (f"edge{number}", "") for number in range(8)}
+    )
+    consumers = [name for name in known if name.startswith("edge")]
+
+    found = summary([*consumers, "dark"], ["hub"], known)
+
+    assert found is not None
+    assert (found.status, found.reason) == (ConditionStatus.FALSE, Reason.NO_ROUTE)
+    assert found.message.startswith("no route from edge0 to pods of hub: use the gateway; no route from edge1 ")
+    assert found.message.endswith("; and 3 more")
+
+    found = summary(["hub", "dark"], ["hub"], known)
+
+    assert found is not None
+    assert found.status is ConditionStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (("Backbone", ""), "'Backbone'"),
+        ((",".join(f"n{number}" for number in range(LARGEST + 1)), ""), f"more than {LARGEST}"),
+        (("", "10.2.0.0/16," * LARGEST + "10.0.0.0/8"), f"more than {LARGEST}"),
+        (("", "everything"), "'everything' is no CIDR"),
+    ],
+)
+def test_what_cannot_be_read_is_named(said: tuple[str, str], problem: str) -> None:
+    found = parse(*said)
+
+    assert found is not None
+    assert problem in found.problem
