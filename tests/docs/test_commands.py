@@ -12,6 +12,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^ *```console run\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
+PATIENCE = 400
+"""Seconds a document's commands may take: half a minute on an idle machine, many times that on a crowded one."""
 
 
 @pytest.mark.tools
@@ -45,17 +47,12 @@ def test_the_commands_of_a_document_work_in_order(document: str, tmp_path: Path)
         "KARMADA_HOME": str(tmp_path / "home"),
         "PATH": f"{programs}:{os.environ['PATH']}",
     }
+    transcript = tmp_path / "transcript"
     try:
-        outcome = subprocess.run(
-            ["bash", "-c", script],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=150,
-            check=False,
-        )
-        assert outcome.returncode == 0, f"{outcome.stdout}\n{outcome.stderr}"
+        with transcript.open("w") as output:
+            command = ["timeout", "--kill-after=5", str(PATIENCE), "bash", "-xc", script]
+            outcome = subprocess.run(command, cwd=tmp_path, env=environment, stdout=output, stderr=output, check=False)
+        assert outcome.returncode == 0, transcript.read_text()
     finally:
         for folder in ("home", "restored"):
             subprocess.run(

@@ -20,11 +20,12 @@ from karmada.search.caches import Caches
 from karmada.search.controller import RegistryController
 from karmada.search.fulltext import FullText
 from karmada.search.kinds import Kinds
+from karmada.search.names import GROUP, PROXYING, SEARCH
 from karmada.search.opensearch.backends import Backends
 from karmada.search.proxy import GlobalProxy, ToCluster, ToControlPlane
 from karmada.search.query_endpoint import NAME as QUERY
 from karmada.search.query_endpoint import QueryEndpoint
-from karmada.search.registry_type import GROUP, PROXYING, SEARCH, served_types
+from karmada.search.registry_type import served_types
 from karmada.search.sources import Finder
 
 

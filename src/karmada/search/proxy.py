@@ -17,7 +17,7 @@ from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.transport import GroupVersionResource
 from karmada.search import reading, watching, writes
 from karmada.search.caches import Caches
-from karmada.search.registry_type import GROUP, PROXYING, VERSION
+from karmada.search.names import GROUP, PROXY, PROXYING, VERSION
 from karmada.search.routes import Answerer, Route, route
 from karmada.search.sources import Ask, Finder
 
@@ -25,9 +25,6 @@ ToCluster = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]
 """Passes a request on to a path of a member, as a user."""
 ToControlPlane = Callable[[HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 """Passes a request on to a path of the control plane, as a user."""
-PROXY = "proxy"
-PATH = f"/apis/{GROUP}/{VERSION}/{PROXYING}/karmada/{PROXY}"
-"""Where the global API server is: the address of a kubeconfig's cluster ends in it."""
 _SLASHES = re.compile("/{2,}")
 
 

@@ -12,9 +12,8 @@ from karmada.apiserver.crds.types import resource_types_of
 from karmada.apiserver.printing import cells
 from karmada.apiserver.resources import ALL_VERBS, Column, FieldError, JSONObject, ResourceType
 from karmada.apiserver.schema.model import Schema
+from karmada.search.names import GROUP, PROXYING, SEARCH, VERSION
 
-GROUP, VERSION = "search.karmada.io", "v1alpha1"
-REGISTRIES, SEARCH, PROXYING = "resourceregistries", "search", "proxying"
 _CONNECT = ("create", "delete", "get", "patch", "update")
 _COLUMNS = (
     Column("Name", "string", "name", "Name of the registry."),

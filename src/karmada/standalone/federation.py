@@ -30,7 +30,7 @@ from karmada.membership.join import describe, join
 from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from karmada.membership.refusal import Refused
 from karmada.membership.register import Registration, agent_access
-from karmada.search.proxy import PATH as PROXY
+from karmada.search.names import PROXY_PATH
 from karmada.standalone.children import Child, ChildFailed
 from karmada.standalone.layout import GATEWAY_ACCESS, Layout
 
@@ -327,7 +327,7 @@ class Federation:
             {"name": name, "context": {"cluster": cluster["name"], "user": user["name"]}}
             for name in (CONTEXT, ALIAS, HOST)
         ]
-        address = cluster["cluster"]["server"].rstrip("/") + PROXY
+        address = cluster["cluster"]["server"].rstrip("/") + PROXY_PATH
         config["clusters"].append({"name": SEARCH, "cluster": {**cluster["cluster"], "server": address}})
         config["contexts"].append({"name": SEARCH, "context": {"cluster": SEARCH, "user": user["name"]}})
         for name, facts in members.items():

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from karmada import __version__
@@ -25,6 +26,11 @@ DELEGATED = {
     "simulate-workloads": "bring an API server to life that has no controllers of its own",
 }
 """Commands with a grammar of their own."""
+_MODULES = {
+    **dict.fromkeys(("gateway", "kubeconfig", "logs", "monitoring", "version"), "files"),
+    **dict.fromkeys(("dashboard-token", "status"), "inspection"),
+}
+"""The module of a command, where it is not `up`: a command loads only what it needs."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -114,11 +120,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(script(flags.shell), end="")
         return 0
-    from karmada.standalone import inspection, up
-
-    name = flags.command.replace("-", "_")
-    module = inspection if hasattr(inspection, name) else up
-    return int(getattr(module, name)(flags))
+    module = import_module(f"karmada.standalone.{_MODULES.get(flags.command, 'up')}")
+    return int(getattr(module, flags.command.replace("-", "_"))(flags))
 
 
 def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
