@@ -11,6 +11,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 GOLDEN ?= ../shared/golden
 TRACES ?= ../shared/golden/traces
 WORKERS ?= auto
+# Compiling every module anew at each start takes longer than starting does.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev demo test unit lint types layers golden differential differential-all traces bench soak fuzz \
@@ -29,6 +31,7 @@ $(RUN): requirements.lock pyproject.toml
 	@echo "installing dependencies into $(VENV) ..."
 	@$(PIP) --retries 2 --require-hashes -r requirements.lock > $(VENV)/pip.log 2>&1 || { echo "the dependencies could not be installed: is the package index reachable? $(VENV)/pip.log says more"; exit 1; }
 	@$(PIP) --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(DEV): $(RUN) requirements-dev.lock
