@@ -1,7 +1,7 @@
 """Real programs for tests: found on PATH, in the cache, or brought into it, one test process at a time.
 
 kubectl is built by Go from its module proxy; `tools/go.mod` says the version, and it takes minutes the first time. So
-are the programs around the engines inside Argo CD and Flux; their own `go.mod` says which.
+are Helm and the programs around the engines inside Argo CD and Flux; their own `go.mod` says which.
 Prometheus and promtool come from Debian's package, which is unpacked into the cache and not installed.
 """
 
@@ -17,6 +17,7 @@ import pytest
 
 TOOLS = Path(__file__).parents[1] / "tools"
 ENGINES = Path(__file__).parent / "documents" / "engines"
+HELM = "helm.sh/helm/v3/cmd/helm@v3.18.4"
 BUILD_SECONDS = 1800
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada" / "bin"
 
@@ -39,6 +40,12 @@ def kubectl() -> str:
             subprocess.run(command, cwd=TOOLS, check=True, timeout=BUILD_SECONDS)
             unfinished.rename(target)
     return str(target)
+
+
+@cache
+def helm() -> str:
+    """Where it is; skips the test where there is neither Helm nor Go."""
+    return shutil.which("helm") or built("helm", ["install", HELM], TOOLS)
 
 
 @cache

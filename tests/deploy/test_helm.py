@@ -1,7 +1,6 @@
 """The chart by the real Helm, and every object by the published schemas of Kubernetes."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from tests import programs
 
 from karmada.install.certificates import certificates
 from karmada.install.chart import CHART, default_values, render
 
-MODULE = "helm.sh/helm/v3/cmd/helm@v3.18.4"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada-tools"
 KUBERNETES = "1.36"
 VARIANTS: dict[str, tuple[str, ...]] = {"first look": (), "high availability": ("values-ha.yaml",)}
 variants = pytest.mark.parametrize("files", VARIANTS.values(), ids=VARIANTS)
@@ -22,14 +20,7 @@ variants = pytest.mark.parametrize("files", VARIANTS.values(), ids=VARIANTS)
 
 @pytest.fixture(scope="session")
 def helm() -> str:
-    """From PATH, from the cache, or in CI built into it."""
-    program = shutil.which("helm") or shutil.which("helm", path=str(CACHE))
-    if program is None:
-        if shutil.which("go") is None or os.environ.get("CI") != "true":
-            pytest.skip(f"helm is not on PATH; `GOBIN={CACHE} go install {MODULE}` provides it (needs Go)")
-        subprocess.run(["go", "install", MODULE], env={**os.environ, "GOBIN": str(CACHE)}, check=True)
-        program = str(CACHE / "helm")
-    return program
+    return programs.helm()
 
 
 def by_name(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:

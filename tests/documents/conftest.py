@@ -23,7 +23,6 @@ T = TypeVar("T")
 HERE = Path(__file__).parent
 HUB = "karmada-apiserver"
 PATIENCE = 15.0
-HELM = "helm.sh/helm/v3/cmd/helm@v3.18.4"
 DIRTY = "deployments,statefulsets,services,configmaps,persistentvolumeclaims,serviceexports,serviceimports"
 
 
@@ -147,7 +146,7 @@ def documents(federation_of_documents: Documents) -> Iterator[Documents]:
 @pytest.fixture
 def helm() -> str:
     """Helm from PATH, or built once."""
-    return shutil.which("helm") or programs.built("helm", ["install", HELM], HERE)
+    return programs.helm()
 
 
 @pytest.fixture

@@ -2,17 +2,13 @@
 
 import asyncio
 import os
-import shutil
-from pathlib import Path
 
 import pytest
+from tests import programs
 from tests.apiserver.kubectl.conftest import kubectl, server
 
 __all__ = ["kubectl", "server"]
 pytestmark = pytest.mark.tools
-
-MODULE = "helm.sh/helm/v3/cmd/helm@v3.18.4"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karmada-tools"
 
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.1.0\n",
@@ -48,13 +44,8 @@ async def run(*command: str, **environment: str) -> str:
 
 @pytest.fixture
 async def helm(kubectl, tmp_path):
-    """Helm with the server's kubeconfig: from PATH, from the cache, or in CI built into it."""
-    program = shutil.which("helm") or shutil.which("helm", path=str(CACHE))
-    if program is None:
-        if shutil.which("go") is None or os.environ.get("CI") != "true":
-            pytest.skip(f"helm is not on PATH; `GOBIN={CACHE} go install {MODULE}` provides it (needs Go)")
-        await run("go", "install", MODULE, GOBIN=str(CACHE))
-        program = str(CACHE / "helm")
+    """Helm with the server's kubeconfig."""
+    program = programs.helm()
 
     async def call(*arguments: str) -> str:
         return await run(program, *arguments, KUBECONFIG=str(tmp_path / "kubeconfig"), HOME=str(tmp_path))
