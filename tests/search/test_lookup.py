@@ -74,6 +74,12 @@ def names(database: Database, query: str, limit: int = 10_000) -> list[str]:
         ("name:*-0010", 2),
         ("name:*B-0010", 2),
         ("name:*0010*", 2),
+        ("name:*B-00*", 20),
+        ("name:*_*", 0),
+        ("name:*%*", 0),
+        ("label:*pp=we*", 600),
+        ("label:*app=web*team*", 0),  # not over the end of a value
+        ("status:*end* namespace:*-1*", 20),
         ("name:w*10", 60),
         ("name:w*eb-0010", 2),
         ("name:web-0010*web-0010", 0),  # begins and ends so, and is too short for both

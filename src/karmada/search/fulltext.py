@@ -23,7 +23,7 @@ from karmada.apiserver.storage.base import Snapshot
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.transport import EventType, GroupVersionResource
 from karmada.search.database import LIMIT, Database, Write
-from karmada.search.lookup import Lookup, excerpt, rows_of
+from karmada.search.lookup import Lookup, Way, excerpt, rows_of
 from karmada.search.mirror import Mirror
 from karmada.search.query import Query
 
@@ -297,10 +297,16 @@ def page_of(database: Database, lookup: Lookup, limit: int, before: int | None =
                 ids.append(row[0])
                 if len(ids) == limit:
                     break
-        cut = len(ids) < limit and visited >= way.visits
+        cut = len(ids) < limit and max(visited, _passed_over(database, lookup, way, before)) >= way.visits
         if not cut:
             break
     return Page([Found._make(row) for row in database.read(rows_of(ids), ())], cut)
+
+
+def _passed_over(database: Database, lookup: Lookup, way: Way, before: int | None) -> int:
+    """How many objects SQLite looked at by itself."""
+    counting = lookup.visited(way, before)
+    return next(iter(database.read(*counting)))[0] if counting is not None else 0
 
 
 def _batches(items: dict[tuple[str, str], Item | None]) -> Iterator[list[Write]]:

@@ -4,7 +4,8 @@ The index intersects the words and terms of a query and gives its rows from new 
 Beginnings of as many characters as it has prefixes of (`PREFIXES`) are looked up as whole words are. Longer ones would
 be gathered from all words that begin so before the first row comes. The quick way looks up what they begin with and
 compares rows: it finds a page of what is common at once. What is so rare that it does not, is gathered quickly: that is
-the full way.
+the full way. Values with `*` on both sides have no lookup: SQLite compares them itself, which spares most rows the way
+into Python.
 """
 
 import re
@@ -46,7 +47,8 @@ class Lookup:
         self._ages = [(age.older, id_at(now - age.seconds)) for age in query.ages]
         self._words = [_beginning(word) for word in query.words]
         self._patterns = [_pattern(*term) for term in query.terms]
-        self._values = [f"o.{_LINES.get(name, name)}" for name, _ in query.terms]
+        self._values = [_column(name) for name, _ in query.terms]
+        self._likes = [(_column(name), _like(pattern)) for name, pattern in query.terms if _is_scanned(name, pattern)]
         self.ways = [Way(" AND ".join(found), VISITS, compares_words=False)]
         """Another way is needed where one finds neither a page nor everything."""
         quick = " AND ".join(map(_shortened, found))
@@ -55,6 +57,21 @@ class Lookup:
 
     def candidates(self, way: Way, before: int | None = None) -> tuple[str, list[Any]]:
         """SQL for the objects to compare, from new to old, with ids below `before`: the id, then what is compared."""
+        newest, values = self._newest(way, before)
+        compared = ["newest.id", *self._values, *(["w.text"] if way.compares_words else [])]
+        values_of = " cross join objects o on o.id = newest.id" if self._values else ""
+        text = " cross join words w on w.rowid = newest.id" if way.compares_words else ""
+        like = " and ".join(f"{column} like ? escape '!'" for column, _ in self._likes)
+        only = f" where {like}" if like else ""
+        selected = f"select {', '.join(compared)} from ({newest}) as newest{values_of}{text}{only}"
+        return selected, [*values, *(pattern for _, pattern in self._likes)]
+
+    def visited(self, way: Way, before: int | None = None) -> tuple[str, list[Any]] | None:
+        """SQL for how many objects were looked at; none where every one of them is a candidate."""
+        newest, values = self._newest(way, before)
+        return (f"select count(*) from ({newest})", values) if self._likes else None
+
+    def _newest(self, way: Way, before: int | None) -> tuple[str, list[Any]]:
         table, column = ("words", "rowid") if way.matching else ("objects", "id")
         tests: list[str] = ["words match ?"] if way.matching else []
         values: list[Any] = [way.matching] if way.matching else []
@@ -62,11 +79,7 @@ class Lookup:
             tests.append(f"{column} {'<' if below else '>='} ?")
             values.append(number)
         where = f" where {' and '.join(tests)}" if tests else ""
-        newest = f"select {column} as id from {table}{where} order by {column} desc limit {way.visits:d}"
-        compared = ["newest.id", *self._values, *(["w.text"] if way.compares_words else [])]
-        values_of = " cross join objects o on o.id = newest.id" if self._values else ""
-        text = " cross join words w on w.rowid = newest.id" if way.compares_words else ""
-        return f"select {', '.join(compared)} from ({newest}) as newest{values_of}{text}", values
+        return f"select {column} as id from {table}{where} order by {column} desc limit {way.visits:d}", values
 
     def matches(self, way: Way, row: tuple[Any, ...]) -> bool:
         """Whether a candidate matches: values share tokens, and what was looked up may be less than was asked for."""
@@ -125,6 +138,20 @@ def _pattern(field: str, pattern: str) -> re.Pattern[str]:
     """Finds a value that matches a pattern, in which only `*` is special."""
     inner = "[^\n]*".join(map(re.escape, pattern.split("*")))
     return re.compile(f"\n{inner}\n" if field in _LINES else f"\\A{inner}\\Z", re.IGNORECASE)
+
+
+def _column(field: str) -> str:
+    return f"o.{_LINES.get(field, field)}"
+
+
+def _is_scanned(field: str, pattern: str) -> bool:
+    """Whether there is no lookup for a pattern; SQLite ignores the case of ASCII only."""
+    return pattern.isascii() and not terms.lookups(field, pattern)
+
+
+def _like(pattern: str) -> str:
+    """The LIKE of SQL that holds for every value with a match in it."""
+    return "%" + re.sub("[!%_]", r"!\g<0>", pattern).replace("*", "%") + "%"
 
 
 def _shortened(lookup: str) -> str:
