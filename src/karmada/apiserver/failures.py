@@ -91,3 +91,9 @@ def too_many_requests(message: str, retry_after: int = 1) -> Failure:
     """Overload, or a disruption budget."""
     details = {"retryAfterSeconds": retry_after}
     return Failure(429, "TooManyRequests", message, details, {"Retry-After": str(retry_after)})
+
+
+def unavailable(message: str, retry_after: int = 1) -> Failure:
+    """503: the server cannot say yet."""
+    details = {"retryAfterSeconds": retry_after}
+    return Failure(503, "ServiceUnavailable", message, details, {"Retry-After": str(retry_after)})

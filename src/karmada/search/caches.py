@@ -63,6 +63,8 @@ class Caches:
         self._caches: dict[str, MemberCaches] = {}
         self._watching: dict[GroupVersionResource, list[Joined]] = {}
         self._registered: dict[GroupVersionResource, Served] = {}
+        self.registries_are_known = False
+        """Whether the registries have been read: until then nobody can say which collections they name."""
         self.index: FullText | None = None
         """The indexer of every mirror, so that people find objects by their words."""
 
@@ -75,6 +77,7 @@ class Caches:
         """These are the collections that registries name."""
         known = self._registered
         self._registered = {each.type: known.get(each.type) or self._served(each) for each in resources}
+        self.registries_are_known = True
 
     def served(self, type_: GroupVersionResource) -> Served:
         """How objects of a registered collection are selected and printed."""

@@ -15,8 +15,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
-from karmada.machinery.discovery import ApiResource
-from karmada.machinery.errors import ApiError
+from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
@@ -63,6 +62,7 @@ class RegistryController:
         )
         self.controller.watch(clusters, lambda change: [Key("cluster", change.key.name)])
         self.controller.watch(registries, self._registry_changed)
+        self.controller.enqueue(Key("registry", ""))  # Where there are none, that is what has to be known.
         backends.changed = self._backend_changed
 
     async def reconcile(self, key: Key) -> Result:
@@ -131,7 +131,7 @@ class RegistryController:
     async def _resource(self, kind: KindRef) -> ApiResource | None:
         try:
             return await self._hub.mapper.of_kind(*kind)
-        except ApiError:
+        except UnknownKind:
             return next((found for mapper in self._caches.mappers() if (found := mapper.known_kind(*kind))), None)
 
     def _backend_changed(self) -> None:

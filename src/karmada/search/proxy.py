@@ -8,7 +8,7 @@ import msgspec
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.failures import conflict, not_found
+from karmada.apiserver.failures import conflict, not_found, unavailable
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import method_not_allowed, not_served
@@ -50,6 +50,8 @@ class GlobalProxy:
             raise bad_request("the global API server is not asked through itself")
         params = dict(parse_qsl(request.query, keep_blank_values=True))
         chosen = route(request.method, path, params, self._caches.registered)
+        if chosen.path is not None and not self._caches.registries_are_known:
+            raise unavailable("the registries are being read, and with them which clusters have the object; ask again")
         match chosen.answerer:
             case Answerer.CACHE:
                 return await self._read(chosen, call, params)
