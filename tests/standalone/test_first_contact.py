@@ -194,7 +194,7 @@ def test_progress_in_a_file_is_one_line_for_each_step() -> None:
 def test_an_end_by_ctrl_c_looks_right_on_a_terminal(columns: int) -> None:
     with tempfile.TemporaryDirectory(prefix="k") as short:
         words = ("up", "--memory", "--members", "1", "--data", short)
-        text = until_ctrl_c(words, columns, "kubectl get clusters")
+        text = until_ctrl_c(words, columns, "karmada dashboard-token --link")
     assert "\033[32m✓\033[0m stopping\r\n" in text
     assert widest(text) <= columns
     assert f"export KUBECONFIG={short}/kubeconfig" in text

@@ -27,6 +27,8 @@ MOST_OF_ONE = 20
 """Sessions of one user; one more ends the one that was used least recently."""
 CODE = "once-"
 """How a one-time code begins, which tells it from a token."""
+CODE_LENGTH = 22
+"""Characters of base64 after that: 132 bits for five minutes, and the link fits a terminal."""
 CODE_SECONDS = 300.0
 CODES = 100
 CODES_OF_ONE = 8
@@ -115,7 +117,7 @@ class Sessions:
             del self._codes[name]
         if len(self._codes) >= CODES:
             self._codes.popitem(last=False)
-        made = CODE + self._new()
+        made = CODE + self._new()[:CODE_LENGTH]
         self._codes[_hashed(made)] = _Code(credential, now + CODE_SECONDS)
         return made
 

@@ -155,7 +155,7 @@ async def _print_dashboard(federation: Federation) -> None:
         return
     with suppress(ApiError, OSError, ValueError, KeyError):
         _, link = await dashboard_link(federation)
-        print(f"  The dashboard (good once, for five minutes; another: {another}):\n  {link}\n")
+        print(f"  The dashboard (once, within five minutes):\n  {link}\n  Another link: {another}\n")
 
 
 def _detached(flags: argparse.Namespace) -> int:
