@@ -76,6 +76,8 @@ soak: $(DEV) ## Thousands of seeds of faults: hours; interrupted, the same comma
 	$(BIN)/python -m karmada.testing.soak --scenario federation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario propagation --seeds 5000
 	$(BIN)/python -m karmada.testing.soak --scenario failover --seeds 5000
+	$(BIN)/python -m karmada.testing.soak --scenario sharding --seeds 2000
+	$(BIN)/python -m karmada.testing.soak --scenario replicas --seeds 2000
 	$(BIN)/python -m karmada.testing.soak --scenario storage --seeds 10000
 	$(BIN)/python -m karmada.testing.soak --scenario storage-etcd --seeds 50
 	$(BIN)/python -m karmada.testing.soak --scenario killing --seeds 20

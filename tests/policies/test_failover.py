@@ -316,16 +316,20 @@ def test_an_eviction_ends_only_when_its_replacement_is_confirmed_or_somebody_ask
 ) -> None:
     binding, seen = spec({"m1": 1}, replicas=1), status(running("m1", 1))
 
-    assert hold(task("old", **fields), binding, seen, ready(*up, gone=gone), True) == expected
+    assert hold(task("old", **fields), binding, seen, ready(*up, gone=gone), True, fences=True) == expected
 
 
-@pytest.mark.parametrize(("reported", "expected"), [("old", UNREPLACED), ("elsewhere", "")])
+@pytest.mark.parametrize(
+    ("reported", "fences", "expected"),
+    [("old", True, UNREPLACED), ("elsewhere", True, ""), ("elsewhere", False, UNREPLACED)],
+)
 def test_an_eviction_that_outlived_its_fenced_copy_ends_although_nothing_runs_instead(
-    reported: str, expected: str
+    reported: str, fences: bool, expected: str
 ) -> None:
     binding = spec({}, replicas=1, failover={"fencing": {}})
 
-    assert hold(task("old"), binding, status(running(reported, 1)), ready("old"), True) == expected
+    seen = status(running(reported, 1))
+    assert hold(task("old"), binding, seen, ready("old"), True, fences=fences) == expected
 
 
 @pytest.mark.parametrize(

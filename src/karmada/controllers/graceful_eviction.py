@@ -49,6 +49,7 @@ class GracefulEvictionController:
         self._bindings = Bindings(context)
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._keeps_last_copy = context.gates.enabled("KeepLastCopy")
+        self._fences = context.gates.enabled("ControlledMoves")
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         needs = (*self._bindings.informers, *((self._clusters,) if self._keeps_last_copy else ()))
         self.controller: Controller[BindingKey] = Controller(
@@ -89,9 +90,11 @@ class GracefulEvictionController:
             return assess(spec, status, binding.metadata.generation, self._timeout, now), []
         kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
         facts = (spec, status, self._is_ready, self._interpreter.enabled(kind, Operation.HEALTH))
-        assessment = assess(
-            spec, status, binding.metadata.generation, self._timeout, now, lambda task: hold(task, *facts)
-        )
+
+        def held(task: GracefulEvictionTask) -> str:
+            return hold(task, *facts, fences=self._fences)
+
+        assessment = assess(spec, status, binding.metadata.generation, self._timeout, now, held)
         back = [task for task in assessment.kept if self._is_welcome(binding, task) and returns(task, *facts)]
         return assessment, back[:1]
 

@@ -41,12 +41,17 @@ def hold(
     status: ResourceBindingStatus,
     is_ready: Clusters,
     has_health: bool,
+    *,
+    fences: bool,
 ) -> str:
-    """Why a task that is over may not end yet; empty when it may, or when someone asked for the purge."""
+    """Why a task that is over may not end yet; empty when it may, or when someone asked for the purge.
+
+    `fences`: whether policies that ask for fencing are obeyed.
+    """
     if task.purge_mode == evictions.PURGE_DIRECTLY or task.suppress_deletion is False:
         return ""
     here = is_ready(task.from_cluster)
-    if here is None or (_is_fenced(spec) and not _is_reported(task.from_cluster, status)):
+    if here is None or (fences and _is_fenced(spec) and not _is_reported(task.from_cluster, status)):
         return ""
     if not here:
         return QUARANTINED
