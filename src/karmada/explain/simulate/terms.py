@@ -22,14 +22,17 @@ class Terms:
     gates: FeatureGates = DEFAULTS
     eviction: bool = False
     """`--enable-no-execute-taint-eviction`."""
-    source: str = ASSUMED
+    known: bool = False
+    """Whether they were read from the running control plane."""
+    asked: bool = False
+    """Whether flags of the command changed them."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """By `plural.group`, why objects of a kind do nothing."""
 
     @property
-    def known(self) -> bool:
-        """Whether they were read from the running control plane."""
-        return self.source.startswith(RUNNING)
+    def source(self) -> str:
+        """Where they come from, for people."""
+        return f"{RUNNING if self.known else ASSUMED}{', changed by flags' if self.asked else ''}"
 
     @property
     def evicts(self) -> bool:
@@ -40,7 +43,7 @@ class Terms:
         """With what somebody asks for instead; None leaves a part as it is."""
         made = replace(self, gates=self.gates.with_overrides(gates.overrides)) if gates is not None else self
         made = replace(made, eviction=eviction) if eviction is not None else made
-        return made if made is self else replace(made, source=f"{self.source}, changed by flags")
+        return made if made is self else replace(made, asked=True)
 
     def __str__(self) -> str:
         unusual = [f"{name}={str(on).lower()}" for name, on in self.gates.items() if on != FEATURES[name].default]
@@ -62,6 +65,6 @@ async def running(hub: Client) -> Terms:
             name: on for name, on in published["featureGates"].items() if name in FEATURES and isinstance(on, bool)
         }
         idle = {str(kind): str(reason) for kind, reason in (published.get("idleKinds") or {}).items()}
-        return Terms(DEFAULTS.with_overrides(gates), published["flags"].get(EVICTION) is True, RUNNING, idle)
+        return Terms(DEFAULTS.with_overrides(gates), published["flags"].get(EVICTION) is True, known=True, idle=idle)
     except (ApiError, ValueError, KeyError, TypeError, AttributeError):
         return Terms()
