@@ -7,7 +7,7 @@ from random import Random
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.dashboard.credential import Credential
-from karmada.dashboard.sealed import SessionFiles
+from karmada.dashboard.sealed import SessionFiles, kept
 from karmada.dashboard.sessions import CODES_OF_ONE, GUESSES, MOST, MOST_OF_ONE, Guesses, Sessions
 
 ANN, BOB = Credential(UserInfo("ann"), "t1"), Credential(UserInfo("bob"), "t2")
@@ -210,3 +210,20 @@ def test_files_are_bounded(tmp_path: Path) -> None:
     clock.at += 3600
     Sessions(clock, files=SessionFiles(tmp_path, b"here")).open(ANN)
     assert len(list(tmp_path.iterdir())) == 1, "those that nobody used for an hour are swept"
+
+
+def test_no_cookie_chooses_a_file(tmp_path: Path) -> None:
+    """CVE-2024-56514: names from outside that became paths. A session that lies elsewhere, under a name to which the
+    cookie would lead, is neither opened nor removed nor written over."""
+    clock, folder, elsewhere = Hands(), tmp_path / "sessions", tmp_path / "outside"
+    folder.mkdir()
+    for cookie in ("../outside", str(elsewhere), "./../outside"):
+        SessionFiles(tmp_path, b"here").put("outside", cookie, kept(ANN, "csrf", clock.at), MOST)
+        planted = elsewhere.read_bytes()
+        sessions = Sessions(clock, lambda named=cookie: named, SessionFiles(folder, b"here"))
+        assert sessions.find(cookie) is None
+        sessions.close(cookie)
+        sessions.open(BOB)
+        assert elsewhere.read_bytes() == planted
+        assert {path.name for path in tmp_path.iterdir()} == {"sessions", "outside"}
+    assert all(len(path.name) == 64 for path in folder.iterdir())

@@ -109,6 +109,42 @@ def test_a_backup_with_a_spoilt_database_leaves_the_directory_empty(layout: Layo
     restored.prepare()
 
 
+@pytest.mark.parametrize("way", ["up", "link", "hard link", "absolute"])
+def test_a_backup_whose_names_lead_outside_writes_nothing_there(layout: Layout, tmp_path: Path, way: str) -> None:
+    """CVE-2024-56514: names of an archive that became paths."""
+    source, target = tmp_path / "saved.tar.gz", tmp_path / "outside"
+    target.mkdir()
+    (target / "kept").write_text("as it was")
+    (tmp_path / "evil").write_text("evil")
+    with tarfile.open(source, "w:gz") as archive:
+        for name in ("format", HUB, MEMBER):
+            archive.add(layout.root / name, name)
+        if way in ("link", "hard link"):
+            linked = tarfile.TarInfo("control-plane/way")
+            linked.type = tarfile.SYMTYPE if way == "link" else tarfile.LNKTYPE
+            linked.linkname = str(target if way == "link" else target / "kept")
+            archive.addfile(linked)
+        names = {
+            "up": "../../outside/kept",
+            "link": "control-plane/way/kept",
+            "hard link": "control-plane/way",
+            "absolute": str(target / "kept"),
+        }
+        added = archive.gettarinfo(tmp_path / "evil")
+        added.name = names[way]
+        with (tmp_path / "evil").open("rb") as content:
+            archive.addfile(added, content)
+    restored = Layout(tmp_path / "restored")
+    if way == "absolute":  # taken for a name inside, where nothing looks at it
+        load(restored, source)
+    else:
+        with pytest.raises(LayoutError, match=r"saved.tar.gz was not restored"):
+            load(restored, source)
+        assert not any(restored.control_plane.iterdir())
+    assert (target / "kept").read_text() == "as it was"
+    assert [path.name for path in target.iterdir()] == ["kept"]
+
+
 def test_an_interrupted_restore_is_refused_until_it_is_repeated(layout: Layout, tmp_path: Path) -> None:
     save(layout, tmp_path / "saved.tar.gz")
     restored = Layout(tmp_path / "restored")
