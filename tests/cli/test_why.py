@@ -93,7 +93,7 @@ def test_a_policy_that_nearly_selects_is_named(federation: World, shop: str) -> 
 def test_a_cluster_that_was_not_chosen_is_explained(federation: World, shop: str) -> None:
     told = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-C", "member3", "-o", "json").out)
     assert told["broken"] == "scheduling"
-    assert told["remedy"] == "Let the policy's placement mean member3 (clusterAffinity)."
+    assert told["remedy"] == "Let the policy's placement include member3 (clusterAffinity)."
 
 
 def test_no_cluster_fits_says_what_would_help(federation: World, shop: str) -> None:

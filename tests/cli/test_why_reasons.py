@@ -128,7 +128,7 @@ def test_no_room_names_the_resource_what_is_wanted_and_what_is_free(federation: 
     for name in ("member1", "member2", "member3"):
         assert "room for 0: a replica asks for cpu 7, " in row(said, name)
         assert row(said, name).endswith(" free in all, but not on one node by its grades of nodes or its estimator")
-    assert "What to do: Make room, ask for less, or let the placement mean more clusters: member1, which" in said
+    assert "What to do: Make room, ask for less, or let the placement include more clusters: member1, which" in said
     assert "takes 0 of 3 (a replica asks for cpu 7, " in said
 
 

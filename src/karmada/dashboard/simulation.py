@@ -79,7 +79,7 @@ def _problems(done: Outcome, about: Ref) -> list[JSONObject]:
         remedy = "Relax the placement, or make room in the clusters that fit."
         found.append(_problem("error", about, f"{done.name}: {done.refused}", remedy))
     if done.lost:
-        remedy = "Add room to the clusters that stay, or let the placement mean more of them."
+        remedy = "Add room to the clusters that stay, or let the placement include more of them."
         said = f"{done.name}: {counted(done.lost, 'replica')} would run nowhere"
         found.append(_problem("error", about, said, remedy))
     return found

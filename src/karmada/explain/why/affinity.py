@@ -41,7 +41,7 @@ def misses(affinity: ClusterAffinity, cluster: Cluster) -> tuple[str, str]:
     if name in affinity.exclude:
         return "it is in exclude", f"take {name} out of exclude"
     if affinity.cluster_names and name not in affinity.cluster_names:
-        return "it is not in clusterNames", f"let the policy's placement mean {name} (clusterAffinity)"
+        return "it is not in clusterNames", f"let the policy's placement include {name} (clusterAffinity)"
     if affinity.label_selector is not None and (
         text := missed_labels(affinity.label_selector, cluster.metadata.labels)
     ):

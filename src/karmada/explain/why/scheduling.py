@@ -19,7 +19,7 @@ from karmada.scheduler.core.snapshot import Snapshot
 
 RECOMPUTED = "(computed now under {gates} feature gates and without estimators: not the scheduler's own record)"
 _REMEDIES = {
-    "ClusterAffinity": "let the policy's placement mean {cluster} (clusterAffinity)",
+    "ClusterAffinity": "let the policy's placement include {cluster} (clusterAffinity)",
     "TaintToleration": "take the taint off {cluster} (karmadactl taint, karmadactl uncordon), or tolerate it in "
     "placement.clusterTolerations",
     "APIEnablement": "install the kind in {cluster} first (its CRD), for example by propagating the CRD too",
@@ -136,7 +136,7 @@ def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
             return "Make room in the clusters that fit, ask for less, or relax the placement."
         most = max(sorted(found), key=lambda name: found[name].fits)
         text = f"{most}, which has most room, takes {found[most].fits} of {binding.spec.replicas}"
-        return f"Make room, ask for less, or let the placement mean more clusters: {text} ({found[most].asked})."
+        return f"Make room, ask for less, or let the placement include more clusters: {text} ({found[most].asked})."
     rejected = {name: found for name, found in attempt.rejections.items() if name in by_name}
     if unknown := unknown_names(binding.spec.placement, facts.clusters):
         return f"Correct the placement: {'; '.join(unknown)}."
