@@ -115,7 +115,7 @@ docs: $(DEV) ## Write the command reference from the commands themselves, and dr
 dashboard: ## Build the dashboard's pages into the package: needs Node
 	cd dashboard && npm install --no-save && npm run build  # not `npm ci`: it demands the bundler for every other platform
 
-screenshots: $(DEV) ## Take the pictures of docs/dashboard.md from a running federation: needs Chromium
+screenshots: $(DEV) ## Take the pictures of docs/dashboard.md from a running federation: needs Chromium and a Chinese font
 	$(BIN)/python -m tests.dashboard.browser.screenshots docs/pictures
 
 crds: $(DEV) ## Write the CRD manifests from the types

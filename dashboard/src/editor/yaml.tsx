@@ -5,7 +5,7 @@ import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { Annotation, EditorState } from "@codemirror/state";
-import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, highlightActiveLine, keymap, lineNumbers, type Rect } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { complete } from "./completion";
@@ -39,7 +39,8 @@ const look = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  "&.cm-focused": { outline: "2px solid var(--focus)", outlineOffset: "-2px" },
+  // The host has the outline: the gutters would cover this one.
+  "&.cm-focused": { outline: "none" },
   ".cm-gutters": { backgroundColor: "var(--ground)", color: "var(--dim)", borderRight: "1px solid var(--line)" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground, ::selection": { backgroundColor: "var(--selection)" },
@@ -50,6 +51,13 @@ const look = EditorView.theme({
   "@media (max-width: 720px)": { ".cm-completionInfo": { display: "none" } },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
 });
+
+/** What is said of a proposal stands below the list, or above where there is no room: beside it, it would hide the preview. */
+function below(_: EditorView, list: Rect, __: Rect, info: Rect, space: Rect): { style: string } {
+  const down = space.bottom - list.bottom >= info.bottom - info.top;
+  const right = list.left + (info.right - info.left) > space.right;
+  return { style: `${down ? "top" : "bottom"}: ${list.bottom - list.top}px; ${right ? "right" : "left"}: -1px` };
+}
 
 export default function YamlEditor({ text, label, changed, save, marks = [] }: Props) {
   const host = useRef<HTMLDivElement>(null);
@@ -81,7 +89,7 @@ export default function YamlEditor({ text, label, changed, save, marks = [] }: P
           look,
           EditorState.readOnly.of(changed === undefined),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
-          autocompletion({ override: [complete], icons: false }),
+          autocompletion({ override: [complete], icons: false, positionInfo: below }),
           keymap.of([
             { key: "Mod-s", preventDefault: true, run: () => (latest.current.save?.(), true) },
             ...completionKeymap,

@@ -4,7 +4,13 @@ import type { GraphEdge, NodeType } from "../types";
 import type { Graph, Shown } from "./fold";
 
 export const WIDTH = 152;
+/** The least height of a box; arrows meet its side in the middle of this. */
 export const HEIGHT = 74;
+/** Names longer than this take two lines. */
+const ONE_LINE = 15;
+/** Letters of a sentence that surely fit a line, and lines before it is cut short. */
+const LINE = 18;
+const LINES = 4;
 const GAP_X = 34;
 const GAP_Y = 12;
 const CLUSTER_GAP = 10;
@@ -16,6 +22,7 @@ export interface Placed {
   node: Shown;
   x: number;
   y: number;
+  height: number;
 }
 
 export interface Line {
@@ -34,6 +41,13 @@ export interface Drawing {
   height: number;
 }
 
+/** As high as its texts need: a sentence that ends in dots explains nothing. */
+function heightOf(node: Shown): number {
+  const names = node.label.length > ONE_LINE && node.type !== "pod" ? 2 : 1;
+  const lines = Math.min(LINES, Math.ceil(node.sentence.length / LINE));
+  return Math.max(HEIGHT, 25 + 16.5 * names + 14.5 * lines);
+}
+
 export function draw(graph: Graph): Drawing {
   const used = COLUMNS.filter((type) => graph.nodes.some((node) => node.type === type));
   const next = new Map<string, string[]>();
@@ -41,18 +55,23 @@ export function draw(graph: Graph): Drawing {
   const byId = new Map(graph.nodes.map((node) => [node.id, node]));
   const at = new Map<string, Placed>();
   const stack = STACK.flatMap((type) => graph.nodes.filter((node) => node.type === type));
-  stack.forEach((node, index) => at.set(node.id, { node, x: 0, y: index * (HEIGHT + STACK_Y) }));
+  let top = 0;
+  for (const node of stack) {
+    const height = heightOf(node);
+    at.set(node.id, { node, x: 0, y: top, height });
+    top += height + STACK_Y;
+  }
 
   let bottom = 0;
   const place = (node: Shown) => {
     if (at.has(node.id)) return;
-    const y = bottom;
-    at.set(node.id, { node, x: (used.indexOf(node.type) + 1) * (WIDTH + GAP_X), y });
+    const [y, height] = [bottom, heightOf(node)];
+    at.set(node.id, { node, x: (used.indexOf(node.type) + 1) * (WIDTH + GAP_X), y, height });
     for (const id of next.get(node.id) ?? []) {
       const child = byId.get(id);
       if (child) place(child);
     }
-    bottom = Math.max(bottom, y + HEIGHT + GAP_Y);
+    bottom = Math.max(bottom, y + height + GAP_Y);
   };
   const clusters = graph.nodes.filter((node) => node.type === "cluster");
   for (const node of [...clusters.filter((one) => one.state !== "off"), ...clusters.filter((one) => one.state === "off"), ...graph.nodes]) {
@@ -69,7 +88,7 @@ export function draw(graph: Graph): Drawing {
     nodes,
     lines,
     width: Math.max(0, ...nodes.map((one) => one.x)) + WIDTH,
-    height: Math.max(0, ...nodes.map((one) => one.y)) + HEIGHT,
+    height: Math.max(0, ...nodes.map((one) => one.y + one.height)),
   };
 }
 
@@ -93,7 +112,7 @@ export function beside(drawing: Drawing, id: string, key: string): string | unde
 
 function line(edge: GraphEdge, from: Placed, to: Placed): Line {
   if (from.x === to.x) {
-    const [x, start, end] = [from.x + WIDTH / 2, from.y + HEIGHT, to.y - 3];
+    const [x, start, end] = [from.x + WIDTH / 2, from.y + from.height, to.y - 3];
     return { edge, path: `M${x} ${start}V${end}`, x, y: (start + end) / 2 - 3, label: edge.label ?? "" };
   }
   const [x, y, end, floor] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x - 3, to.y + HEIGHT / 2];

@@ -4,7 +4,7 @@ import { t } from "../i18n";
 import { StateIcon } from "../parts/state";
 import type { GraphEdge, GraphNode, NodeType } from "../types";
 import { fold, type Graph, type Shown } from "./fold";
-import { beside, draw, HEIGHT, WIDTH } from "./layout";
+import { beside, draw, WIDTH } from "./layout";
 
 export const TYPES = {
   template: "Template",
@@ -18,8 +18,6 @@ export const TYPES = {
 } as const satisfies Record<NodeType, string>;
 
 const POD_NAME = 14;
-/** Names longer than this take two lines. */
-const ONE_LINE = 15;
 
 export type Picked = { node: Shown } | { edge: GraphEdge; from: GraphNode; to: GraphNode };
 
@@ -57,11 +55,11 @@ interface Inner {
   choose: (node: Shown) => void;
 }
 
-function NodeBody({ node }: { node: Shown }) {
+function NodeBody({ node, whole = false }: { node: Shown; whole?: boolean }) {
   const kind = node.type === "template" && node.ref && node.label.startsWith(`${node.ref.kind} `) ? node.ref.kind : "";
   const label = kind ? node.label.slice(kind.length + 1) : node.label;
   // Pods of one owner differ in how their names end.
-  const shown = node.type === "pod" && label.length > POD_NAME ? `…${label.slice(1 - POD_NAME)}` : label;
+  const shown = !whole && node.type === "pod" && label.length > POD_NAME ? `…${label.slice(1 - POD_NAME)}` : label;
   return (
     <>
       <span class="node-top">
@@ -71,7 +69,7 @@ function NodeBody({ node }: { node: Shown }) {
         </span>
         {node.folds > 0 && <span class="node-fold">+</span>}
       </span>
-      <span class={`node-label ${shown.length > ONE_LINE ? "long" : ""}`}>{shown}</span>
+      <span class="node-label">{shown}</span>
       <span class="node-sentence">
         {kind && `${kind}, `}
         {node.sentence}
@@ -138,13 +136,13 @@ function Drawn({ graph, picked, pick, choose }: Inner & Pick<Props, "pick">) {
               </g>
             ))}
           </svg>
-          {drawing.nodes.map(({ node, x, y }) => (
+          {drawing.nodes.map(({ node, x, y, height }) => (
             <button
               type="button"
               key={node.id}
               data-node={node.id}
               class={`node n-${node.state} t-${node.type} ${picked === node.id ? "picked" : ""}`}
-              style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
+              style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${height}px` }}
               title={`${node.label}: ${node.sentence}`}
               onClick={() => choose(node)}
             >
@@ -174,7 +172,7 @@ function Steps({ graph, picked, choose }: Inner) {
       {rows.map((node) => (
         <li key={node.id} class={`depth-${depth(node)}`}>
           <button type="button" class={`node n-${node.state} ${picked === node.id ? "picked" : ""}`} onClick={() => choose(node)}>
-            <NodeBody node={node} />
+            <NodeBody node={node} whole />
           </button>
         </li>
       ))}

@@ -80,8 +80,7 @@ export function EventList({ rows }: { rows: EventRow[] }) {
           <StateIcon state={row.type === "Warning" ? "bad" : "ok"} label={row.type} />
           <div>
             <p>
-              <strong>{row.reason}</strong> <span class="kind">{row.object.kind}</span> {title(row.object)}
-              {row.cluster && <span class="chip">{row.cluster}</span>}
+              <strong>{row.reason}</strong> <span class="kind">{row.object.kind}</span> {title(row.object)} {row.cluster && <span class="chip">{row.cluster}</span>}{" "}
               {row.count > 1 && <span class="chip">×{row.count}</span>}
             </p>
             <p>{row.message}</p>

@@ -58,8 +58,8 @@ function Counts({ data }: { data: Data }) {
     <ul class="counts" aria-label={t("Overview")}>
       <Count to={ready === data.clusters.length ? "/clusters" : "/clusters?only=not-ready"} state={ready === data.clusters.length ? "ok" : "bad"} value={`${count(ready)} / ${count(data.clusters.length)}`} word={t("clusters ready")} />
       <Count to="/workloads?status=Healthy" state="ok" value={count(healthy)} word={t("workloads healthy")} />
-      <Count to="/workloads?status=Progressing" state="wait" value={count(progressing)} word={t("workloads progressing")} />
-      <Count to={`/workloads?status=${NOT_WELL}`} state="bad" value={count(unhealthy)} word={t("workloads unhealthy")} />
+      <Count to="/workloads?status=Progressing" state={progressing ? "wait" : "ok"} value={count(progressing)} word={t("workloads progressing")} />
+      <Count to={`/workloads?status=${NOT_WELL}`} state={unhealthy ? "bad" : "ok"} value={count(unhealthy)} word={t("workloads unhealthy")} />
     </ul>
   );
 }

@@ -11,6 +11,9 @@ const [WIDTH, HEIGHT] = [640, 330];
 const BOX = { x: 76, y: 24 };
 /** Moves older than this many milliseconds are no longer drawn. */
 const LIVE = 120_000;
+/** How far along a move's arrow its text stands: past the control plane, before the cluster. */
+const ALONG = 0.78;
+const NAME = 15;
 
 interface Point {
   x: number;
@@ -22,6 +25,20 @@ function leave(middle: Point, toward: Point): Point {
   const [dx, dy] = [toward.x - middle.x, toward.y - middle.y];
   const share = Math.min((BOX.x + 5) / (Math.abs(dx) || 1e-9), (BOX.y + 5) / (Math.abs(dy) || 1e-9));
   return { x: middle.x + dx * share, y: middle.y + dy * share };
+}
+
+/** Where the text of a move stands: beside its arrow, on the side that is away from the control plane. */
+function aside(from: Point, to: Point): Point & { anchor: "start" | "middle" | "end" } {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const length = Math.hypot(dx, dy) || 1;
+  const [x, y] = [from.x + dx * ALONG, from.y + dy * ALONG];
+  const away = dy * (WIDTH / 2 - x) - dx * (HEIGHT / 2 - y) > 0 ? -1 : 1;
+  const [sx, sy] = [(away * dy) / length, (-away * dx) / length];
+  return { x: x + 8 * sx, y: y + 4 + 12 * sy, anchor: sx < -0.2 ? "end" : sx > 0.2 ? "start" : "middle" };
+}
+
+function short(name: string): string {
+  return name.length > NAME ? `${name.slice(0, NAME - 1)}…` : name;
 }
 
 function href(name: string): string {
@@ -50,7 +67,8 @@ function Around({ rows, moves }: { rows: ClusterRow[]; moves: Move[] }) {
     const changed = steps(move);
     const from = changed.filter((one) => one.after < one.before);
     const to = changed.filter((one) => one.after > one.before);
-    return from.flatMap((a) => to.map((b) => ({ from: a.cluster, to: b.cluster, count: b.after - b.before })));
+    const name = short(move.ref.name);
+    return from.flatMap((a) => to.map((b) => ({ from: a.cluster, to: b.cluster, text: `${name} +${b.after - b.before}` })));
   });
   return (
     <div class="ring">
@@ -68,7 +86,15 @@ function Around({ rows, moves }: { rows: ClusterRow[]; moves: Move[] }) {
           const [from, to] = [at.get(arc.from), at.get(arc.to)];
           if (!from || !to) return null;
           const [a, b] = [leave(from, to), leave(to, from)];
-          return <path key={index} d={`M${a.x} ${a.y}L${b.x} ${b.y}`} class="move-arc" marker-end="url(#move-tip)" />;
+          const text = aside(a, b);
+          return (
+            <g key={index}>
+              <path d={`M${a.x} ${a.y}L${b.x} ${b.y}`} class="move-arc" marker-end="url(#move-tip)" />
+              <text x={text.x} y={text.y} text-anchor={text.anchor} class="move-text">
+                {arc.text}
+              </text>
+            </g>
+          );
         })}
         <circle cx={WIDTH / 2} cy={HEIGHT / 2} r="32" class="hub" />
         <text x={WIDTH / 2} y={HEIGHT / 2 + 4} class="hub-text">
@@ -87,7 +113,7 @@ function Around({ rows, moves }: { rows: ClusterRow[]; moves: Move[] }) {
                 <StateIcon state={state} />
               </svg>
               <text x={x - 48} y={y - 5} class="member-name">
-                {row.name.length > 15 ? `${row.name.slice(0, 14)}…` : row.name}
+                {short(row.name)}
               </text>
               <rect x={x - 68} y={y + 6} width="76" height="6" rx="3" class="member-bar" />
               <rect x={x - 68} y={y + 6} width={76 * share} height="6" rx="3" class="member-fill" />
