@@ -146,7 +146,7 @@ class Browser:
         said = {"Content-Type": "application/json"} if encoded else {}
         connection = await self.open(method, path, encoded, said | (headers or {}))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 status, fields = await connection.head()
                 content = b"" if method == "HEAD" else await connection.body(fields)
         finally:

@@ -1,5 +1,6 @@
 """Debian's Chromium, driven by Playwright: windows that are signed in and notice what a page must not do."""
 
+import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 from shutil import which
@@ -7,22 +8,13 @@ from typing import Any
 
 import axe_playwright_python
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import TimeoutError as TimedOut
+from tests.dashboard.browser.legible import CUT, OVERLAPPING
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 DESK = (1280, 800)
 PHONE = (390, 844)
 WORKLOAD = "/workload?apiVersion=apps%2Fv1&kind=Deployment&namespace=default&name=nginx"
-
-
-CUT = """() => [...document.querySelectorAll("main *")].filter((one) => {
-  const own = [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
-  if (!own || !one.checkVisibility() || one.getBoundingClientRect().right <= window.innerWidth + 1) return false;
-  for (let box = one; box && box.tagName !== "MAIN"; box = box.parentElement) {
-    const within = box.getBoundingClientRect().right <= window.innerWidth + 1;
-    if (within && getComputedStyle(box).overflowX !== "visible") return false;
-  }
-  return true;
-}).map((one) => one.textContent.trim().slice(0, 60))"""
 
 
 def executable() -> str | None:
@@ -67,6 +59,23 @@ class Window:
         """Wait until there are so many elements. (Functions that poll in the page would break its policy.)"""
         await expect(self.page.locator(selector)).to_have_count(number, timeout=60_000)
 
+    async def goes(self, letter: str, path: str) -> None:
+        """Press g and a letter until the page is there: the second key counts soon after the first only, and a busy
+        machine may be slower than that."""
+        for _ in range(10):
+            await self.page.keyboard.press("g")
+            await self.page.keyboard.press(letter)
+            try:
+                await self.page.wait_for_url(f"{self.root}/{path}", timeout=6_000)
+            except TimedOut:
+                continue
+            return
+        raise AssertionError(f"g {letter} does not lead to /{path}")
+
+    async def focuses(self, beginning: str) -> None:
+        """Wait until the element with this text has the focus."""
+        await expect(self.page.locator(":focus")).to_have_text(re.compile(rf"^{beginning}"), timeout=60_000)
+
     async def filled(self, selector: str) -> None:
         """Wait until an element has content."""
         await expect(self.page.locator(selector)).not_to_be_empty(timeout=60_000)
@@ -81,8 +90,13 @@ class Window:
         return found
 
     async def cut(self) -> list[str]:
-        """Texts that the right edge of the window cuts off, and that no part of the page scrolls into sight."""
+        """Texts that the window or a box cuts off, and that no part of the page scrolls into sight."""
         found: list[str] = await self.page.evaluate(CUT)
+        return found
+
+    async def overlapping(self) -> list[str]:
+        """Texts that lie on one another."""
+        found: list[str] = await self.page.evaluate(OVERLAPPING)
         return found
 
     async def overflow(self) -> int:
@@ -112,6 +126,7 @@ class Chrome:
             locale=locale,
             ignore_https_errors=True,
         )
+        context.set_default_timeout(60_000)
         made = Window(await context.new_page(), endpoint)
         if token:
             await made.sign_in(token)

@@ -46,6 +46,25 @@ _REDUCE = """async (encoded) => {
 }"""
 
 
+_SAME = """([one, other]) => {
+  const drawn = (text) => {
+    const canvas = new OffscreenCanvas(32, 32);
+    const context = canvas.getContext("2d");
+    context.font = "24px sans-serif";
+    context.fillText(text, 2, 26);
+    return context.getImageData(0, 0, 32, 32).data.join();
+  };
+  return drawn(one) === drawn(other);
+}"""
+_NOTHING = "\U0010fffd"
+"""A letter that no font has: what is drawn in its place stands for all that are missing."""
+
+
+async def draws(blank: Page, letter: str) -> bool:
+    """Whether there is a font for a letter."""
+    return not await blank.evaluate(_SAME, [letter, _NOTHING])
+
+
 async def reduced(blank: Page, screenshot: bytes) -> bytes:
     """The same picture with at most 256 colours; `blank` is a page whose policy forbids nothing."""
     found: dict[str, Any] = await blank.evaluate(_REDUCE, base64.b64encode(screenshot).decode())

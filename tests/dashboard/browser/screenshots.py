@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from playwright.async_api import Page
 from tests.dashboard.browser.chrome import DESK, PHONE, WORKLOAD, Chrome, Window, chrome
-from tests.dashboard.browser.pictures import reduced
+from tests.dashboard.browser.pictures import draws, reduced
 from tests.dashboard.world import Dashboards, deployment, policy
 from tests.membership.world import QUICK, World, eventually
 
@@ -154,10 +154,14 @@ async def _weight(window: Window) -> None:
 
 async def _misspelt(window: Window) -> None:
     await window.shows(".preview .cm-content")
+    # A name of its own: otherwise the server would rather speak of who manages the fields of the one that is there.
+    await window.page.locator(".preview .cm-line", has_text="name: nginx").first.click()
+    await window.page.keyboard.press("End")
+    await window.page.keyboard.type("-front")
     await window.page.locator(".preview .cm-line", has_text="Divided").click()
     await window.page.keyboard.press("End")
     await window.page.keyboard.type("X")
-    await window.shows(".marks li")
+    await window.sees("DividedX", ".marks")
     await window.page.keyboard.press("Enter")
     await window.page.keyboard.press("Control+Space")
 
@@ -225,7 +229,8 @@ class Studio:
         await window.shows(shot.sign)
         await window.counts(".loading", 0)
         await window.page.evaluate("document.fonts.ready")
-        await window.page.wait_for_timeout(500)
+        await window.page.wait_for_timeout(1000)
+        await window.counts(".preview-side .buttons [role=status]", 0)
         picture = await reduced(self._blank, await window.page.screenshot(animations="disabled"))
         (self._folder / f"dashboard-{shot.name}{suffix}.png").write_bytes(picture)
 
@@ -234,6 +239,9 @@ async def main(folder: Path, names: frozenset[str] = frozenset()) -> None:
     """Pictures of every page, or of some, in both colours and on a phone."""
     async with AsyncExitStack() as stack:
         browser = await chrome(stack)
+        blank = await browser.blank()
+        if not await draws(blank, "中"):
+            raise SystemExit("there is no font for Chinese, boxes would be drawn: apt-get install fonts-noto-cjk")
         options = ControlPlaneOptions(options=Options(QUICK), dashboard=True)
         plane = await stack.enter_async_context(ControlPlane(options))
         world = World(plane, stack)
@@ -241,7 +249,7 @@ async def main(folder: Path, names: frozenset[str] = frozenset()) -> None:
         federation = Dashboards(world, stack)
         await _furnish(federation)
         await _settled(federation)
-        studio = Studio(federation, browser, folder, await browser.blank())
+        studio = Studio(federation, browser, folder, blank)
         windows = {
             "": await studio.window(),
             "-dark": await studio.window(colours="dark"),

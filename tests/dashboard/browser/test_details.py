@@ -114,7 +114,8 @@ async def test_long_lists_draw_what_is_in_sight(dashboards: Dashboards, chromium
     window = await signed_in(dashboards, chromium, "/workloads")
     await window.sees("300 workloads")
     rows = window.page.locator(".table.workloads .tbody .tr")
-    assert 5 < await rows.count() < 60
+    await rows.nth(5).wait_for()
+    assert await rows.count() < 60
     await window.page.locator(".tbody").focus()
     await window.page.keyboard.press("End")
     await window.sees("shop-299", ".table.workloads")

@@ -18,16 +18,13 @@ PLACES = {
     "y": "editor",
     "o": "",
 }
-FOCUSED = "() => document.activeElement?.textContent ?? ''"
 
 
 async def test_two_keys_lead_to_every_page(dashboards: Dashboards, chromium: "Chrome") -> None:
     window = await chromium.window(dashboards.world.endpoint, (await dashboards.link())["code"])
     await window.shows("main h1")
     for letter, path in PLACES.items():
-        await window.page.keyboard.press("g")
-        await window.page.keyboard.press(letter)
-        await window.page.wait_for_url(f"{window.root}/{path}")
+        await window.goes(letter, path)
         await window.shows("main h1")
         # Editors take keys as text: those who leave one press Escape and Tab, or click.
         await window.page.locator("main h1").first.click()
@@ -57,12 +54,12 @@ async def test_boxes_and_arrows_of_the_graph_open_by_keys(federation: Dashboards
         ("ArrowLeft", "Object in member"),
     ):
         await press(key)
-        assert (await window.page.evaluate(FOCUSED)).startswith(kind), key
+        await window.focuses(kind)
     await press("Enter")
     await window.sees("Object in member: nginx", ".drawer h2")
     await press("Escape")
     await window.counts(".drawer", 0)
-    assert (await window.page.evaluate(FOCUSED)).startswith("Object in member")
+    await window.focuses("Object in member")
     arrows = window.page.locator(".edge .hit")
     names = [await arrow.get_attribute("aria-label") or "" for arrow in await arrows.all()]
     assert len(names) >= 6
