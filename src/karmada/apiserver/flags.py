@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from karmada.api.version import VERSION
 from karmada.machinery.flags import port
 from karmada.machinery.logging import Format
 
@@ -69,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
         description="A Kubernetes API server in one process: SQLite by default, etcd where several share one store.",
         allow_abbrev=False,
     )
+    flags.add_argument("--version", action="version", version=f"karmada-apiserver {VERSION}")
     flags.add_argument(
         "--data-dir",
         type=Path,
