@@ -163,6 +163,27 @@ async def check_metrics(site: Site) -> None:
     assert {line.split()[1] for line in lines[1:]} == {"member1"}
 
 
+async def check_policies(site: Site) -> None:
+    """Everything but the API server is reached by its callers only, however those were installed."""
+    found = await site.items("networkpolicies")
+    callers: dict[str, set[str] | None] = {}
+    for name, policy in found.items():
+        assert policy["spec"]["podSelector"] == {"matchLabels": {"app": name}}
+        served = [rule for rule in policy["spec"]["ingress"] if rule["ports"][0]["port"] != 8080]
+        peers = [peer["podSelector"]["matchLabels"] for rule in served for peer in rule.get("from") or ()]
+        everybody = any("from" not in rule for rule in served)
+        callers[name] = None if everybody else {f"{key}={value}" for labels in peers for key, value in labels.items()}
+    assert callers.keys() == set(site.programs("host")) - {"karmada-apiserver"}
+    server = {"app=karmada-apiserver", "app.kubernetes.io/name=karmada-apiserver"}
+    assert callers["karmada-search"] == callers["karmada-metrics-adapter"] == server
+    assert callers["karmada-dashboard"] is None
+    assert callers["karmada-descheduler"] == set()
+    askers = {
+        f"{key}=karmada-{who}" for key in ("app", "app.kubernetes.io/name") for who in ("scheduler", "descheduler")
+    }
+    assert callers["karmada-scheduler-estimator-member1"] == askers
+
+
 async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_nothing(site: Site) -> None:
     data = ["--karmada-data", str(site.folder / "karmada"), "--karmada-pki", str(site.folder / "karmada/pki")]
     assert "Karmada is installed" in await site.run("host", "init", *data)
@@ -202,6 +223,7 @@ async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_no
     added = [*simple, "karmada-scheduler-estimator-member1", "karmada-search"]
     assert site.programs("host") == sorted([*PROGRAMS, *added])
     await check_metrics(site)
+    await check_policies(site)
     listed = await site.run("host", "addons", "list")
     assert "karmada-descheduler           enabled" in listed
     assert "karmada-search                enabled" in listed
@@ -223,5 +245,5 @@ async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_no
         return site.programs("host") == []
 
     await eventually(gone)
-    for kind in ("pods", "services"):
+    for kind in ("pods", "services", "networkpolicies"):
         assert await site.items(kind) == {}

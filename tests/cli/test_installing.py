@@ -92,15 +92,19 @@ def test_addons_on_a_host_without_nodes_are_a_plan(federation: World) -> None:
     assert outcome.out.splitlines() == [
         NOWHERE,
         "  create service/karmada-dashboard in karmada-system",
+        "  create networkpolicy.networking.k8s.io/karmada-dashboard in karmada-system",
         "  create deployment.apps/karmada-dashboard in karmada-system",
+        "  create networkpolicy.networking.k8s.io/karmada-descheduler in karmada-system",
         "  create deployment.apps/karmada-descheduler in karmada-system",
         "  create service/karmada-metrics-adapter in karmada-system",
+        "  create networkpolicy.networking.k8s.io/karmada-metrics-adapter in karmada-system",
         "  create deployment.apps/karmada-metrics-adapter in karmada-system",
         "  create secret/member1-kubeconfig in karmada-system",
-        "  create networkpolicy.networking.k8s.io/karmada-scheduler-estimator-member1 in karmada-system",
         "  create service/karmada-scheduler-estimator-member1 in karmada-system",
+        "  create networkpolicy.networking.k8s.io/karmada-scheduler-estimator-member1 in karmada-system",
         "  create deployment.apps/karmada-scheduler-estimator-member1 in karmada-system",
         "  create service/karmada-search in karmada-system",
+        "  create networkpolicy.networking.k8s.io/karmada-search in karmada-system",
         "  create statefulset.apps/karmada-search in karmada-system",
     ]
     assert federation.run("addons", "list", *words).out.split("\n")[1].split() == ["karmada-dashboard", "disabled"]

@@ -154,7 +154,8 @@ def build(dockerfile: Path, context: Path, folder: Path) -> Stage:
                 _base(stage.root)
                 stage.base = frozenset(path for path, _ in _files(stage.root))
             case "ENV":
-                stage.environment.update(pair.split("=", 1) for pair in shlex.split(rest))
+                for pair in shlex.split(rest):
+                    name, _, stage.environment[name] = pair.partition("=")
             case "WORKDIR":
                 stage.folder = rest
                 (stage.root / rest.lstrip("/")).mkdir(parents=True, exist_ok=True)

@@ -135,13 +135,23 @@ def test_replicas_spread_over_zones_and_servers_are_reached_by_their_callers_onl
     assert not [obj for obj in render(default_values()) if obj["kind"] == "NetworkPolicy"]
 
 
-def test_init_budgets_for_replicas_and_lets_the_api_server_only_reach_what_it_calls() -> None:
+def test_init_budgets_for_replicas_and_lets_components_be_reached_by_their_callers_only() -> None:
     beside = [part_of(name, 2 if name == "karmada-webhook" else 1, "") for name in PARTS]
     wanted = Installation("karmada-system", IMAGE, components=beside)
     objects = [*components(wanted, called=True), *components(wanted, called=False)]
     named = {kind: {one["metadata"]["name"] for one in objects if one["kind"] == kind} for kind in WATCHED}
     assert named["PodDisruptionBudget"] == {"karmada-webhook"}
-    assert named["NetworkPolicy"] == {"karmada-webhook", "karmada-aggregated-apiserver"}
+    assert named["NetworkPolicy"] == set(PARTS)
+    opened = {
+        one["metadata"]["name"]: [
+            rule.get("from") for rule in one["spec"]["ingress"] if rule["ports"][0]["port"] != 8080
+        ]
+        for one in objects
+        if one["kind"] == "NetworkPolicy"
+    }
+    server = [{"podSelector": {"matchLabels": {"app": "karmada-apiserver"}}}]
+    assert opened.pop("karmada-webhook") == opened.pop("karmada-aggregated-apiserver") == [server]
+    assert set(map(tuple, opened.values())) == {()}
 
 
 @variants

@@ -315,3 +315,14 @@ def test_what_the_api_server_calls_is_reached_by_the_instance_s_api_server_only(
             if port in [each["port"] for each in one["ports"]]
         ]
         assert rule["from"] == [{"podSelector": {"matchLabels": own}}], part
+
+
+@pytest.mark.parametrize("annotations", [{}, EMBEDDED], ids=["engine", "embedded"])
+def test_what_nobody_calls_is_reached_for_its_metrics_only(annotations: dict[str, str]) -> None:
+    made = planned(karmada(annotations=annotations, **components(karmadaDescheduler={})))
+    policies = {one["metadata"]["name"]: one["spec"] for one in made.everything if one["kind"] == "NetworkPolicy"}
+    for part in ("controller-manager", "descheduler", "scheduler"):
+        policy = policies[f"demo-karmada-{part}"]
+        own = {"app.kubernetes.io/name": f"karmada-{part}", "app.kubernetes.io/instance": "demo"}
+        assert policy["podSelector"] == {"matchLabels": own}
+        assert policy["ingress"] == [{"ports": [{"port": 8080, "protocol": "TCP"}]}], part

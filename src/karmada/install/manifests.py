@@ -9,7 +9,7 @@ from karmada.api.version import IMAGE
 from karmada.install.control_plane import SERVICE_PORT
 
 JSONObject = dict[str, Any]
-PORT = 5443
+PORT, METRICS_PORT = 5443, 8080
 CONFIG, PKI, DATA = "/etc/karmada/config", "/etc/karmada/pki", "/var/lib/karmada"
 LABELS = {"app.kubernetes.io/managed-by": "karmadactl"}
 CONFIG_KEY, ETCD_CLIENT = "karmada.config", "karmada-etcd-client-cert"
@@ -73,12 +73,13 @@ def foundation(wanted: Installation) -> list[JSONObject]:
 def components(wanted: Installation, *, called: bool) -> list[JSONObject]:
     """What runs beside the API server: those whom it calls, to be ready before it does, or all others."""
     found: list[JSONObject] = []
+    caller = {"podSelector": {"matchLabels": {"app": "karmada-apiserver"}}}
     for component in wanted.components:
         if bool(component.port) != called:
             continue
         if called:
             found.append(service(wanted.namespace, component.name, SERVICE_PORT, component.port))
-            found.append(_only_for_server(wanted.namespace, component))
+        found.append(reachable(wanted.namespace, component.name, component.port, [caller]))
         found.append(deployment(wanted, component))
         if component.replicas > 1 and not component.stateful:
             found.append(_budget(wanted.namespace, component.name))
@@ -168,18 +169,20 @@ def deployment(wanted: Installation, component: Component) -> JSONObject:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": about, "spec": spec}
 
 
-def _only_for_server(namespace: str, component: Component) -> JSONObject:
-    """Who may reach a component that the API server calls: that one; everybody its metrics."""
-    caller = {"podSelector": {"matchLabels": {"app": "karmada-apiserver"}}}
-    ingress = [
-        {"ports": [{"port": 8080, "protocol": "TCP"}]},
-        {"from": [caller], "ports": [{"port": component.port, "protocol": "TCP"}]},
-    ]
-    selector = {"matchLabels": {"app": component.name}}
+def reachable(namespace: str, name: str, port: int = 0, peers: Sequence[JSONObject] | None = None) -> JSONObject:
+    """Who may reach a component: everybody its metrics, and peers (None: everybody) what it serves.
+
+    Probes come from the pod's own node, which is always allowed.
+    """
+    ingress: list[JSONObject] = [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}]
+    if port:
+        rule: JSONObject = {"ports": [{"port": port, "protocol": "TCP"}]}
+        ingress.append(rule if peers is None else {"from": list(peers), **rule})
+    selector = {"matchLabels": {"app": name}}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": _metadata(namespace, component.name),
+        "metadata": _metadata(namespace, name),
         "spec": {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": ingress},
     }
 

@@ -26,6 +26,12 @@ _PROBES = {
 }
 _PORTS = {DASHBOARD: (443, 8443), METRICS_ADAPTER: (443, 4443), SEARCH: (443, 4443), ESTIMATOR: (10352, 10352)}
 """Of the Service and of the container."""
+_CALLERS = {
+    METRICS_ADAPTER: ("karmada-apiserver",),
+    SEARCH: ("karmada-apiserver",),
+    ESTIMATOR: ("karmada-scheduler", "karmada-descheduler"),
+}
+"""Who calls addons that not everybody may."""
 _TLS = (
     "--tls-cert-file=/etc/karmada/pki/server/tls.crt",
     "--tls-private-key-file=/etc/karmada/pki/server/tls.key",
@@ -160,7 +166,7 @@ def _deployed(name: str, cluster: str) -> str:
 
 def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
     from karmada.api.version import IMAGE, IMAGE_VARIABLE
-    from karmada.install.manifests import Component, Installation, deployment, secret, service
+    from karmada.install.manifests import Component, Installation, deployment, reachable, secret, service
     from karmada.install.parts import KEEPING
 
     usual = flags.environment.get(IMAGE_VARIABLE) or IMAGE
@@ -179,7 +185,6 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
         found.append(secret(flags.namespace, key, {key: content}))
         config = (key, key)  # It works in the member: what opens the control plane is none of its business.
         arguments = [f"--cluster-name={flags.cluster}", f"--master={target.server}", "--bind-address=0.0.0.0"]
-        found.append(_only_for_askers(flags.namespace, deployed))
     arguments += [*_CALLED.get(name, ()), *KEEPING.get(name, ())]
     if name == DASHBOARD:
         arguments += [*_TLS, "--port=8443", "--session-dir=/tmp/sessions", f"--hosts={name}.{flags.namespace}.svc"]
@@ -199,29 +204,22 @@ def _manifests(session: Session, flags: Values, name: str) -> list[JSONObject]:
     made["spec"]["template"]["spec"]["containers"][0]["command"][0] = name
     if component.port:
         found.append(service(flags.namespace, deployed, port, inside))
+    found.append(reachable(flags.namespace, deployed, inside, _peers(name)))
     return [*found, made]
 
 
-def _only_for_askers(namespace: str, deployed: str) -> JSONObject:
-    """Who may reach an estimator: those who ask it."""
-    askers = {"key": "app", "operator": "In", "values": ["karmada-scheduler", "karmada-descheduler"]}
-    ingress = {
-        "from": [{"podSelector": {"matchExpressions": [askers]}}],
-        "ports": [{"port": _PORTS[ESTIMATOR][1], "protocol": "TCP"}],
-    }
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": deployed, "namespace": namespace},
-        "spec": {"podSelector": {"matchLabels": {"app": deployed}}, "policyTypes": ["Ingress"], "ingress": [ingress]},
-    }
+def _peers(name: str) -> list[JSONObject] | None:
+    """Who calls an addon, by the labels of `init` and by those of the chart and the operator; None: everybody may."""
+    if name not in _CALLERS:
+        return None
+    labels = [(key, caller) for caller in _CALLERS[name] for key in ("app", "app.kubernetes.io/name")]
+    return [{"podSelector": {"matchLabels": {key: caller}}} for key, caller in labels]
 
 
 def _names(flags: Values, name: str) -> list[JSONObject]:
     about = {"name": _deployed(name, flags.cluster), "namespace": flags.namespace}
     found = [{"apiVersion": "apps/v1", "kind": _kind(name), "metadata": about}]
-    if name == ESTIMATOR:
-        found.append({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": about})
+    found.append({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": about})
     if name in _PORTS:
         found.append({"apiVersion": "v1", "kind": "Service", "metadata": about})
     return found
