@@ -1,4 +1,4 @@
-"""exec, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and through a tunnel.
+"""exec, attach, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and through a tunnel.
 
 Both with everything in one server, and with the aggregated API server as a program of its own behind another.
 """
@@ -48,15 +48,19 @@ POD = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "p", "namespace": "default"},
-    "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "busybox"}]},
+    "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "busybox", "stdin": True}]},
 }
 
 
 class Workloads:
-    """Runs `cat` and `exit`, has a log that goes on, and echoes on port 80."""
+    """Runs `cat` and `exit`, greets whoever attaches, has a log that goes on, and echoes on port 80."""
 
     async def execute(self, request: ExecRequest, streams: Any) -> ExitStatus:
-        if request.command[0] == "exit":
+        if not request.command:
+            await streams.write(f"{request.container} runs\n".encode())
+            if not request.stdin:
+                return ExitStatus()
+        elif request.command[0] == "exit":
             return ExitStatus(int(request.command[1]))
         while data := await streams.read():
             await streams.write(data.upper())
@@ -174,6 +178,12 @@ async def test_commands_run_in_the_member_and_their_exit_code_comes_back(kubectl
     code, out, err = await kubectl("exec", "-i", "p", "--", "cat", stdin=b"some input\n")
     assert (code, out, err) == (0, "SOME INPUT\n", "")
     assert (await kubectl("exec", "p", "--", "exit", "3"))[0] == 3
+
+
+async def test_a_running_process_is_attached_to(kubectl: Kubectl) -> None:
+    assert await kubectl("attach", "p", "--quiet") == (0, "c runs\n", "")
+    code, out, err = await kubectl("attach", "-i", "p", "-c", "c", "--quiet", stdin=b"some input\n")
+    assert (code, out, err) == (0, "c runs\nSOME INPUT\n", "")
 
 
 async def test_logs_are_followed(kubectl: Kubectl) -> None:
