@@ -1,4 +1,4 @@
-"""exec, attach, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and through a tunnel.
+"""exec, attach, logs and port-forward of the real kubectl through `clusters/<name>/proxy`: directly and by a tunnel.
 
 Both with everything in one server, and with the aggregated API server as a program of its own behind another.
 """

@@ -7,7 +7,10 @@ import os
 
 WANTED = os.environ.get("KARMADA_UPGRADE", "")
 collect_ignore = [] if WANTED else ["matrix"]
-COMMITS = ("060d598", "18a45ed")
-"""The last two landed versions, the newest first; `data` has a directory of each."""
-MATRIX = COMMITS[:1] if WANTED == "last" else COMMITS
+COMMITS = {
+    "060d598": "060d598b5cca7b357de71e5272c74415899387ca",
+    "18a45ed": "18a45ed66ce3dee5bf7c36138a51af45e2ef94b4",
+}
+"""The last two landed versions, the newest first, and their ids in full; `data` has a directory of each."""
+MATRIX = list(COMMITS)[:1] if WANTED == "last" else list(COMMITS)
 """Those that run beside this one."""

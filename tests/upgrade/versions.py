@@ -4,7 +4,6 @@
 to tests/upgrade/data (see the README there).
 """
 
-import io
 import os
 import shutil
 import subprocess
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
+from tests.upgrade.conftest import COMMITS
+from tests.upgrade.history import extract
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
@@ -39,9 +40,7 @@ class Version(NamedTuple):
     @classmethod
     def of(cls, commit: str, folder: Path) -> "Version":
         """A version of the past, unpacked into a folder."""
-        packed = subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, check=True, capture_output=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(folder, filter="data")
+        extract(COMMITS.get(commit, commit), folder)
         return cls(folder / "src")
 
     @property
