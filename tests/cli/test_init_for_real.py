@@ -34,6 +34,11 @@ PROGRAMS = [
     "karmada-scheduler",
     "karmada-webhook",
 ]
+ADDONS = [
+    *("karmada-dashboard", "karmada-descheduler", "karmada-metrics-adapter"),
+    *("karmada-scheduler-estimator-member1", "karmada-search"),
+]
+PAGE = Path(__file__).parents[2] / "docs" / "production.md"
 WORKLOAD = """
 apiVersion: apps/v1
 kind: Deployment
@@ -121,6 +126,12 @@ async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
             if await holds():
                 return
             await asyncio.sleep(0.1)
+
+
+def documented(site: Site) -> list[list[str]]:
+    """What the page about production says of addons, word by word."""
+    lines = [line.split() for line in PAGE.read_text().splitlines() if line.startswith("    karmadactl addons ")]
+    return [[site.config("karmada") if word == "karmada.config" else word for word in words[1:]] for words in lines]
 
 
 async def check_identities(site: Site) -> None:
@@ -213,18 +224,16 @@ async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_no
 
     await eventually(spread)
     member = ("-C", "member1", "--member-kubeconfig", site.config("member1"))
-    hub = ("--karmada-kubeconfig", site.config("karmada"))
-    simple = ("karmada-dashboard", "karmada-descheduler", "karmada-metrics-adapter")
-    chosen = (*simple, "karmada-scheduler-estimator", "karmada-search")
-    enabled = await site.run("host", "addons", "enable", *chosen, *member, *hub)
+    enabling, listing, disabling = documented(site)
+    enabled = await site.run("host", *enabling)
+    await site.run("host", "addons", "enable", "karmada-scheduler-estimator", *member)
     assert "the control plane serves metrics.k8s.io, custom.metrics.k8s.io, external.metrics.k8s.io" in enabled
     assert "the control plane serves search.karmada.io" in enabled
     assert "leads to the dashboard: https://localhost:8443/dashboard" in enabled
-    added = [*simple, "karmada-scheduler-estimator-member1", "karmada-search"]
-    assert site.programs("host") == sorted([*PROGRAMS, *added])
+    assert site.programs("host") == sorted([*PROGRAMS, *ADDONS])
     await check_metrics(site)
     await check_policies(site)
-    listed = await site.run("host", "addons", "list")
+    listed = await site.run("host", *listing)
     assert "karmada-descheduler           enabled" in listed
     assert "karmada-search                enabled" in listed
     await check_identities(site)
@@ -236,7 +245,7 @@ async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_no
         return [item["metadata"]["annotations"][CACHED_FROM_CLUSTER] for item in found] == ["member1", "member1"]
 
     await eventually(searched)
-    await site.run("host", "addons", "disable", *simple, "karmada-search", "-f", *hub)
+    await site.run("host", *disabling)
     assert "metrics.k8s.io" not in await site.run("karmada", "api-versions")
     await site.run("host", "addons", "disable", "karmada-scheduler-estimator", "-f", *member[:2])
     await site.run("host", "deinit", "-f")

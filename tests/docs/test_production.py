@@ -19,8 +19,8 @@ from karmada.simulator.spec import parse
 PAGE = Path(__file__).parents[2] / "docs" / "production.md"
 BLOCK = re.compile(r"(?<=\n\n)(?:    \S.*\n)+")
 FILE = re.compile(r"^```yaml file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = ("docker build ", "helm install ", "etcdutl ")
-"""Beginnings of blocks that other tests run: of the image, of Helm, of the restore of a snapshot."""
+ELSEWHERE = ("docker build ", "helm install ", "karmadactl addons ", "etcdutl ")
+"""Beginnings of blocks that other tests run: of the image, of Helm, of `init`, of the restore of a snapshot."""
 SCHEDULER, ETCD = "deployment/karmada-scheduler", "statefulset/etcd"
 CLUSTERS, KARMADAS = "apiservice/v1alpha1.cluster.karmada.io", "crd/karmadas.operator.karmada.io"
 
@@ -50,7 +50,7 @@ async def shell(folder: Path, config: Path, script: str) -> None:
 @pytest.mark.tools
 async def test_the_commands_of_the_page_install_everything_that_they_say(tmp_path: Path) -> None:
     await asyncio.to_thread(programs.kubectl)
-    certificates, host, inside, operator, snapshot = blocks()
+    certificates, host, inside, operator, renewal, snapshot = blocks()
     fleet = parse({"members": [{"name": name} for name in ("host", "plane", "other")]})
     async with Fleet(fleet, folder=tmp_path / "clusters") as clusters:
         await clusters.listen()
@@ -64,6 +64,12 @@ async def test_the_commands_of_the_page_install_everything_that_they_say(tmp_pat
         (tmp_path / "karmada.config").write_bytes(plane.read_bytes())  # The API server that would run in the host.
         await shell(tmp_path, first, f"CA=$(cat ca)\n{applying}")
         await shell(tmp_path, first, f"kubectl -n karmada-system get {SCHEDULER} {ETCD}")
+        # Nothing runs that could be restarted: tests/cli/test_certs.py and the engine's test_rotation.py do that.
+        await shell(tmp_path, first, renewal.rstrip() + " --restart=false")
+        await shell(tmp_path, first, "\n".join(reading).replace(" karmada.config", " renewed.config"))
+        renewed = yaml.safe_load((tmp_path / "renewed.config").read_text())
+        assert renewed["clusters"] == config["clusters"]
+        assert renewed["users"] != config["users"]
         await shell(tmp_path, plane, f"kubectl get {CLUSTERS}")
         # Without pods nothing can be forwarded: the keys are read, and tests/engine takes a snapshot with such.
         await shell(tmp_path, first, "\n".join(snapshot.splitlines()[1:-1]))
