@@ -1,8 +1,9 @@
 """Carries out deploy/Dockerfile without a builder: each step in a file system of its own, by `unshare` and `chroot`.
 
 In place of the base image stands this machine's Python, bound read-only, with the shared libraries that it and its own
-modules load, a shell and a few programs: any other library or program is absent, as in a slim image. Steps have no
-network; wheels lie in a folder, downloaded from pip's index before, and the Dockerfile's own steps check their hashes.
+modules load, a shell and a few programs: any other library or program is absent, as in a slim image (unless Python is
+Debian's own, in /usr with all others). Steps have no network; wheels lie in a folder, downloaded from pip's index
+before, and the Dockerfile's own steps check their hashes.
 """
 
 import fcntl
