@@ -23,7 +23,7 @@ EXECUTED = {
     "production.md": {"karmada.yaml"},
     "python.md": {"shop.py", "shop.yaml"},
     "quick-start.md": {"policy.yaml"},
-    "search.md": {"registry.yaml"},
+    "search.md": {"children.yaml", "registry.yaml"},
     "services.md": {"service.yaml", "kinds.yaml", "export.yaml"},
     "simulated-members.md": {"member.py", "fleet.yaml"},
     "testing-policies.md": {"shop.yaml", "test_shop.py"},
@@ -41,7 +41,7 @@ EXAMPLES = {
     "metrics.md": 1,
     "operations.md": 5,
     "quick-start.md": 1,
-    "search.md": 1,
+    "search.md": 2,
     "services.md": 2,
     "simulated-members.md": 3,
 }

@@ -10,16 +10,14 @@ from pathlib import Path
 import pytest
 from tests import programs
 from tests.membership.world import QUICK, Member, World
-from tests.search.world import PODS, PROXY, Searched, pod, registry
+from tests.search.workloads import DEPLOYMENTS, REPLICA_SETS, propagate, roll_out, scale_up
+from tests.search.world import PODS, VIEW, Searched, configure, registry
 
-from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
-from karmada.machinery.client import Client
 from karmada.machinery.options import Options
-from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.transport import JSONObject
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
 pytestmark = pytest.mark.tools
-DEPLOYMENTS, REPLICA_SETS = (GroupVersionResource("apps", "v1", plural) for plural in ("deployments", "replicasets"))
 SECONDS = 60.0
 Tree = list[JSONObject]
 
@@ -27,37 +25,6 @@ Tree = list[JSONObject]
 def leaf(kind: str, name: str, cluster: str, *children: JSONObject) -> JSONObject:
     """An object as the program prints it."""
     return {"kind": kind, "name": name, "cluster": cluster, **({"children": list(children)} if children else {})}
-
-
-def workload(kind: str, name: str, **metadata: object) -> JSONObject:
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": "default", **metadata},
-        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template},
-    }
-
-
-def owned_by(owner: JSONObject) -> list[JSONObject]:
-    about = {"name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"], "controller": True}
-    return [{"apiVersion": "apps/v1", "kind": owner["kind"], **about}]
-
-
-async def roll_out(member: Client, name: str, *pods: str) -> JSONObject:
-    """Create what the controllers of a cluster make of a Deployment; its ReplicaSet."""
-    deployment = await member.resource(DEPLOYMENTS).create(workload("Deployment", name))
-    made = workload("ReplicaSet", f"{name}-1", ownerReferences=owned_by(deployment))
-    replicas = await member.resource(REPLICA_SETS).create(made)
-    for each in pods:
-        await scale_up(member, replicas, each)
-    return replicas
-
-
-async def scale_up(member: Client, replicas: JSONObject, name: str) -> None:
-    made = pod(name)
-    made["metadata"]["ownerReferences"] = owned_by(replicas)
-    await member.resource(PODS).create(made)
 
 
 @asynccontextmanager
@@ -98,11 +65,7 @@ async def searched(tmp_path: Path) -> AsyncIterator[Searched]:
         plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
         made = Searched(World(plane, stack))
         await made.start("member1", "member2")
-        authority = plane.server.identity.authority
-        certificate, key = authority.issue_client("system:admin", ["system:masters"])
-        address = made.world.endpoint + PROXY
-        config = kubeconfig(address, authority.certificate_pem, certificate=certificate, key=key)
-        write_kubeconfig(tmp_path / "kubeconfig", config)
+        configure(made, tmp_path)
         yield made
 
 
@@ -144,3 +107,28 @@ async def test_the_tree_follows_a_cluster_that_joins(searched: Searched, tmp_pat
         await shows([tree("shop", "member1")])
         await searched.adopt(late)
         await shows([tree("shop", "member1"), tree("blog", "member3")])
+
+
+async def test_a_template_has_the_pods_of_all_its_clusters_under_it(searched: Searched, tmp_path: Path) -> None:
+    configure(searched, tmp_path, VIEW)
+    first, second = searched.members["member1"].client, searched.members["member2"].client
+    await propagate(searched, "shop", "member1", "member2")
+    await roll_out(first, "shop", "shop-1-a")
+    replicas = await roll_out(second, "shop", "shop-1-a")
+    await roll_out(second, "local", "local-1-a")
+    await searched.register(registry(("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("v1", "Pod")))
+
+    def below(cluster: str, *pods: str) -> JSONObject:
+        under = [leaf("Pod", f"{name}.{cluster}", cluster) for name in pods]
+        return leaf("ReplicaSet", f"shop-1.{cluster}", cluster, *under)
+
+    def shop(*children: JSONObject) -> list[JSONObject]:
+        return [leaf("Deployment", "shop", "", *children, leaf("ResourceBinding", "shop-deployment", ""))]
+
+    async with followed(tmp_path, "apps/Deployment/default/shop", "apps/Deployment/default/local") as shows:
+        await shows(shop(below("member1", "shop-1-a"), below("member2", "shop-1-a")))
+        await scale_up(second, replicas, "shop-1-b")
+        await shows(shop(below("member1", "shop-1-a"), below("member2", "shop-1-a", "shop-1-b")))
+        await first.resource(REPLICA_SETS).delete("shop-1", "default")
+        await first.resource(PODS).delete("shop-1-a", "default")
+        await shows(shop(below("member2", "shop-1-a", "shop-1-b")))

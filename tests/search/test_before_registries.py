@@ -24,7 +24,7 @@ class World:
         unused = cast(Any, None)
         self.caches = Caches(unused, unused, Supervisor(), REAL)
         self.passed: list[str] = []
-        self.proxy = GlobalProxy(self.caches, unused, unused, self._control_plane)
+        self.proxy = GlobalProxy(self.caches, unused, unused, self._control_plane, unused)
 
     async def ask(self, method: str, path: str) -> None:
         request = HttpRequest(method, PROXY_PATH + path, "", {}, b"", ("127.0.0.1", 1), None)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.membership.test_pull import Pull
 from tests.membership.world import QUICK, Member, World, eventually
-from tests.search.world import GROUP, PODS, PROXY, REGISTRIES, names, pod, registry
+from tests.search.workloads import DEPLOYMENTS, POLICIES, owned_by, propagated
+from tests.search.world import GROUP, PODS, PROXY, REGISTRIES, VIEW, names, pod, registry
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.machinery.client import Client
@@ -123,6 +124,8 @@ async def test_a_member_behind_a_tunnel_is_listed_watched_and_found_after_a_rest
             await eventually(lambda: _finds(own, "name:b", "b"), 3000)
             await own.close()
             await proxy.close()
+            await _shows_templates(world, member, program.client(VIEW))
+            await pods.delete("c", "default")
         await pods.delete("a", "default")
         async with started(world, tmp_path) as program:
             proxy = program.client(PROXY)
@@ -136,6 +139,24 @@ async def _lists(proxy: Client, *wanted: str) -> bool:
     except Forbidden:  # it does not know its registries yet: the control plane is asked, where it may not impersonate
         return False
     return names(found) == [("member3", name) for name in wanted]
+
+
+async def _shows_templates(world: World, member: Member, view: Client) -> None:
+    """The program knows by the bindings, which it may read, which template owns a pod."""
+    policy, template = propagated("shop", "member3")
+    await world.hub.resource(POLICIES).create(policy)
+    uid = (await world.hub.resource(DEPLOYMENTS).create(template))["metadata"]["uid"]
+    copy: JSONObject = await eventually(lambda: member.client.resource(DEPLOYMENTS).get("shop", "default"), 3000)
+    made = pod("c")
+    made["metadata"]["ownerReferences"] = owned_by(copy)
+    await member.client.resource(PODS).create(made)
+
+    async def is_owned() -> bool:
+        (owner,) = (await view.resource(PODS).get("c.member3", "default"))["metadata"]["ownerReferences"]
+        return bool(owner["uid"] == uid)
+
+    await eventually(is_owned, 3000)
+    await view.close()
 
 
 async def _finds(own: Client, query: str, name: str) -> bool:

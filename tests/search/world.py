@@ -1,9 +1,11 @@
 """A control plane with members whose objects are searchable, over HTTPS as clients use it."""
 
+from pathlib import Path
 from typing import Any
 
 from tests.membership.world import Member, World, eventually, user_transport
 
+from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.machinery.client import Client
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
@@ -13,6 +15,7 @@ PODS = GroupVersionResource("", "v1", "pods")
 NODES = GroupVersionResource("", "v1", "nodes")
 REGISTRIES = GroupVersionResource("search.karmada.io", "v1alpha1", "resourceregistries")
 GROUP = "/apis/search.karmada.io/v1alpha1"
+VIEW = f"{GROUP}/proxying/templates/proxy"
 PROXY, CACHE = f"{GROUP}/proxying/karmada/proxy", f"{GROUP}/search/cache"
 CLUSTER = "resource.karmada.io/cached-from-cluster"
 
@@ -92,3 +95,13 @@ class Searched:
 
 def names(items: list[Any]) -> list[tuple[str, str]]:
     return [(item["metadata"]["annotations"][CLUSTER], item["metadata"]["name"]) for item in items]
+
+
+def configure(searched: Searched, folder: Path, path: str = PROXY) -> None:
+    """Write the kubeconfig of an administrator."""
+    authority = searched.world.plane.server.identity.authority
+    certificate, key = authority.issue_client("system:admin", ["system:masters"])
+    address = searched.world.endpoint + path
+    write_kubeconfig(
+        folder / "kubeconfig", kubeconfig(address, authority.certificate_pem, certificate=certificate, key=key)
+    )

@@ -218,6 +218,8 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("search.karmada.io", ["resourceregistries/status"], ("patch",)),
             # Members that have no Secret are reached by their tunnel, with the rights of `search_in_members` there.
             _rule("cluster.karmada.io", ["clusters/proxy"], ("create", "get")),
+            # In the view of templates these own what members made of them.
+            _rule("work.karmada.io", _BINDINGS, FOLLOW),
             # Where it is a program of its own, it decides from the control plane's roles who may ask.
             _rule("rbac.authorization.k8s.io", _ROLES, FOLLOW),
             _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),

@@ -27,6 +27,8 @@ from karmada.search.query_endpoint import NAME as QUERY
 from karmada.search.query_endpoint import QueryEndpoint
 from karmada.search.registry_type import served_types
 from karmada.search.sources import Finder
+from karmada.search.templates import Templates
+from karmada.search.templates_view import TemplatesView
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ class SearchApi:
         caches.index = index
         supervisor.start("full-text index", index.run)
         finder = Finder(caches, MemberAccess(clock))
+        view = TemplatesView(caches, finder, Templates(informers))
         self._query = QueryEndpoint(finder, index)
         self._cache = CacheEndpoint(finder, around.hub)
-        self._proxy = GlobalProxy(caches, finder, around.to_cluster, around.to_control_plane)
+        self._proxy = GlobalProxy(caches, finder, around.to_cluster, around.to_control_plane, view)
         registries = informers
         if around.registries is not around.hub:
             registries = InformerFactory(around.registries, supervisor, clock=clock)

@@ -23,6 +23,7 @@ from karmada.membership.members import Members, MemberUnavailable
 from karmada.search.fulltext import FullText
 from karmada.search.mirror import Mirror
 from karmada.search.plan import KindRef, Part
+from karmada.search.view import GroupKind
 
 CONNECT_SECONDS = 10.0
 LOADING = "it is being loaded"
@@ -63,6 +64,8 @@ class Caches:
         self._caches: dict[str, MemberCaches] = {}
         self._watching: dict[GroupVersionResource, list[Joined]] = {}
         self._registered: dict[GroupVersionResource, Served] = {}
+        self.children: Mapping[GroupVersionResource, GroupKind] = {}
+        """Those of them that the view of templates shows from members."""
         self.registries_are_known = False
         """Whether the registries have been read: until then nobody can say which collections they name."""
         self.index: FullText | None = None
@@ -73,10 +76,12 @@ class Caches:
         """Collections that some registry names, whether or not a member has them."""
         return self._registered.keys()
 
-    def register(self, resources: Iterable[ApiResource]) -> None:
-        """These are the collections that registries name."""
+    def register(self, resources: Iterable[ApiResource], children: Set[GroupVersionResource] = frozenset()) -> None:
+        """These are the collections that registries name, and those of them that members fill themselves."""
         known = self._registered
         self._registered = {each.type: known.get(each.type) or self._served(each) for each in resources}
+        types = {type_: self._registered[type_].type for type_ in children}
+        self.children = {type_: GroupKind(served.group, served.kind) for type_, served in types.items()}
         self.registries_are_known = True
 
     def served(self, type_: GroupVersionResource) -> Served:

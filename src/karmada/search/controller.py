@@ -21,7 +21,16 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
 from karmada.search.caches import LOADING, Caches
 from karmada.search.opensearch.backends import Backends
-from karmada.search.plan import KindRef, backend_of, condition, destinations, kinds_of, wanted, with_backend
+from karmada.search.plan import (
+    KindRef,
+    backend_of,
+    children_of,
+    condition,
+    destinations,
+    kinds_of,
+    wanted,
+    with_backend,
+)
 
 COMPONENT = "karmada-search"
 LOADING_AGAIN, TROUBLE_AGAIN = 1.0, 30.0
@@ -122,11 +131,14 @@ class RegistryController:
     async def _register(self) -> None:
         """Know the collections that registries name, as the control plane or a member spells them."""
         known: dict[GroupVersionResource, ApiResource] = {}
+        children = {kind for registry in self._registries.values() for kind in children_of(registry)}
+        shown: set[GroupVersionResource] = set()
         for kind in {kind for registry in self._registries.values() for kind in kinds_of(registry)}:
             resource = await self._resource(kind)
             if resource is not None:
                 known[resource.type] = resource
-        self._caches.register(known.values())
+                shown |= {resource.type} if kind in children else set()
+        self._caches.register(known.values(), shown)
 
     async def _resource(self, kind: KindRef) -> ApiResource | None:
         try:

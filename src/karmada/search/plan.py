@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from karmada.api.annotations import TRIMMED_FIELDS
+from karmada.api.annotations import CHILDREN_OF_TEMPLATES, TRIMMED_FIELDS
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.counting import counted
 from karmada.api.meta import Condition, set_condition
 from karmada.api.search.v1alpha1 import ResourceRegistry
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.search.opensearch.model import BackendRef, State
+from karmada.search.view import ALWAYS_CHILDREN, GroupKind, group_of
 
 READY, BACKEND_READY = "Ready", "BackendReady"
 NAMED = 5
@@ -75,6 +76,13 @@ def wanted(registries: Iterable[ResourceRegistry], clusters: Iterable[Cluster]) 
                 for kind, part in kinds.items():
                     of_cluster[kind] = _both(of_cluster.get(kind), part)
     return found
+
+
+def children_of(registry: ResourceRegistry) -> set[KindRef]:
+    """The kinds that one registry names and that the view of templates shows from members."""
+    every = (registry.metadata.annotations or {}).get(CHILDREN_OF_TEMPLATES) == "true"
+    kinds = kinds_of(registry)
+    return {kind for kind in kinds if every or GroupKind(group_of(kind.api_version), kind.kind) in ALWAYS_CHILDREN}
 
 
 def kinds_of(registry: ResourceRegistry) -> dict[KindRef, Part]:

@@ -1,4 +1,7 @@
-"""`proxying/karmada/proxy/<path>`: the control plane and all its members as one API server."""
+"""`proxying/karmada/proxy/<path>`: the control plane and all its members as one API server.
+
+`proxying/templates/proxy/<path>` is the same with another view of members: `karmada.search.templates_view`.
+"""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -9,33 +12,46 @@ import msgspec
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import conflict, not_found, unavailable
+from karmada.apiserver.requests import offload
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.requests.negotiation import negotiate
 from karmada.apiserver.requests.routing import method_not_allowed, not_served
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.transport import GroupVersionResource
-from karmada.search import reading, watching, writes
+from karmada.search import reading, view_writes, watching, writes
 from karmada.search.caches import Caches
-from karmada.search.names import GROUP, PROXY, PROXYING, VERSION
+from karmada.search.names import GROUP, PROXY, PROXYING, TEMPLATES, VERSION
 from karmada.search.routes import Answerer, Route, route
-from karmada.search.sources import Ask, Finder
+from karmada.search.sources import Ask, Finder, SourceFinder
+from karmada.search.templates_view import TemplatesView
+from karmada.search.view import Asked, asked, renamed
 
 ToCluster = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 """Passes a request on to a path of a member, as a user."""
 ToControlPlane = Callable[[HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 """Passes a request on to a path of the control plane, as a user."""
+_EXPENSIVE = 8
+"""How many times longer than a character of a body one of a selector takes."""
 _SLASHES = re.compile("/{2,}")
 
 
 class GlobalProxy:
     """The handler of `proxying`; every answer is what the asking user may see or do where it comes from."""
 
-    def __init__(self, caches: Caches, finder: Finder, to_cluster: ToCluster, to_control_plane: ToControlPlane) -> None:
+    def __init__(
+        self,
+        caches: Caches,
+        finder: Finder,
+        to_cluster: ToCluster,
+        to_control_plane: ToControlPlane,
+        templates: TemplatesView,
+    ) -> None:
         self._caches = caches
         self._finder = finder
         self._to_cluster = to_cluster
         self._to_control_plane = to_control_plane
+        self._templates = templates
 
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
         """Answer an authorised request."""
@@ -49,18 +65,22 @@ class GlobalProxy:
         if path.startswith(f"/apis/{GROUP}/{VERSION}/{PROXYING}/"):
             raise bad_request("the global API server is not asked through itself")
         params = dict(parse_qsl(request.query, keep_blank_values=True))
-        chosen = route(request.method, path, params, self._caches.registered)
+        shown = self._templates if call.name == TEMPLATES else None
+        collections = self._caches.registered if shown is None else shown.collections
+        chosen = route(request.method, path, params, collections)
         if chosen.path is not None and not self._caches.registries_are_known:
             raise unavailable("the registries are being read, and with them which clusters have the object; ask again")
         match chosen.answerer:
             case Answerer.CACHE:
-                return await self._read(chosen, call, params)
+                return await self._read(chosen, call, params, shown)
             case Answerer.CLUSTER:
-                return await self._act(chosen, request, path, call.user)
+                if shown is None:
+                    return await self._act(chosen, request, path, call.user)
+                return await self._act_shown(chosen, request, path, call.user, shown)
             case Answerer.CONTROL_PLANE:
                 return await self._to_control_plane(request, path, call.user)
 
-    async def _read(self, chosen: Route, call: Call, params: dict[str, str]) -> AnyAnswer:
+    async def _read(self, chosen: Route, call: Call, params: dict[str, str], shown: TemplatesView | None) -> AnyAnswer:
         path = chosen.path
         assert path is not None
         assert call.http is not None
@@ -68,14 +88,22 @@ class GlobalProxy:
         view = negotiate(call.http.headers.get("accept", ""), chosen.verb != "get")
         if params.get("pretty") in ("true", "1"):
             view = view._replace(pretty=True)
-        inner = Call(chosen.verb, served, call.user, path.namespace, path.name, params=params, view=view)
+        meant = Asked(path.name, params)
+        finder: SourceFinder = self._finder
+        rewrite: reading.Rewrite | None = None
+        if shown is not None:
+            await shown.loaded()
+            size = _EXPENSIVE * len(params.get("fieldSelector", ""))
+            meant = await offload.run(size, asked, path.name, params)
+            finder, rewrite = shown.finder(meant.cluster), shown.rewrite
+        inner = Call(chosen.verb, served, call.user, path.namespace, path.name, params=meant.params, view=view)
         inner.warnings, inner.now = call.warnings, call.now
-        ask = Ask(call.user, chosen.verb, chosen.type, path.namespace, path.name)
+        ask = Ask(call.user, chosen.verb, chosen.type, path.namespace, meant.name)
         if chosen.verb == "get":
-            return await reading.get(self._finder, inner, ask)
+            return await reading.get(finder, inner, ask, rewrite)
         if chosen.verb == "list":
-            return await reading.list_objects(self._finder, inner, ask)
-        return await watching.watch(self._finder, self._caches, inner, ask)
+            return await reading.list_objects(finder, inner, ask, rewrite)
+        return await watching.watch(finder, self._caches, inner, ask, rewrite)
 
     async def _act(self, chosen: Route, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         """Pass a request on to the cluster that has the object."""
@@ -86,10 +114,26 @@ class GlobalProxy:
             self._refuse_trimmed(chosen.type, cluster.metadata.name)
         given = request.headers.get("content-type", "")
         body, content_type = writes.for_member(request.body, given, cluster.metadata.name)
-        if body is not request.body:
-            headers = {**request.headers, "content-type": content_type}
-            request = msgspec.structs.replace(request, body=body, headers=headers)
-        return await self._to_cluster(cluster, request, path, user)
+        return await self._to_cluster(cluster, _with_body(request, body, content_type), path, user)
+
+    async def _act_shown(
+        self, chosen: Route, request: HttpRequest, path: str, user: UserInfo, shown: TemplatesView
+    ) -> AnyAnswer:
+        """Pass a request on to the cluster that the name in the view says, under the name that the object has there."""
+        where = chosen.path
+        if where is None or not chosen.verb or not where.name:
+            raise method_not_allowed()
+        await shown.loaded()
+        meant, mirror = shown.found(chosen)
+        caches = self._caches.member(mirror.cluster)
+        if caches is None:
+            raise not_found(chosen.type.group, chosen.type.resource, where.name)
+        given = request.headers.get("content-type", "")
+        body, content_type = writes.for_member(request.body, given, mirror.cluster)
+        if where.subresource != PROXY:  # There the body is the application's.
+            body = view_writes.for_member(chosen.verb, body, content_type, where.name, meant)
+        passed = _with_body(request, body, content_type)
+        return await self._to_cluster(caches.cluster, passed, renamed(path, where, meant.name), user)
 
     def _refuse_trimmed(self, type_: GroupVersionResource, cluster: str) -> None:
         """Who read an object without some fields and sends it back whole would delete them."""
@@ -120,3 +164,10 @@ class GlobalProxy:
         if caches is None:
             raise not_found(type_.group, type_.resource, where.name)
         return caches.cluster
+
+
+def _with_body(request: HttpRequest, body: bytes, content_type: str) -> HttpRequest:
+    if body is request.body:
+        return request
+    headers = {**request.headers, "content-type": content_type}
+    return msgspec.structs.replace(request, body=body, headers=headers)

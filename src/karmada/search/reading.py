@@ -1,7 +1,7 @@
 """GET and LIST over all members: stored bytes joined, cluster by cluster in the order of their names."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import orjson
 
@@ -23,6 +23,8 @@ from karmada.search.sources import Ask, Source, SourceFinder
 
 MOST_BYTES = 256 << 20
 """Of one answer."""
+Rewrite = Callable[[bytes], bytes]
+"""From an object as it is cached to what is shown of it; works in any thread."""
 CATCH_UP_SECONDS = 3.0
 """How long a read waits for a version that a client has already seen."""
 
@@ -33,28 +35,31 @@ def restamped(item: Item, version: str) -> bytes:
     return item.body.replace(old, new, 1)
 
 
-async def get(finder: SourceFinder, call: Call, ask: Ask) -> Answer:
+async def get(finder: SourceFinder, call: Call, ask: Ask, rewrite: Rewrite | None = None) -> Answer:
     """Answer with the one object of a name in all clusters; several are ambiguous."""
     sources = await finder.sources(ask)
     having = [
         (source.mirror, item)
         for source in sources.found
         if (item := source.mirror.get(ask.namespace, ask.name)) is not None
+        and (source.match is None or source.match(item))
     ]
     if len(having) > 1:
         names = ", ".join(mirror.cluster for mirror, _ in having)
         raise conflict(ask.type.group, ask.type.resource, ask.name, f"ambiguous objects in clusters [{names}]")
     if not having:
-        raise sources.refusal(ask) or not_found(ask.type.group, ask.type.resource, ask.name)
+        raise sources.refusal(ask) or not_found(ask.type.group, ask.type.resource, call.name)
     ((mirror, item),) = having
     body = restamped(item, str(ResourceVersions({mirror.cluster: str(item.revision)})))
+    if rewrite is not None:
+        body = rewrite(body)
     if call.view.form is Form.TABLE:
         obj: JSONObject = orjson.loads(body)
         return await reading.written(call, 200, tables.table(call, [obj], obj["metadata"]["resourceVersion"]))
     return await reading.one(call, body)
 
 
-async def list_objects(finder: SourceFinder, call: Call, ask: Ask) -> Answer:
+async def list_objects(finder: SourceFinder, call: Call, ask: Ask, rewrite: Rewrite | None = None) -> Answer:
     """Answer with the objects of all clusters, page by page where asked."""
     options = list_options(dict(call.params), watch=False)
     selection = await select(call.served, options.label_selector, options.field_selector)
@@ -64,7 +69,10 @@ async def list_objects(finder: SourceFinder, call: Call, ask: Ask) -> Answer:
         raise refusal
     items, metadata = await _pages(call, options, sources.found, selection.match)
     call.warnings += sources.warnings()
-    return await _answer(call, items, metadata)
+    bodies = [item.body for item in items]
+    if rewrite is not None:
+        bodies = await offload.run(sum(map(len, bodies)), lambda: list(map(rewrite, bodies)))
+    return await _answer(call, bodies, metadata)
 
 
 async def _pages(
@@ -146,16 +154,16 @@ def both(one: Match | None, other: Match | None) -> Match | None:
     return lambda item: one(item) and other(item)
 
 
-async def _answer(call: Call, items: list[Item], metadata: JSONObject) -> Answer:
+async def _answer(call: Call, bodies: list[bytes], metadata: JSONObject) -> Answer:
     served, view = call.served, call.view
     if view.form is Form.METADATA:
         raise Failure(406, "NotAcceptable", f"you requested {view.form}, but the requested object is a list")
     if view.form is Form.OBJECT:
         head = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata}
-        body = orjson.dumps(head)[:-1] + b',"items":[' + b",".join([item.body for item in items]) + b"]}"
+        body = orjson.dumps(head)[:-1] + b',"items":[' + b",".join(bodies) + b"]}"
         return await reading.written(call, 200, body)
-    size = sum(len(item.body) for item in items)
-    objects: list[JSONObject] = await offload.run(size, lambda: [orjson.loads(item.body) for item in items])
+    size = sum(map(len, bodies))
+    objects: list[JSONObject] = await offload.run(size, lambda: list(map(orjson.loads, bodies)))
     if view.form is Form.TABLE:
         more = {key: value for key, value in metadata.items() if key != "resourceVersion" and value != ""}
         body = await offload.run(size, tables.table, call, objects, metadata["resourceVersion"], more)

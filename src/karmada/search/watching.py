@@ -30,7 +30,7 @@ from karmada.machinery.transport import EventType
 from karmada.search import tables
 from karmada.search.caches import MirrorSubscriptions
 from karmada.search.mirror import Mirror
-from karmada.search.reading import both, caught_up, restamped
+from karmada.search.reading import Rewrite, both, caught_up, restamped
 from karmada.search.resource_versions import ResourceVersions
 from karmada.search.sources import Ask, Source, SourceFinder
 
@@ -44,7 +44,9 @@ _LEFT = bookmark(0)
 """Follows the last event of a cluster that left."""
 
 
-async def watch(finder: SourceFinder, caches: MirrorSubscriptions, call: Call, ask: Ask) -> Streamed:
+async def watch(
+    finder: SourceFinder, caches: MirrorSubscriptions, call: Call, ask: Ask, rewrite: Rewrite | None = None
+) -> Streamed:
     """Open a watch; refusals come before any event."""
     options = list_options(dict(call.params), watch=True)
     selection = await select(call.served, options.label_selector, options.field_selector)
@@ -58,7 +60,7 @@ async def watch(finder: SourceFinder, caches: MirrorSubscriptions, call: Call, a
         if version and cluster not in known:
             raise gone(f"too old resource version: cluster {cluster} is no longer part of the answer")
     call.warnings += sources.warnings()
-    merged = _Merged(finder, caches, call, ask, options, selection, asked)
+    merged = _Merged(finder, caches, call, ask, options, selection, asked, rewrite)
     try:
         for source in sources.found:
             await merged.add(source)
@@ -80,6 +82,7 @@ class _Merged:
         options: ListOptions,
         selection: Selection,
         asked: ResourceVersions,
+        rewrite: Rewrite | None = None,
     ) -> None:
         self._finder = finder
         self._call = call
@@ -87,6 +90,7 @@ class _Merged:
         self._options = options
         self._selection = selection
         self._asked = asked
+        self._rewrite = rewrite
         initial = options.send_initial_events
         self._initial = initial if initial is not None else not (asked.versions or {})
         self._versions = ResourceVersions(asked.versions)
@@ -234,6 +238,8 @@ class _Merged:
 
     def _event(self, kind: EventType, item: Item) -> bytes:
         body = restamped(item, str(self._versions))
+        if self._rewrite is not None:
+            body = self._rewrite(body)
         form = self._call.view.form
         if form is not Form.OBJECT:
             body = self._formed(body)
