@@ -112,9 +112,11 @@ class GlobalProxy:
         cluster = await self._owner(chosen, user)
         if chosen.verb == "update":
             self._refuse_trimmed(chosen.type, cluster.metadata.name)
-        given = request.headers.get("content-type", "")
-        body, content_type = writes.for_member(request.body, given, cluster.metadata.name)
-        return await self._to_cluster(cluster, _with_body(request, body, content_type), path, user)
+        if chosen.path.subresource != PROXY:  # There the body is the application's.
+            given = request.headers.get("content-type", "")
+            body, content_type = writes.for_member(request.body, given, cluster.metadata.name)
+            request = _with_body(request, body, content_type)
+        return await self._to_cluster(cluster, request, path, user)
 
     async def _act_shown(
         self, chosen: Route, request: HttpRequest, path: str, user: UserInfo, shown: TemplatesView
@@ -128,12 +130,12 @@ class GlobalProxy:
         caches = self._caches.member(mirror.cluster)
         if caches is None:
             raise not_found(chosen.type.group, chosen.type.resource, where.name)
-        given = request.headers.get("content-type", "")
-        body, content_type = writes.for_member(request.body, given, mirror.cluster)
-        if where.subresource != PROXY:  # There the body is the application's.
+        if where.subresource != PROXY:
+            given = request.headers.get("content-type", "")
+            body, content_type = writes.for_member(request.body, given, mirror.cluster)
             body = view_writes.for_member(chosen.verb, body, content_type, where.name, meant)
-        passed = _with_body(request, body, content_type)
-        return await self._to_cluster(caches.cluster, passed, renamed(path, where, meant.name), user)
+            request = _with_body(request, body, content_type)
+        return await self._to_cluster(caches.cluster, request, renamed(path, where, meant.name), user)
 
     def _refuse_trimmed(self, type_: GroupVersionResource, cluster: str) -> None:
         """Who read an object without some fields and sends it back whole would delete them."""
