@@ -69,3 +69,19 @@ def test_a_server_that_cannot_be_reached_is_told_as_usual(federation: World) -> 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "127.0.0.1:1" in done.stderr
+
+
+def test_a_plain_table_loads_no_parser_but_the_standard_librarys(federation: World) -> None:
+    slow = ("orjson", "yaml", "dataclasses", "pathlib", "urllib.parse", "datetime")
+    loaded = PROGRAM.replace("sys.exit(code)", f"print(*set({slow}) & set(sys.modules), file=sys.stderr)")
+    environment = os.environ | {"KUBECONFIG": str(federation.kubeconfig), "HOME": str(federation.folder)}
+    seen = []
+    # A busy machine may take longer than plain reads wait: then there is a loop, which brings more along.
+    for _ in range(5):
+        command = [sys.executable, "-c", loaded, "get", "clusters"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert "member1" in done.stdout
+        seen.append(done.stderr.splitlines())
+        if seen[-1][0] == "without":
+            break
+    assert seen[-1] == ["without", ""]

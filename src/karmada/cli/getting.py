@@ -3,8 +3,6 @@
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
-import orjson
-
 from karmada.cli.access import Access
 from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Values
@@ -15,6 +13,7 @@ from karmada.cli.output.tables import Listing, Style, sort_key
 from karmada.cli.progress import Waiting
 from karmada.cli.reading import Look, as_table, chosen_clusters, in_time, namespace_of, objects, table
 from karmada.cli.session import Session
+from karmada.machinery import small_json
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import Request, Verb
 
@@ -138,7 +137,7 @@ def _print(session: Session, flags: Values, listings: dict[str, Listing]) -> Non
     for index, listing in enumerate(ordered):
         if flags.sort_by:
             listing.sort(flags.sort_by)
-        style.namespaces = flags.all_namespaces and listing.kind.namespaced
+        style = style._replace(namespaces=flags.all_namespaces and listing.kind.namespaced)
         session.out.write(("\n" if index else "") + tabs.aligned(listing.text(style)))
 
 
@@ -239,7 +238,7 @@ async def _watch(session: Session, flags: Values, places: Sequence[Access]) -> i
             async for batch in stream:
                 for event in batch:
                     if event.type.value != "BOOKMARK":
-                        shown.add(one, access.name, as_table(orjson.loads(event.object)), event.type.value)
+                        shown.add(one, access.name, as_table(small_json.loads(event.object)), event.type.value)
 
     import asyncio
 
@@ -259,11 +258,13 @@ class _Rows:
 
     def add(self, wanted: Wanted, cluster: str, answer: JSONObject, event: str) -> None:
         """Show the rows of a table; events of a watch carry their columns only once per cluster."""
-        listing = Listing(wanted.kind, list(self._columns))
+        listing = Listing(wanted.kind, self._columns)
         definitions = answer.get("columnDefinitions") or self._columns
         listing.add(cluster, {**answer, "columnDefinitions": definitions})
-        self._style.namespaces = self._all_namespaces and wanted.kind.namespaced
-        self._style.headers = self._style.headers and not self._columns
+        self._style = self._style._replace(
+            namespaces=self._all_namespaces and wanted.kind.namespaced,
+            headers=self._style.headers and not self._columns,
+        )
         lines = listing.text(self._style)
         if self._style.event:
             first = 1 if self._style.headers else 0

@@ -1,10 +1,7 @@
 """Reads of one server that several commands do: tables and objects of kinds, page by page."""
 
 from collections.abc import AsyncIterator, Awaitable
-from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import orjson
+from typing import Any, NamedTuple, TypeVar
 
 from karmada.cli.access import Access
 from karmada.cli.failures import CommandError
@@ -12,6 +9,7 @@ from karmada.cli.flags import Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.output.tables import ACCEPT
 from karmada.cli.session import HUB, Session
+from karmada.machinery import small_json
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
@@ -22,8 +20,7 @@ NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """Which objects of a kind, and how much of them."""
 
     namespace: str = ""
@@ -84,7 +81,7 @@ async def get(access: Access, wanted: Wanted, namespace: str = "") -> JSONObject
 async def _named(access: Access, request: Request) -> JSONObject:
     """One object; of one that is absent because its namespace is, that is said."""
     try:
-        found: JSONObject = orjson.loads(await access.transport.send(request))
+        found: JSONObject = small_json.loads(await access.transport.send(request))
         return found
     except NotFound as absent:
         if request.namespace in ("", "default"):
@@ -104,7 +101,7 @@ async def _pages(
     query = look.params() | params | ({"limit": str(look.chunk)} if look.chunk else {})
     while True:
         request = Request(Verb.LIST, kind.type, look.namespace, params=query, accept=accept)
-        page: JSONObject = orjson.loads(await access.transport.send(request))
+        page: JSONObject = small_json.loads(await access.transport.send(request))
         yield page
         start = (page.get("metadata") or {}).get("continue")
         if not start:
@@ -127,7 +124,7 @@ def as_table(answer: JSONObject) -> JSONObject:
 
 async def cluster_names(hub: Access) -> list[str]:
     """All members."""
-    answer = orjson.loads(await hub.transport.send(Request(Verb.LIST, CLUSTERS)))
+    answer = small_json.loads(await hub.transport.send(Request(Verb.LIST, CLUSTERS)))
     return sorted(item["metadata"]["name"] for item in answer.get("items") or ())
 
 

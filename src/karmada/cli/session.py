@@ -7,7 +7,6 @@ plane (`clusters/<name>/proxy`), as whoever asks.
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from karmada.cli.failures import CommandError
@@ -120,10 +119,10 @@ class Session:
         """What a kubeconfig (the usual one if none is named) and a context lead to; `hint` is said where none is."""
         from karmada.machinery.http.kubeconfig import default_paths, find_target, load
 
-        if explicit and not Path(explicit).is_file():
+        if explicit and not os.path.isfile(explicit):
             raise CommandError(f"stat {explicit}: no such file or directory: give an existing kubeconfig")
         paths = default_paths(explicit, self.environment)
-        if any(path.is_file() for path in paths):
+        if any(map(os.path.isfile, paths)):
             known = load(paths)
             if context and context not in known.contexts:
                 there = f" (there are: {', '.join(sorted(known.contexts))})" if known.contexts else ""

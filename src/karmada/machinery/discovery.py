@@ -5,12 +5,9 @@ error is never a verdict that a kind is gone. Documents that are too large or ha
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-
-from karmada.machinery import limits
+from karmada.machinery import limits, small_json
 from karmada.machinery.errors import ApiError, BadAnswer, NotFound
 from karmada.machinery.transport import GroupVersionResource, Transport
 
@@ -21,8 +18,7 @@ _SHAPES = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a document raises that is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApiResource:
+class ApiResource(NamedTuple):
     """One kind and its collection."""
 
     type: GroupVersionResource
@@ -104,7 +100,7 @@ async def _discover(transport: Transport, answers: list[bytes], previous: Iterab
     found: list[ApiResource] = []
     stale: set[str] = set()
     whole = True
-    for root, answer in zip(_ROOTS, map(orjson.loads, answers), strict=True):
+    for root, answer in zip(_ROOTS, map(small_json.loads, answers), strict=True):
         if "items" in answer:
             found += _from_aggregated(answer, previous, stale)
         else:
@@ -149,7 +145,7 @@ async def _from_documents(
     for group, version in versions:
         path = f"{root}/{group}/{version}" if group else f"{root}/{version}"
         try:
-            document = orjson.loads(await _document(transport, path))
+            document = small_json.loads(await _document(transport, path))
         except BadAnswer:
             raise
         except ApiError:

@@ -1,7 +1,6 @@
 """Dependencies that only some installations have: `pip install pykarmada[production]` brings them all."""
 
 from functools import cache
-from importlib.util import find_spec
 
 
 class ExtraMissing(SystemExit):
@@ -21,6 +20,8 @@ def require(program: str, *packages: str) -> None:
 
 
 def _installed(package: str) -> bool:
+    from importlib.util import find_spec
+
     try:
         return find_spec(package) is not None
     except ModuleNotFoundError:  # the package above it is absent too

@@ -137,9 +137,9 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("explicit", "environment", "expected"),
     [
-        ("x", {"KUBECONFIG": "a:b"}, [Path("x")]),
-        ("", {"KUBECONFIG": "a::b"}, [Path("a"), Path("b")]),
-        ("", {}, [Path.home() / ".kube" / "config"]),
+        ("x", {"KUBECONFIG": "a:b"}, ["x"]),
+        ("", {"KUBECONFIG": "a::b"}, ["a", "b"]),
+        ("", {}, [str(Path.home() / ".kube" / "config")]),
     ],
     ids=["flag", "environment", "home"],
 )

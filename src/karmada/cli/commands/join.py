@@ -1,5 +1,6 @@
 """`karmadactl join`."""
 
+import os
 from typing import TYPE_CHECKING
 
 from karmada.cli import common_flags as common
@@ -69,7 +70,7 @@ def member_context(session: Session, flags: Values, name: str) -> str:
     if flags.cluster_context or not flags.cluster_kubeconfig:
         return str(flags.cluster_context or name)
     paths = default_paths(flags.cluster_kubeconfig, session.environment)
-    if not any(path.is_file() for path in paths):
+    if not any(map(os.path.isfile, paths)):
         return ""
     return name if name in load(paths).contexts else ""
 

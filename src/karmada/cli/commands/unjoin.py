@@ -1,5 +1,7 @@
 """`karmadactl unjoin`."""
 
+import os
+
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.commands.join import MEMBER_FLAGS, member_context
@@ -40,7 +42,7 @@ def _has_context(session: Session, name: str) -> bool:
     from karmada.machinery.http.kubeconfig import default_paths, load
 
     paths = default_paths("", session.environment)
-    return any(path.is_file() for path in paths) and name in load(paths).contexts
+    return any(map(os.path.isfile, paths)) and name in load(paths).contexts
 
 
 COMMAND = Command(

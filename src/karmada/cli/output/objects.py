@@ -1,7 +1,6 @@
 """Objects in the formats of `-o`: json, yaml, name, jsonpath, custom-columns, go-template."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from karmada.cli.failures import CommandError
@@ -181,6 +180,7 @@ def _content(path: str) -> str:
     if not path:
         raise CommandError("template format specified but no template file given")
     try:
-        return Path(path).read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except OSError as error:
         raise CommandError(f"error reading --template {path}, {error.strerror}") from error

@@ -5,8 +5,7 @@ plane itself). Pods are never managed by Karmada, so their tables lack it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from karmada.api.labels import MANAGED, TRUE
 from karmada.cli.session import HUB
@@ -17,8 +16,7 @@ ACCEPT = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 NONE = "<none>"
 
 
-@dataclass(slots=True)
-class Style:
+class Style(NamedTuple):
     """How tables are shown."""
 
     wide: bool = False
@@ -31,14 +29,14 @@ class Style:
     """Whether rows are events of a watch, and begin with their type."""
 
 
-@dataclass(slots=True)
 class Listing:
     """The objects of one kind in several clusters."""
 
-    kind: ApiResource
-    columns: list[JSONObject] = field(default_factory=list)
-    rows: list[tuple[str, JSONObject]] = field(default_factory=list)
-    """(cluster, row), a row as servers send it."""
+    def __init__(self, kind: ApiResource, columns: Sequence[JSONObject] = ()) -> None:
+        self.kind = kind
+        self.columns = list(columns)
+        self.rows: list[tuple[str, JSONObject]] = []
+        """(cluster, row), a row as servers send it."""
 
     def add(self, cluster: str, table: JSONObject) -> None:
         """The table of a cluster; its columns are found by their names, since clusters differ in version."""

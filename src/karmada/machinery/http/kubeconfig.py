@@ -10,10 +10,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from karmada.machinery.http import plain_yaml
 from karmada.machinery.http.target import DEFAULT_NAMESPACE, NOTHING, ExecPlugin, Identity, Material, Target
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    Place = str | Path
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _SECTIONS = {"clusters": "cluster", "contexts": "context", "users": "user"}
@@ -26,9 +29,9 @@ class KubeconfigError(ValueError):
 class Kubeconfig:
     """One or more kubeconfig files, merged."""
 
-    def __init__(self, documents: "Iterable[tuple[Path | None, Mapping[str, Any]]]") -> None:
+    def __init__(self, documents: "Iterable[tuple[Place | None, Mapping[str, Any]]]") -> None:
         self.current_context = ""
-        self._entries: dict[str, dict[str, tuple[Path | None, Mapping[str, Any]]]] = {
+        self._entries: dict[str, dict[str, tuple[Place | None, Mapping[str, Any]]]] = {
             section: {} for section in _SECTIONS
         }
         for path, document in documents:
@@ -85,7 +88,7 @@ class Kubeconfig:
             impersonate_groups=tuple(user.get("as-groups") or ()),
         )
 
-    def _entry(self, section: str, name: str) -> "tuple[Path | None, Mapping[str, Any]]":
+    def _entry(self, section: str, name: str) -> "tuple[Place | None, Mapping[str, Any]]":
         found = self._entries[section].get(name)
         if found is None:
             known = ", ".join(self._entries[section]) or "none"
@@ -93,30 +96,28 @@ class Kubeconfig:
         return found
 
 
-def load(paths: "Iterable[Path]") -> Kubeconfig:
+def load(paths: "Iterable[Place]") -> Kubeconfig:
     """Read and merge files; those that do not exist are left out, but one must."""
     wanted = list(paths)
-    documents = [(path, _parse(path.read_bytes(), str(path))) for path in wanted if path.is_file()]
+    documents = [(path, _parse(_content(path), str(path))) for path in wanted if os.path.isfile(path)]
     if not documents:
         raise KubeconfigError(f"no kubeconfig found at {', '.join(map(str, wanted))}")
     return Kubeconfig(documents)
 
 
-def default_paths(explicit: str = "", environment: Mapping[str, str] = os.environ) -> "list[Path]":
+def default_paths(explicit: str = "", environment: Mapping[str, str] = os.environ) -> list[str]:
     """Where to look: the path given, KUBECONFIG, or the home directory's."""
-    from pathlib import Path
-
     if explicit:
-        return [Path(explicit)]
+        return [explicit]
     if environment.get("KUBECONFIG"):
-        return [Path(part) for part in environment["KUBECONFIG"].split(os.pathsep) if part]
-    return [Path.home() / ".kube" / "config"]
+        return [part for part in environment["KUBECONFIG"].split(os.pathsep) if part]
+    return [os.path.join(os.path.expanduser("~"), ".kube", "config")]
 
 
 def find_target(explicit: str = "", context: str = "", environment: Mapping[str, str] = os.environ) -> Target:
     """What a program should connect to: a kubeconfig if one is given or there, else the cluster it runs in."""
     paths = default_paths(explicit, environment)
-    if explicit or context or any(path.is_file() for path in paths) or "KUBERNETES_SERVICE_HOST" not in environment:
+    if explicit or context or any(map(os.path.isfile, paths)) or "KUBERNETES_SERVICE_HOST" not in environment:
         return load(paths).target(context)
     return in_cluster(environment)
 
@@ -126,7 +127,7 @@ def from_bytes(content: bytes) -> Kubeconfig:
     return Kubeconfig([(None, _parse(content, "the kubeconfig"))])
 
 
-def in_cluster(environment: Mapping[str, str] = os.environ, folder: "str | Path" = SERVICE_ACCOUNT) -> Target:
+def in_cluster(environment: Mapping[str, str] = os.environ, folder: "Place" = SERVICE_ACCOUNT) -> Target:
     """The API server of the cluster this process runs in, as the pod's service account."""
     from pathlib import Path
 
@@ -144,12 +145,15 @@ def in_cluster(environment: Mapping[str, str] = os.environ, folder: "str | Path"
 
 
 def _parse(content: bytes, name: str) -> Mapping[str, Any]:
-    import orjson
+    plain = plain_yaml.read(content)
+    if plain is not None:
+        return plain
+    from karmada.machinery import small_json
 
     try:
-        parsed: Mapping[str, Any] = orjson.loads(content)
+        parsed: Mapping[str, Any] = small_json.loads(content)
         return parsed
-    except orjson.JSONDecodeError:
+    except ValueError:
         pass
     import yaml
 
@@ -161,13 +165,18 @@ def _parse(content: bytes, name: str) -> Mapping[str, Any]:
     return document
 
 
-def _absolute(base: "Path | None", path: str) -> str:
+def _content(path: "Place") -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _absolute(base: "Place | None", path: str) -> str:
     if base is None:
         raise KubeconfigError(f"the kubeconfig names the file {path}, but is no file itself: embed the data")
-    return str(base.parent / path)
+    return os.path.join(os.path.dirname(base), path.removeprefix("./"))
 
 
-def _material(base: "Path | None", entry: Mapping[str, Any], name: str) -> Material:
+def _material(base: "Place | None", entry: Mapping[str, Any], name: str) -> Material:
     if data := entry.get(f"{name}-data"):
         try:
             return Material(base64.b64decode(data, validate=True))
@@ -176,7 +185,7 @@ def _material(base: "Path | None", entry: Mapping[str, Any], name: str) -> Mater
     return Material(path=_absolute(base, str(entry[name]))) if entry.get(name) else NOTHING
 
 
-def _plugin(user: str, base: "Path | None", entry: Mapping[str, Any]) -> ExecPlugin:
+def _plugin(user: str, base: "Place | None", entry: Mapping[str, Any]) -> ExecPlugin:
     command = str(entry.get("command") or "")
     if not command:
         raise KubeconfigError(f'the exec plugin of user "{user}" has no command')

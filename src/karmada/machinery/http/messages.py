@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from karmada.machinery import limits
+from karmada.machinery import limits, small_json
 from karmada.machinery.errors import ApiError, BadAnswer, BadRequest, from_status
 from karmada.machinery.http.answer import Head
 from karmada.machinery.http.paths import Wire
@@ -65,13 +65,11 @@ def require_json(head: Head) -> None:
 
 def refusal(head: Head, body: bytes) -> Refused:
     """What an answer that is no success means."""
-    import orjson
-
     given = head.headers.get(b"retry-after", b"")
     retry_after = min(float(given), LONGEST_RETRY) if given.isdigit() else None
     try:
-        status = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        status = small_json.loads(body)
+    except ValueError:
         status = None
     if not isinstance(status, dict) or status.get("kind") != "Status":
         status = {"message": _message(head.status, body)}
