@@ -6,6 +6,9 @@ CPU time comes in ticks of 10 ms, so an idle share below a tenth of a percent is
 """
 
 import asyncio
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -24,7 +27,7 @@ MEGABYTE = 1e6
 
 def run() -> list[Result]:
     """All figures."""
-    return [*asyncio.run(_up()), *asyncio.run(_fixture())]
+    return [*asyncio.run(_up()), _first_use(), *asyncio.run(_fixture())]
 
 
 async def _up() -> list[Result]:
@@ -67,6 +70,39 @@ async def _idle(pid: int, seconds: float = IDLE) -> tuple[float, float]:
     await asyncio.sleep(seconds)
     spent = sum(process.cpu_times()[:2]) - before
     return process.memory_info().rss / MEGABYTE, 100 * spent / seconds if seconds else 0.0
+
+
+_CONFTEST = """
+import time, pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.config.started = time.perf_counter()
+"""
+_TEST = """
+import asyncio, time
+
+def test_first_use(federation, pytestconfig):
+    async def ready():
+        async with federation(members=3):
+            print("seconds", time.perf_counter() - pytestconfig.started)
+
+    asyncio.run(ready())
+"""
+
+
+def _first_use() -> Result:
+    """A project's first test with the fixture, imports included: pytest in a process of its own, bytecode in place."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory(prefix="karmada-bench-") as folder:
+        Path(folder, "conftest.py").write_text(_CONFTEST)
+        Path(folder, "test_first_use.py").write_text(_TEST)
+        command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", folder]
+        times = []
+        for _ in range(STARTS + 1):
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+            times.append(next(float(line.split()[-1]) for line in done.stdout.splitlines() if "seconds" in line))
+    return Result("federation(members=3) as a fixture, ready, imports included", min(times[1:]), "s", target=1.5)
 
 
 async def _fixture() -> list[Result]:

@@ -33,6 +33,24 @@ def test_loading_the_plugin_costs_next_to_nothing():
     assert output == "[]\n"
 
 
+def test_pytest_does_not_compile_the_distribution_anew(tmp_path):
+    (tmp_path / "conftest.py").write_text("import pytest\npytest.register_assert_rewrite('karmada')\n")
+    (tmp_path / "test_it.py").write_text(
+        "import karmada.apiserver.server, karmada.testing.federation, sys\n"
+        "def test_it(federation):\n"
+        "    loaders = {name: type(module.__spec__.loader).__name__ for name, module in sys.modules.items()\n"
+        "               if name.startswith('karmada.') and module.__spec__}\n"
+        "    anew = {name for name, loader in loaders.items() if loader == 'AssertionRewritingHook'}\n"
+        "    assert 'karmada.testing.federation' in anew\n"
+        "    others = {name for name in anew if not name.startswith('karmada.testing')}\n"
+        "    assert others <= {'karmada.api', 'karmada.api.version'}, 'only what the plugin is found in'\n"
+        "    assert len(loaders) > 500\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_soak_counts_seeds_and_tells_what_breaks(capsys):
     assert soak.main(["--seeds", "3", "--workers", "1"]) == 0
     assert "3 seeds of mirror, 0 broken" in capsys.readouterr().out
