@@ -86,6 +86,38 @@ def test_attach_passes_input_on_until_it_ends(federation: World, shop: str, pod:
 
 
 @pytest.mark.parametrize(
+    "spelling", [["-C", "member1"], ["-Cmember1"], ["-C=member1"], ["--cluster", "member1"]], ids=" ".join
+)
+def test_the_command_runs_in_the_cluster_that_is_named(
+    federation: World, shop: str, pod: str, spelling: list[str]
+) -> None:
+    terminal = Terminal(federation, ["exec", pod, "-n", shop, *spelling, "-c", "main", "--", "hostname"])
+    terminal.until(pod)
+    assert terminal.end() == 0
+    terminal = Terminal(federation, ["exec", "deployment/shop", *spelling, "-n", shop, "--", "sh", "-c", "exit 3"])
+    terminal.until("command terminated with exit code 3")
+    assert terminal.end() == 3
+
+
+def test_attach_is_to_the_container_in_the_cluster_that_is_named(federation: World, shop: str, pod: str) -> None:
+    terminal = Terminal(federation, ["attach", "-it", pod, "-C", "member1", "-c", "main", "-n", shop])
+    terminal.until("If you don't see a command prompt, try pressing enter.")
+    terminal.interrupt()
+    assert terminal.end() == 130
+
+
+@pytest.mark.parametrize("words", [["exec", "--", "hostname"], ["attach"]], ids=["exec", "attach"])
+def test_a_pod_is_sought_in_no_other_cluster(federation: World, shop: str, pod: str, words: list[str]) -> None:
+    name, *rest = words
+    terminal = Terminal(federation, [name, pod, "-n", shop, "-C", "member2", *rest])
+    terminal.until(f'pods "{pod}" not found')
+    assert terminal.end() == 1
+    terminal = Terminal(federation, [name, pod, "-n", shop, *rest])
+    terminal.until("must specify a cluster: add --cluster=NAME")
+    assert terminal.end() == 1
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["logs"], "POD or TYPE/NAME is a required argument"),

@@ -18,9 +18,9 @@ async def run(session: Session, flags: Values) -> int:
 
 COMMAND = Command(
     "attach",
-    "(POD | TYPE/NAME) -c CONTAINER",
+    "(POD | TYPE/NAME) [-c CONTAINER] (-C CLUSTER)",
     "Attach to the process that runs in a container of a member.",
     run,
     STREAM_FLAGS,
-    examples="karmadactl attach nginx-abc --cluster=member1",
+    examples="karmadactl attach nginx-abc -C member1",
 )

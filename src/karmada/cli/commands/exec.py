@@ -60,7 +60,7 @@ COMMAND = Command(
     run,
     (*STREAM_FLAGS, Flag("filename", [], "Files that name the pod.", "f")),
     examples="""
-karmadactl exec nginx-abc --cluster=member1 -- date
-karmadactl exec -it deployment/nginx --cluster=member1 -- sh
+karmadactl exec nginx-abc -C member1 -- date
+karmadactl exec -it deployment/nginx -C member1 -- sh
 """,
 )
