@@ -215,6 +215,39 @@ def test_simulation_of_changes(federation: World, shop: str, words: list[str], a
     assert item["after"] == after
 
 
+@pytest.mark.parametrize(
+    ("limits", "evicted", "after"),
+    [
+        pytest.param([None], {}, {"member1": 2, "member2": 1}, id="for ever"),
+        pytest.param([30], {"member2": 30}, {"member1": 3}, id="for a while"),
+        pytest.param([0], {"member2": 0}, {"member1": 3}, id="for no time"),
+        pytest.param([None, 30], {}, {"member1": 2, "member2": 1}, id="the first that matches counts"),
+    ],
+)
+def test_a_toleration_that_ends_does_not_keep_anything(
+    federation: World,
+    shop: str,
+    tmp_path: Path,
+    limits: list[int | None],
+    evicted: dict[str, int],
+    after: dict[str, int],
+) -> None:
+    (changed,) = (one for one in yaml.load_all(SHOP) if one["kind"] == "PropagationPolicy")
+    changed["spec"]["placement"]["clusterTolerations"] = [
+        {"key": "x", "operator": "Exists", "effect": "NoExecute"} | ({} if one is None else {"tolerationSeconds": one})
+        for one in limits
+    ]
+    file = tmp_path / "policy.yaml"
+    file.write_text(yaml.dump(changed))
+    words = ["simulate", "deployment/shop", "-n", shop, "-f", str(file), "--taint", "member2:x=y:NoExecute", *EVICTING]
+    outcome = federation.run(*words, "-o", "json")
+    (item,) = (one for one in json.loads(outcome.out)["items"] if one["resource"].startswith("Deployment"))
+    assert (item["evictedAfterSeconds"], item["after"]) == (evicted, after)
+    sentence = f"Deployment {shop}/shop would be evicted from member2 30 s after the taint: its toleration ends then."
+    for output in ("table", "diff"):
+        assert (sentence in federation.run(*words, "-o", output).out) == (30 in evicted.values())
+
+
 def test_simulation_of_files_writes_nothing(federation: World, shop: str, tmp_path: Path) -> None:
     file = tmp_path / "new.yaml"
     items = [named(DEPLOYMENT, "new"), policy("new", clusterAffinity={"clusterNames": ["member3"]})]

@@ -67,7 +67,8 @@ async def _result(asked: list[Subject], clusters: list[Cluster], snapshot: Snaps
         done = outcome(subject, clusters, snapshot, terms)
         about = _ref(subject)
         if done.changed:
-            sentence = move_sentence(done.before, done.after)
+            later = [f"leaves {name} {seconds} s after the taint" for name, seconds in done.evicted.items() if seconds]
+            sentence = "; ".join([move_sentence(done.before, done.after), *later])
             moves.append({"ref": about, "before": done.before, "after": done.after, "sentence": sentence})
         problems += _problems(done, about)
     return {"moves": moves, "problems": problems, "looked": len(asked), "terms": str(terms)}

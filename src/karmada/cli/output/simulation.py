@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from karmada.api.counting import counted
 from karmada.cli.output.wrapping import fitted, wrapped
-from karmada.explain.simulate.outcome import Outcome, Shares, summary
+from karmada.explain.simulate.outcome import Outcome, Shares, delays, summary
 from karmada.explain.simulate.terms import Terms
 
 
@@ -12,7 +12,7 @@ def table(outcomes: Sequence[Outcome], terms: Terms, columns: int = 0) -> str:
     """One line each, broken to fit so many columns."""
     rows = [["RESOURCE", "BEFORE", "AFTER", "CHANGE"]]
     rows += [[one.name, _spelled(one.before), _spelled(one.after), one.refused or _change(one)] for one in outcomes]
-    return _page(rows, [summary(outcomes), str(terms)], columns)
+    return _page(rows, [*delays(outcomes), summary(outcomes), str(terms)], columns)
 
 
 def moves(outcomes: Sequence[Outcome], terms: Terms | None = None, columns: int = 0) -> str:
@@ -26,7 +26,7 @@ def moves(outcomes: Sequence[Outcome], terms: Terms | None = None, columns: int 
     lost = sum(1 for one in concerned if one.lost and not one.refused)
     refused = sum(1 for one in concerned if one.refused)
     text = f"{moved} would move whole, {lost} would lose replicas, {refused} have no room."
-    return _page(rows, [text, *([str(terms)] if terms is not None else [])], columns)
+    return _page(rows, [*delays(concerned), text, *([str(terms)] if terms is not None else [])], columns)
 
 
 def _page(rows: list[list[str]], sentences: list[str], columns: int) -> str:
@@ -57,7 +57,7 @@ def diff(outcomes: Sequence[Outcome], terms: Terms, colours: bool = False) -> st
                 continue
             lines += [_painted(f"- {name}: {old}", 31, colours)] if old is not None else []
             lines += [_painted(f"+ {name}: {new}", 32, colours)] if new is not None else []
-    return "".join(f"{line}\n" for line in (*lines, summary(outcomes), terms))
+    return "".join(f"{line}\n" for line in (*lines, *delays(outcomes), summary(outcomes), terms))
 
 
 def _spelled(shares: Shares) -> str:

@@ -1,7 +1,7 @@
 """Before and after of one subject."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -27,6 +27,8 @@ class Outcome:
     after: Shares
     refused: str = ""
     decision: Decision | None = None
+    evicted: dict[str, int] = field(default_factory=dict)
+    """By cluster that taints drive it from, after how many seconds."""
 
     @property
     def changed(self) -> bool:
@@ -44,16 +46,16 @@ def outcome(subject: Subject, clusters: Sequence[Cluster], snapshot: Snapshot, t
     before = {target.name: target.replicas for target in subject.before.spec.clusters} if subject.before else {}
     if subject.wanted is None:
         return Outcome(subject.name, before, before, NO_POLICY)
-    wanted = displaced(subject.wanted, clusters, evicts=terms.evicts)
+    wanted, evicted = displaced(subject.wanted, clusters, evicts=terms.evicts)
     try:
         decision = decide(snapshot, wanted, {}, Settings(terms.gates))
     except NoPlacement:
         return Outcome(subject.name, before, before, NO_PLACEMENT)
     if isinstance(decision.outcome, Placed):
         after = {target.name: target.replicas for target in decision.outcome.clusters}
-        return Outcome(subject.name, before, after, decision=decision)
+        return Outcome(subject.name, before, after, decision=decision, evicted=evicted)
     kept = {target.name: target.replicas for target in wanted.spec.clusters}
-    return Outcome(subject.name, before, kept, decision.outcome.message, decision)
+    return Outcome(subject.name, before, kept, decision.outcome.message, decision, evicted)
 
 
 def data(outcomes: Sequence[Outcome], terms: Terms) -> dict[str, Any]:
@@ -72,11 +74,22 @@ def data(outcomes: Sequence[Outcome], terms: Terms) -> dict[str, Any]:
                 "changed": one.changed,
                 "lostReplicas": one.lost,
                 "refused": one.refused or None,
+                "evictedAfterSeconds": one.evicted,
                 "decision": orjson.loads(encode(one.decision)) if one.decision else None,
             }
             for one in outcomes
         ],
     }
+
+
+def delays(outcomes: Sequence[Outcome]) -> list[str]:
+    """Sentences about what leaves a cluster later than its taint comes."""
+    return [
+        f"{one.name} would be evicted from {name} {seconds} s after the taint: its toleration ends then."
+        for one in outcomes
+        for name, seconds in sorted(one.evicted.items())
+        if seconds
+    ]
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -2,17 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 import msgspec
 
 from karmada.api import names
-from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.cluster.v1alpha1 import Cluster, Taint
 from karmada.api.codec import from_tree
+from karmada.api.evictions import PRODUCER_TAINT_MANAGER, REASON_TAINT_UNTOLERATED
 from karmada.api.feature_gates import FeatureGates
+from karmada.api.meta import Toleration
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
-from karmada.api.taints import first_untolerated
-from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec
+from karmada.api.taints import (
+    NO_EXECUTE,
+    ToleratedForever,
+    ToleratedUntil,
+    Untolerated,
+    endurance,
+    first_untolerated,
+)
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, GracefulEvictionTask, ResourceBinding, ResourceBindingSpec
 from karmada.interpreter.facade import LayeredInterpreter, native_level, wall_clock
 from karmada.interpreter.model import Operation, kind_of
 from karmada.interpreter.rules_level import RulesLevel
@@ -24,6 +34,8 @@ from karmada.policies.matching import fit, subject_of
 JSONObject = dict[str, Any]
 Binding = ResourceBinding | ClusterResourceBinding
 POLICY_KINDS = {"PropagationPolicy": PropagationPolicy, "ClusterPropagationPolicy": ClusterPropagationPolicy}
+_ADDED = datetime(2000, 1, 1, tzinfo=UTC)
+"""When simulated taints are added: any time, as only differences count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +127,45 @@ def _resized(spec: ResourceBindingSpec, replicas: int) -> ResourceBindingSpec:
     return msgspec.structs.replace(spec, replicas=replicas)
 
 
-def displaced(binding: Binding, clusters: Sequence[Cluster], *, evicts: bool) -> Binding:
-    """A binding without the clusters it would be driven from.
+class Displaced(NamedTuple):
+    """A binding without the clusters it would be driven from."""
 
-    Those are gone, or (where taints evict) tainted NoExecute beyond its tolerations.
+    binding: Binding
+    evicted: dict[str, int]
+    """By cluster, for how many seconds the taints that drive it from there are tolerated."""
+
+
+def displaced(binding: Binding, clusters: Sequence[Cluster], *, evicts: bool) -> Displaced:
+    """A binding without clusters that are gone, and (where taints evict) without those it does not tolerate for ever.
+
+    What is evicted after a while does not come back either: the eviction keeps it away.
     """
     by_name = {cluster.metadata.name: cluster for cluster in clusters}
     placement = binding.spec.placement
     tolerations = placement.cluster_tolerations if placement is not None else ()
-    kept = tuple(
-        target
-        for target in binding.spec.clusters
-        if target.name in by_name
-        and not (evicts and first_untolerated(by_name[target.name].spec.taints, tolerations, ("NoExecute",)))
+    there = [target for target in binding.spec.clusters if target.name in by_name]
+    limits = {target.name: _limit(by_name[target.name].spec.taints, tolerations) for target in there if evicts}
+    evicted = {name: limit for name, limit in limits.items() if limit is not None}
+    kept = tuple(target for target in there if target.name not in evicted)
+    leaving = tuple(
+        GracefulEvictionTask(from_cluster=name, reason=REASON_TAINT_UNTOLERATED, producer=PRODUCER_TAINT_MANAGER)
+        for name in evicted
+        if first_untolerated(by_name[name].spec.taints, tolerations, (NO_EXECUTE,)) is None
     )
-    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, clusters=kept))
+    tasks = (*binding.spec.graceful_eviction_tasks, *leaving)
+    spec = msgspec.structs.replace(binding.spec, clusters=kept, graceful_eviction_tasks=tasks)
+    return Displaced(msgspec.structs.replace(binding, spec=spec), evicted)
+
+
+def _limit(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> int | None:
+    """For how many seconds NoExecute taints are tolerated once they are there; None: for ever."""
+    match endurance([(taint, _ADDED) for taint in taints], tolerations):
+        case Untolerated():
+            return 0
+        case ToleratedUntil(deadline):
+            return max(0, int((deadline - _ADDED).total_seconds()))
+        case ToleratedForever():
+            return None
 
 
 async def _workload(template: JSONObject, before: Binding | None) -> Workload:
