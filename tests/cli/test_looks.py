@@ -8,7 +8,9 @@ from tests.cli.samples import SHOP, apply
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
+from karmada.cli.output.chain import as_text
 from karmada.cli.output.wrapping import fitted, wrapped
+from karmada.explain.why.links import Link
 
 ESCAPE = re.compile(r"\033\[[0-9;]*[mK]")
 COLOURS = {"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[33m"}
@@ -114,6 +116,17 @@ def test_colours_can_be_refused(federation: World, space: str, words: list[str])
 )
 def test_the_last_column_is_broken_beside_its_row_or_below_it(columns: int, expected: list[str]) -> None:
     assert fitted([["NAME", "SAID"], ["a", "one two three four five six seven"]], columns) == expected
+
+
+@pytest.mark.parametrize("columns", [60, 140])
+def test_what_is_said_below_a_table_begins_where_it_begins(columns: int) -> None:
+    link = Link("scheduling", "one cluster fits")
+    link.table = [["CLUSTER", "VERDICT", "BECAUSE"], ["member1", "rejected", "it has not the label region=north"]]
+    link.details = ["(recorded)"]
+    lines = as_text("Deployment a", [link], colour=False, columns=columns).splitlines()
+    (head,) = (line for line in lines if "CLUSTER" in line)
+    (below,) = (line for line in lines if "(recorded)" in line)
+    assert head.index("CLUSTER") == below.index("(recorded)")
 
 
 def test_a_number_stays_with_its_name() -> None:

@@ -1,10 +1,12 @@
 """What `check` makes of facts."""
 
+import pytest
+
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.explain.check.collection import everything
-from karmada.explain.check.findings import Finding, leases
+from karmada.explain.check.findings import Finding, leases, skew
 from karmada.explain.members import Members
 from karmada.machinery.client import Client
 
@@ -48,3 +50,17 @@ def test_a_component_is_led_by_a_name_or_has_no_leader() -> None:
     assert led == Finding("karmada-scheduler", "is led by host_1")
     assert vacant == released
     assert (vacant.state, vacant.said) == ("warning", "has no leader: the last one gave up its lease 10 s ago")
+
+
+@pytest.mark.parametrize(
+    ("apart", "said", "state"),
+    [
+        (-1.2, "agrees with this machine", "ok"),
+        (-9.0, "agrees with this machine (-9 s)", "ok"),
+        (60.0, "is +60 s off", "broken"),
+    ],
+    ids=["whole seconds", "seconds", "a minute"],
+)
+def test_clocks_that_are_a_second_apart_agree(apart, said, state):
+    found = skew("member1", 1000.0 + apart, 1000.0)
+    assert (found.what, found.said, found.state) == ("clock of member1", said, state)

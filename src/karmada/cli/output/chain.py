@@ -44,12 +44,12 @@ def as_text(title: str, links: list[Link], colour: bool, columns: int = 0) -> st
 
 
 def _details(link: Link, indent: int, columns: int) -> list[str]:
-    """The table and the details of a link; a table that is too wide begins further left."""
+    """The table and the details of a link; a table that is too wide begins further left, with what is said below it."""
     table = aligned(link.table).splitlines()
     if columns and any(len(line) + indent > columns for line in table):
-        table = [f"{'':<{_NARROW}}{line}" for line in fitted(link.table, columns - _NARROW)]
-    else:
-        table = [f"{'':<{indent}}{line}" for line in table]
+        indent = _NARROW
+        table = fitted(link.table, columns - indent)
+    table = [f"{'':<{indent}}{line}" for line in table]
     details = [f"{'':<{indent}}{line}" for text in link.details for line in wrapped(text, columns, indent)]
     return [line.rstrip() for line in (*table, *details)]
 

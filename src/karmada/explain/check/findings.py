@@ -28,7 +28,8 @@ def skew(what: str, theirs: float, ours: float) -> Finding:
     """Whether clocks agree."""
     apart = theirs - ours
     if abs(apart) <= SKEW_SECONDS:
-        seconds = f" ({apart:+.0f} s)" if round(apart) else ""
+        # Servers give the time in whole seconds, and an answer takes a while: one second means nothing.
+        seconds = f" ({apart:+.0f} s)" if abs(apart) >= 2 else ""
         return Finding(f"clock of {what}", f"agrees with this machine{seconds}")
     remedy = f"Synchronise the clocks (NTP): tokens and leases go wrong otherwise; {what} is {apart:+.0f} s off."
     return Finding(f"clock of {what}", f"is {apart:+.0f} s off", "broken", remedy)
