@@ -18,6 +18,7 @@ from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.head import is_field_value, request_head
 from karmada.machinery.http.target import Target
 from karmada.machinery.http.tls import TLSSettings
+from karmada.machinery.os_errors import spelled
 from karmada.membership.dialing import dial
 from karmada.membership.tunnel.frames import PROTOCOL
 from karmada.membership.tunnel.multiplexer import Multiplexer, Stream
@@ -96,7 +97,7 @@ class TunnelClient:
                 lines = await self._in_its_name(head.lines)
                 channel = await _connect(self._member, self._tls, self._credentials)
         except (Refusal, OSError, ApiError, TimeoutError) as error:
-            await stream.write(_refused(str(error) or "the member did not answer"))
+            await stream.write(_refused(spelled(error) or "the member did not answer"))
             return
         try:
             await channel.write("\r\n".join([*lines, "", ""]).encode("latin-1") + head.rest)

@@ -13,6 +13,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.flags import FlagParser, add_common
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 
 PROGRAM = "karmada-aggregated-apiserver"
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         target = find_target(kubeconfig, flags.context)
         storage = storage_of(flags, "clusters")
     except (KubeconfigError, ValueError, OSError) as error:
-        raise SystemExit(f"error: {error}") from error
+        raise SystemExit(f"error: {spelled(error)}") from error
 
     async def serve() -> None:
         hub = Client(HttpTransport(target, agent=PROGRAM))

@@ -16,6 +16,7 @@ from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.urls import storage_at
 from karmada.machinery import logging as logs
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run, serving
 
 ADMIN = "kubernetes-admin"
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = server_options(flags)
     except (ValueError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {spelled(error)}\n")
         return 1
     return run(lambda: _serve(flags, options))
 

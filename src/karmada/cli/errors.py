@@ -44,8 +44,10 @@ def _from_below(error: BaseException) -> Iterable[str]:
         return [api_error(error)]
     if isinstance(error, KubeconfigError):
         return [f"error: {' '.join(str(error).split())}"]
-    if isinstance(error, OSError) and error.filename:
-        return [f"error: {error.filename}: {error.strerror}"]
+    if isinstance(error, OSError):
+        from karmada.machinery.os_errors import spelled
+
+        return [f"error: {spelled(error)}"]
     if type(error).__name__ in _REFUSALS:
         return [f"error: {error}"]
     return [f"error: unexpected {type(error).__name__}: {error} (--debug shows where it came from)"]

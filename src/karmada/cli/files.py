@@ -90,6 +90,8 @@ def _downloaded(url: str) -> str:
     from urllib.error import HTTPError
     from urllib.request import urlopen
 
+    from karmada.machinery.os_errors import spelled
+
     try:
         with urlopen(url, timeout=PATIENCE) as answer:
             body: bytes = answer.read(LARGEST + 1)
@@ -97,7 +99,9 @@ def _downloaded(url: str) -> str:
         said = f"server reported {error.code} {error.reason}, status code={error.code}"
         raise CommandError(f'unable to read URL "{url}", {said}') from None
     except (OSError, HTTPException) as error:
-        raise CommandError(f'unable to read URL "{url}": {getattr(error, "reason", error)}') from None
+        reason = getattr(error, "reason", error)
+        said = spelled(reason) if isinstance(reason, BaseException) else str(reason)
+        raise CommandError(f'unable to read URL "{url}": {said}') from None
     if len(body) > LARGEST:
         raise CommandError(f'unable to read URL "{url}": it has more than {LARGEST >> 20} MiB')
     return body.decode(errors="replace")

@@ -19,6 +19,7 @@ from karmada.install.chart import NAMESPACE, ChartError, default_values, merge, 
 from karmada.install.control_plane import control_plane
 from karmada.install.operator import operator
 from karmada.install.values_schema import values_schema
+from karmada.machinery.os_errors import spelled
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             domain, members = values["clusterDomain"], values["etcd"]["members"]
             objects, _ = certificates(flags.namespace, domain, members, flags.host)
     except (ChartError, OSError, yaml.YAMLError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {spelled(error)}", file=sys.stderr)
         return 1
     print(text(objects), end="")
     return 0

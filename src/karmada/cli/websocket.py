@@ -21,6 +21,7 @@ from karmada.machinery.http.head import request_head
 from karmada.machinery.http.proxy import proxy_for, tunnel
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
+from karmada.machinery.os_errors import spelled
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 PROTOCOL = "v5.channel.k8s.io"
@@ -88,7 +89,7 @@ async def connect(target: Target, path: str) -> Channels:
     except TimeoutError:
         raise Timeout(f"no connection to {target.server} within {PATIENCE:g} s") from None
     except OSError as error:
-        raise Unavailable(f"no connection to {target.server}: {error}") from error
+        raise Unavailable(f"no connection to {target.server}: {spelled(error)}") from error
     key = base64.b64encode(os.urandom(16)).decode()
     fields = [
         ("Host", f"{host}:{port}"),

@@ -33,6 +33,7 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.limits import ENABLEMENTS, printable
 from karmada.machinery.options import flag
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -190,7 +191,7 @@ class ClusterStatusController:
                 except NotFound:
                     await member.client.transport.raw("GET", "/healthz")
         except (Timeout, Unavailable, TimeoutError) as error:
-            why = printable(str(error)) or f"no answer within {self._options.probe_timeout:g} s"
+            why = printable(spelled(error)) or f"no answer within {self._options.probe_timeout:g} s"
             return Health("False", conditions.REASON_CLUSTER_NOT_REACHABLE, f"cluster is not reachable: {why}")
         except BadAnswer:
             raise

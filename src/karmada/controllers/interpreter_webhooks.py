@@ -14,6 +14,7 @@ from karmada.interpreter.webhook import Endpoint, NotDelivered
 from karmada.machinery import errors
 from karmada.machinery.http.connection import Connection
 from karmada.machinery.http.head import UnsafeHead, request_head
+from karmada.machinery.os_errors import spelled
 
 IDLE = 4
 """Connections kept per webhook."""
@@ -94,7 +95,7 @@ async def _connect(endpoint: Endpoint) -> Connection:
     except ssl.SSLCertVerificationError as error:
         raise InterpretError(f"{endpoint.url} cannot be trusted: {error.verify_message}") from error
     except OSError as error:
-        raise NotDelivered(f"no connection to {endpoint.url}: {error}") from error
+        raise NotDelivered(f"no connection to {endpoint.url}: {spelled(error)}") from error
     return connection
 
 

@@ -20,6 +20,7 @@ from karmada.machinery.flags import port as port_number
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse
 from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import CannotRun, run, serving
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         target = find_target(flags.kubeconfig, flags.context)
     except (KubeconfigError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {spelled(error)}\n")
         return 1
 
     async def body() -> None:
@@ -125,7 +126,7 @@ def _tls(flags: Namespace) -> "SSL.Context":
         try:
             return server_context(flags.tls_cert_file.read_bytes(), flags.tls_private_key_file.read_bytes())
         except (OSError, ValueError) as error:
-            raise CannotRun(f"--tls-cert-file and --tls-private-key-file cannot be used: {error}") from error
+            raise CannotRun(f"--tls-cert-file and --tls-private-key-file cannot be used: {spelled(error)}") from error
     from karmada.apiserver.auth.pki import Authority, server_names
 
     names = server_names(("localhost", "127.0.0.1", "::1", flags.bind_address, *flags.hosts))

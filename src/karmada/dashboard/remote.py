@@ -22,6 +22,7 @@ from karmada.machinery.http.target import NOTHING, Identity, Material, Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.httpserver.model import ByteStream, HttpAnswer, HttpRequest, StreamResponse, Upgrade
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.dialing import dial
 
@@ -99,7 +100,7 @@ class RemoteUpstream:
             channel = await dial(self._target, self._tls.context(NOTHING, NOTHING) if url.scheme != "http" else None)
             reply, body = await exchange(channel, head, request.body, only_head=False)
         except (OSError, ExchangeFailed, ApiError) as error:
-            raise Unavailable(f"the control plane cannot be reached: {error}") from error
+            raise Unavailable(f"the control plane cannot be reached: {spelled(error)}") from error
         if reply.switched:
             return Upgrade(dict(reply.headers), _carried(reply))
         return StreamResponse(reply.status, body, reply.header("content-type"))

@@ -11,6 +11,8 @@ from typing import NamedTuple, cast
 
 import httptools
 
+from karmada.machinery.os_errors import spelled
+
 HEAD_LIMIT = 64 * 1024
 BUFFERED = 256 * 1024
 """Bytes of a body that may wait for the client before the endpoint has to."""
@@ -243,7 +245,7 @@ class Connections:
         except TimeoutError:
             raise Broken(f"no connection within {seconds:g} s", False) from None
         except (OSError, ssl.SSLError) as error:
-            raise Broken(f"no connection: {error}", False) from None
+            raise Broken(f"no connection: {spelled(error)}", False) from None
         return made
 
     def give_back(self, to: Destination, connection: UpstreamConnection) -> None:

@@ -19,6 +19,7 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
+from karmada.machinery.os_errors import spelled
 
 FINDING_SECONDS = 10.0
 """Credentials may come from a program."""
@@ -105,4 +106,4 @@ class UpstreamRoutes:
             async with asyncio.timeout(FINDING_SECONDS):
                 return await (self.near if endpoint.cluster in self.direct else self.api)(endpoint)
         except (ApiError, OSError) as error:
-            raise Broken(f"there is no way to {endpoint}: {error}", False) from None
+            raise Broken(f"there is no way to {endpoint}: {spelled(error)}", False) from None

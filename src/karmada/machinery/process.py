@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
+from karmada.machinery.os_errors import spelled
+
 log = logging.getLogger(__name__)
 
 GRACE = 30.0
@@ -33,8 +35,7 @@ def serving(host: str, port: int, flag: str) -> Iterator[None]:
     try:
         yield
     except (OSError, OverflowError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise CannotRun(f"cannot serve on {host}:{port}: {reason}; choose another port with {flag}") from error
+        raise CannotRun(f"cannot serve on {host}:{port}: {spelled(error)}; choose another port with {flag}") from error
 
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> int:

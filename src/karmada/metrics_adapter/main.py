@@ -17,6 +17,7 @@ from karmada.machinery.flags import FlagParser, add_accepted, add_common, add_tr
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.membership.access import SecretAccess
 from karmada.membership.component_roles import metrics_adapter_in_members
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         target = find_target(flags.kubeconfig or flags.authentication_kubeconfig, flags.context)
     except (KubeconfigError, ValueError, OSError) as error:
-        raise SystemExit(f"error: {error}") from error
+        raise SystemExit(f"error: {spelled(error)}") from error
 
     async def serve() -> None:
         hub = Client(HttpTransport(target, agent=COMPONENT))

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from karmada.machinery.os_errors import spelled
+
 Patch = dict[str, Any]
 
 
@@ -49,7 +51,7 @@ class ControlClient:
             answer = connection.getresponse()
             content = json.loads(answer.read())
         except (OSError, http.client.HTTPException) as error:
-            raise ControlError(f"the fleet does not answer: {error}") from None
+            raise ControlError(f"the fleet does not answer: {spelled(error)}") from None
         finally:
             connection.close()
         if answer.status != 200:

@@ -17,6 +17,7 @@ import orjson
 
 from karmada.api.counting import counted
 from karmada.machinery import logging as logs
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.simulator.spec import FleetError, FleetSpec, load, numbered
 
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         spec = numbered(flags.members) if flags.members is not None else load(flags.fleet or "three")
         flags.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     except (FleetError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {spelled(error)}\n")
         return 1
     return run(lambda: _serve(flags, spec))
 

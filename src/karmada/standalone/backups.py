@@ -20,6 +20,7 @@ from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.delta import whole
 from karmada.apiserver.storage.sqlite import database
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.os_errors import spelled
 from karmada.standalone.archive import load, save
 from karmada.standalone.layout import Layout, LayoutError
 
@@ -75,7 +76,7 @@ class Schedule:
             try:
                 await asyncio.to_thread(self.make)
             except (LayoutError, OSError) as error:
-                self.notice(f"no backup was made: {error}")
+                self.notice(f"no backup was made: {spelled(error)}")
                 await self.clock.sleep(min(AGAIN, self.every))
 
     def wait(self) -> float:

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from karmada.machinery.os_errors import spelled
 from karmada.standalone.logfile import LogFile
 
 GRACE = 15.0
@@ -112,7 +113,7 @@ class Child:
         try:
             reader, process = await self._launch()
         except OSError as error:
-            raise ChildFailed(f"the {self.name} cannot be started: {error}") from error
+            raise ChildFailed(f"the {self.name} cannot be started: {spelled(error)}") from error
         self._process = process
         self._listener = asyncio.create_task(self._listen(process.stdout), name=f"log of {self.name}")
         if not self._reports:
@@ -178,7 +179,7 @@ class Child:
                     ready = await self._spawn(60.0)
                 except Exception as error:  # nothing that fails here may leave the child dead
                     if not self._stopping:
-                        self._report(f"the {self.name} cannot be restarted: {error}")
+                        self._report(f"the {self.name} cannot be restarted: {spelled(error)}")
                 else:
                     await self._announce(ready)
                     break
@@ -210,7 +211,9 @@ class Child:
             try:
                 self._on_restart(ready)
             except Exception as error:
-                self._report(f"the {self.name} is back, but what depends on it was not brought up to date: {error}")
+                self._report(
+                    f"the {self.name} is back, but what depends on it was not brought up to date: {spelled(error)}"
+                )
             else:
                 self._report(f"restarted the {self.name} (process {self.pid}): restart {self.restarts}")
                 self._back.set()

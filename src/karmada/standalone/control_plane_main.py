@@ -22,6 +22,7 @@ from karmada.machinery import logging as logs
 from karmada.machinery.flags import FlagParser, add_tracing, add_truth, checked
 from karmada.machinery.flags import port as port_number
 from karmada.machinery.httpserver.ports import listen_lastingly
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import CannotRun, run, serving
 from karmada.machinery.tracing import spans_to
 from karmada.membership.component_roles import user_of
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = _options(flags)
     except (ValueError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {spelled(error)}\n")
         return 1
     return run(lambda: _serve(flags, options))
 

@@ -15,6 +15,7 @@ from karmada.machinery.http.paths import Wire, to_wire
 from karmada.machinery.http.streaming import events
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.transport import Request, WatchStream
 
 PassOn = Callable[[HttpRequest, str], Awaitable[AnyAnswer]]
@@ -102,7 +103,7 @@ class _Parts:
         except StopAsyncIteration:
             return b""
         except OSError as error:
-            raise Unavailable(f"the connection broke: {error}") from error
+            raise Unavailable(f"the connection broke: {spelled(error)}") from error
         return part
 
     async def whole(self) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.http.kubeconfig import load
+from karmada.machinery.os_errors import spelled
 from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
 from karmada.standalone.layout import Layout
 
@@ -28,7 +29,7 @@ def status(flags: argparse.Namespace) -> int:
         read_only, clusters = asyncio.run(_state(layout))
     except (ApiError, OSError, ValueError) as error:
         print(f"running (process {pid}), state in {layout.root}")
-        reason = f"the control plane does not answer, it is starting or restarting: {error}"
+        reason = f"the control plane does not answer, it is starting or restarting: {spelled(error)}"
         print(f"error: {reason} (see `karmada logs control-plane`)", file=sys.stderr)
         return 1
     if flags.output == "json":
@@ -58,7 +59,7 @@ def dashboard_token(flags: argparse.Namespace) -> int:
         )
         return 1
     except (ApiError, OSError, ValueError) as error:
-        print(f"error: the control plane does not answer: {error}", file=sys.stderr)
+        print(f"error: the control plane does not answer: {spelled(error)}", file=sys.stderr)
         return 1
     print(link if flags.link else code)
     return 0

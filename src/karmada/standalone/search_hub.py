@@ -23,6 +23,7 @@ from karmada.machinery.http.target import Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.httpserver.model import HttpRequest
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.transport import Transport
 from karmada.membership.access import SecretAccess
 from karmada.membership.dialing import dial
@@ -98,7 +99,7 @@ class _HubConnections:
         except TimeoutError:
             raise MemberUnavailable("the control plane does not answer") from None
         except (OSError, ssl.SSLError, ApiError) as error:
-            raise MemberUnavailable(f"the control plane cannot be reached: {error}") from error
+            raise MemberUnavailable(f"the control plane cannot be reached: {spelled(error)}") from error
         _, _, token = credentials.headers.partition(b"Bearer ")
         return Upstream(channel, url.netloc, url.path.rstrip("/"), token.strip())
 

@@ -18,6 +18,7 @@ from karmada.machinery.flags import FlagParser, add_accepted, add_common
 from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.membership.component_roles import search_in_members
 from karmada.membership.connections import PushMembers
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         target = find_target(kubeconfig, flags.context)
         storage = storage_of(flags, "resource registries")
     except (KubeconfigError, ValueError, OSError) as error:
-        raise SystemExit(f"error: {error}") from error
+        raise SystemExit(f"error: {spelled(error)}") from error
 
     async def serve() -> None:
         hub = Client(HttpTransport(target, agent=COMPONENT), field_manager=COMPONENT)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from karmada.apiserver.auth.pki import write_file
+from karmada.machinery.os_errors import spelled
 from karmada.standalone.layout import default_directory
 
 HEADER = "# Written by `karmada service install`; changed by running it again."
@@ -68,7 +69,7 @@ def service(argv: Sequence[str], run: Run | None = None, environment: Mapping[st
     try:
         return _act(flags, further, run or _systemctl, environment)
     except (ServiceError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {spelled(error)}", file=sys.stderr)
         return 1
 
 
@@ -147,7 +148,7 @@ def notify_systemd(state: str, environment: Mapping[str, str] = os.environ) -> N
         try:
             notify.sendto(state.encode(), f"\0{address[1:]}" if address.startswith("@") else address)
         except OSError as error:
-            print(f"systemd did not get {state}: {error}", file=sys.stderr)
+            print(f"systemd did not get {state}: {spelled(error)}", file=sys.stderr)
 
 
 def _check_user(user: str) -> None:

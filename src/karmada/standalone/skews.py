@@ -15,6 +15,7 @@ from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.http.kubeconfig import KubeconfigError, load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.leader import LEASES
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.resource import Scope
 from karmada.standalone.federation import CONTEXT
 from karmada.standalone.layout import Layout
@@ -38,7 +39,7 @@ def check(flags: argparse.Namespace) -> int:
         target = load([file]).target("" if flags.kubeconfig else CONTEXT)
         found = asyncio.run(_ask(Client(HttpTransport(target))))
     except (ApiError, KubeconfigError, OSError) as error:
-        print(f"error: the control plane cannot be asked: {error}", file=sys.stderr)
+        print(f"error: the control plane cannot be asked: {spelled(error)}", file=sys.stderr)
         return 1
     if flags.output == "json":
         print(json.dumps({"components": [component._asdict() for component in found]}, indent=2))

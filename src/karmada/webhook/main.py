@@ -12,6 +12,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.component import Process, component_flags, run_component
 from karmada.machinery.flags import FlagParser, add_accepted, add_truth
 from karmada.machinery.httpserver.tls import server_context
+from karmada.machinery.os_errors import spelled
 from karmada.webhook.lookup import ClientLookup
 from karmada.webhook.reviews import Settings
 from karmada.webhook.server import WebhookServer
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tls = context_of(flags)
     except _UNUSABLE as error:
         certificate, _ = files_of(flags)
-        raise SystemExit(f"error: no certificate to serve with at {certificate}: {error}") from error
+        raise SystemExit(f"error: no certificate to serve with at {certificate}: {spelled(error)}") from error
 
     async def body(process: Process) -> None:
         lookup = _lookup(process)

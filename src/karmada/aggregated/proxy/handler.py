@@ -18,6 +18,7 @@ from karmada.machinery.channel import splice
 from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest
+from karmada.machinery.os_errors import spelled
 from karmada.membership.members import MemberUnavailable
 
 _TEXT = "text/plain; charset=utf-8"
@@ -71,7 +72,7 @@ class ClusterProxy:
         except TimeoutError:
             raise Failure(504, "Timeout", f"cluster {cluster.metadata.name} did not answer") from None
         except OSError as error:
-            text = f"the connection to cluster {cluster.metadata.name} broke: {error}"
+            text = f"the connection to cluster {cluster.metadata.name} broke: {spelled(error)}"
             raise Failure(503, "ServiceUnavailable", text) from error
         return await _answer(reply, body)
 

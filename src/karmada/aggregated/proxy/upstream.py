@@ -11,6 +11,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.channel import Channel
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.os_errors import spelled
 from karmada.membership.access import SecretAccess, proxy_headers, target_of
 from karmada.membership.dialing import dial
 from karmada.membership.members import MemberUnavailable
@@ -58,7 +59,7 @@ class Upstreams:
         except ssl.SSLCertVerificationError as error:
             raise MemberUnavailable(f"cluster {name} cannot be trusted: {error.verify_message}") from error
         except (OSError, ApiError) as error:
-            raise MemberUnavailable(f"cluster {name} cannot be reached: {error}") from error
+            raise MemberUnavailable(f"cluster {name} cannot be reached: {spelled(error)}") from error
 
     async def _dial(self, cluster: Cluster) -> Upstream:
         name, spec = cluster.metadata.name, cluster.spec

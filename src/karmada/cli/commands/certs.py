@@ -12,6 +12,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.output.tabs import aligned
 from karmada.cli.session import Session
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.resource import Scope
 
 JSONObject = dict[str, Any]
@@ -96,7 +97,7 @@ def _authority(flags: Values) -> Any:
     try:
         return Authority.load((folder / "ca.crt").read_bytes(), (folder / "ca.key").read_bytes())
     except (OSError, ValueError) as error:
-        text = f"the authority in {folder} cannot be used: {error}; name its folder with --karmada-pki"
+        text = f"the authority in {folder} cannot be used: {spelled(error)}; name its folder with --karmada-pki"
         raise CommandError(text) from None
 
 

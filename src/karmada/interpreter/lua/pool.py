@@ -21,6 +21,7 @@ import orjson
 
 from karmada.interpreter.lua.protocol import LARGEST_ANSWER, LENGTH, WITH_PRIORITY, ErrorClass, Result, frame
 from karmada.interpreter.model import InterpretError, Unavailable
+from karmada.machinery.os_errors import spelled
 
 
 class ScriptError(InterpretError):
@@ -149,7 +150,7 @@ class Pool:
             async with asyncio.timeout(self._limits.start_seconds):
                 return await _Worker.start(self._options, self._limits.stop_seconds)
         except (OSError, TimeoutError) as error:
-            raise Unavailable(f"no worker for scripts could be started: {error}") from error
+            raise Unavailable(f"no worker for scripts could be started: {spelled(error)}") from error
 
 
 class _Worker(asyncio.Protocol):

@@ -10,6 +10,7 @@ from karmada.machinery.http.answer import Budget
 from karmada.machinery.http.connection import Connection, new_buffer
 from karmada.machinery.http.messages import Address
 from karmada.machinery.http.target import Target
+from karmada.machinery.os_errors import spelled
 
 IDLE = 60.0
 """Seconds after which an unused connection is not trusted to be open any more."""
@@ -46,7 +47,7 @@ class Pool:
         except ssl.SSLCertVerificationError as error:
             raise Unavailable(f"{self._target.server} cannot be trusted: {error.verify_message}") from error
         except (OSError, ssl.SSLError) as error:
-            raise Unavailable(f"no connection to {self._target.server}: {error}") from error
+            raise Unavailable(f"no connection to {self._target.server}: {spelled(error)}") from error
 
     def give_back(self, context: ssl.SSLContext | None, connection: Connection) -> None:
         """Keep a connection for the next request if it can take one."""

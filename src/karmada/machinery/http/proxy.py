@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.http.target import Target
+from karmada.machinery.os_errors import spelled
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -49,7 +50,7 @@ async def tunnel(proxy: "SplitResult", target: Target, host: str, port: int) -> 
     except ssl.SSLCertVerificationError as error:
         raise Unavailable(f"the proxy {where} cannot be trusted: {error.verify_message}") from error
     except OSError as error:
-        raise Unavailable(f"no connection to the proxy {where}: {error}") from error
+        raise Unavailable(f"no connection to the proxy {where}: {spelled(error)}") from error
     try:
         if proxy.scheme in ("http", "https"):
             await http_connect(transport, incoming, proxy, host, port, target.proxy_headers)

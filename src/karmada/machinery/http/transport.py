@@ -27,6 +27,7 @@ from karmada.machinery.http.pool import Pool
 from karmada.machinery.http.streaming import events
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.transport import Request, WatchStream
 
 IN_FLIGHT = 64
@@ -161,7 +162,7 @@ class HttpTransport:
         try:
             return self._tls.context(credentials.certificate or NOTHING, credentials.key)
         except (OSError, ssl.SSLError) as error:
-            raise Unauthorized(f"the certificates cannot be used: {error}") from error
+            raise Unauthorized(f"the certificates cannot be used: {spelled(error)}") from error
 
     def _encoded(self, wire: Wire, accept: str, credentials: Credentials) -> bytes:
         return self._pool.address.encode(wire, accept, self._common, credentials.headers)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.limits import printable
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.throttle import ThrottledLog
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Connections:
                 self._log.warning((cluster, error.code()), "the estimator of %s cannot answer: %s", cluster, said)
             return NO_ANSWER
         except (OSError, ssl.SSLError) as error:
-            self._blame(cluster, str(error))
+            self._blame(cluster, spelled(error))
             return NO_ANSWER
         return answer
 

@@ -17,6 +17,7 @@ from typing import Any
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.backoff import Backoff, BackoffPolicy
 from karmada.machinery.clock import Clock
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import EventType
 from karmada.search.mirror import Mirror
@@ -165,7 +166,7 @@ class Backend:
                 await self._in_thread(queue.record, followed.collection, list(changes.values()))
         except sqlite3.DatabaseError as error:
             followed.whole = True
-            self._full = f"changes cannot be recorded and are looked for later: {error}"
+            self._full = f"changes cannot be recorded and are looked for later: {spelled(error)}"
         except BaseException:
             followed.whole = True
             raise
@@ -191,7 +192,7 @@ class Backend:
             await work()
         except (Trouble, Refused, sqlite3.DatabaseError) as error:
             reason = error.reason if isinstance(error, Trouble) else "OpenSearchUnavailable"
-            self._trouble = State(False, reason, str(error))
+            self._trouble = State(False, reason, spelled(error))
             log.warning(reason, "nothing is sent to OpenSearch: %s", error)
             self._say()
             await self._clock.sleep(self._backoff.next())

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from karmada.machinery.clock import Clock
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.transport import JSONObject
 
 FIRST = 0.5
@@ -61,7 +62,7 @@ class Probe:
         except TimeoutError:
             return "timed out"
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            return str(error) or type(error).__name__
+            return spelled(error) or type(error).__name__
         return "the process runtime has no probes of this kind"
 
     async def _http(self, http: JSONObject) -> str:

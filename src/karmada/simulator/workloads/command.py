@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.errors import AlreadyExists
+from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.machinery.supervisor import Supervisor
 from karmada.simulator.behaviour import Behaviour
@@ -59,7 +60,7 @@ def simulate_workloads(argv: Sequence[str] | None = None) -> int:
         target = find_target(flags.kubeconfig, flags.context)
         spec = described(flags)
     except (ValueError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {spelled(error)}\n")
         return 1
 
     async def work() -> None:

@@ -16,6 +16,7 @@ from karmada.apiserver.storage.sqlite.compaction import sweep
 from karmada.apiserver.storage.sqlite.database import Row, append, explain, forget, probe
 from karmada.apiserver.storage.sqlite.mark import HighWaterMark
 from karmada.apiserver.storage.sqlite.sharing import Bases
+from karmada.machinery.os_errors import spelled
 
 _BATCH = 512
 
@@ -139,7 +140,7 @@ class Writer:
         except sqlite3.Error as error:
             return explain(error, self._path)
         except Exception as error:  # whatever it is, the thread must live on
-            return StorageFailed(f"{self._path}: cannot write this: {error}")
+            return StorageFailed(f"{self._path}: cannot write this: {spelled(error)}")
         return None
 
     def _begin(self, job: _Compaction) -> None:
