@@ -29,13 +29,43 @@ async def supervised(
         await child.stop()
 
 
-async def killed(child: Child) -> None:
+async def killed(child: Child, by: signal.Signals = signal.SIGKILL) -> None:
     """Kill it and wait until it is back and everybody knows."""
     assert child.pid is not None
     back = asyncio.ensure_future(child.restarted())
     await asyncio.sleep(0)
-    os.kill(child.pid, signal.SIGKILL)
+    os.kill(child.pid, by)
     await back
+
+
+@pytest.mark.parametrize(
+    ("by", "how", "last"),
+    [
+        (signal.SIGKILL, "was killed by SIGKILL", ["line 3 of {}", "line 4 of {}", "line 5 of {}"]),
+        (signal.SIGSEGV, "was killed by SIGSEGV", ["line 3 of {}", "line 4 of {}", "line 5 of {}"]),
+        (signal.SIGUSR1, "ended with exit code 7", ["line 4 of {}", "line 5 of {}", "no way to go on"]),
+    ],
+    ids=["killed", "crashed", "ended by itself"],
+)
+async def test_who_died_how_how_often_and_its_last_lines_are_reported(
+    tmp_path: Path, by: signal.Signals, how: str, last: list[str]
+) -> None:
+    notices: list[str] = []
+    pids: list[int] = []
+    async with supervised(tmp_path, lambda ready: None, notices.append) as child:
+        for _ in range(2):
+            pids.append(child.pid or 0)
+            await killed(child, by)
+        pids.append(child.pid or 0)
+    lines = ["".join(f"\n  {line.format(pid)}" for line in last) for pid in pids[:2]]
+    assert notices == [
+        f"the child (process {pids[0]}) {how}; its last lines:{lines[0]}",
+        f"restarted the child (process {pids[1]}): restart 1",
+        f"the child (process {pids[1]}) {how}; its last lines:{lines[1]}",
+        f"restarted the child (process {pids[2]}): restart 2",
+    ]
+    log = (tmp_path / "child.log").read_text()
+    assert [log.find(f"supervisor: {notice}\n") >= 0 for notice in notices] == [True] * 4
 
 
 async def test_a_restart_that_cannot_be_announced_is_announced_again(tmp_path: Path) -> None:

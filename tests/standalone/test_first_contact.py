@@ -14,6 +14,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,25 @@ def karmada(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
-def eventually(check: Callable[[], Any], seconds: float = 30) -> Any:
+def eventually(check: Callable[[], Any], seconds: float = 90) -> Any:
     until = time.monotonic() + seconds
     while not (found := check()):
         assert time.monotonic() < until, "did not happen in time"
         time.sleep(0.05)
     return found
+
+
+def last_lines(log: Path, sentence: str) -> list[str]:
+    """The indented lines below a sentence."""
+    _, _, below = log.read_text().partition(f"{sentence}\n")
+    return list(takewhile(lambda line: line.startswith("  "), below.splitlines()))
+
+
+def lines_before(log: Path, report: str) -> list[str]:
+    """What a process said before its supervisor reported its end."""
+    before, found, _ = log.read_text().partition(f"supervisor: {report}")
+    assert found
+    return [line for line in before.splitlines() if line.strip()]
 
 
 def child(folder: Path, module: str) -> psutil.Process:
@@ -120,7 +134,8 @@ def test_a_component_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path, m
 @tools
 def test_who_died_how_and_how_often_is_told_and_status_is_a_sentence_meanwhile(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
-    assert karmada("up", "--detach", "--members", "1", *data).returncode == 0
+    # A process that crashes has last words then.
+    assert karmada("up", "--detach", "--members", "1", *data, PYTHONFAULTHANDLER="1").returncode == 0
     try:
         died = child(tmp_path, "karmada.standalone.control_plane_main").pid
         os.kill(died, signal.SIGKILL)
@@ -128,13 +143,23 @@ def test_who_died_how_and_how_often_is_told_and_status_is_a_sentence_meanwhile(t
         if meanwhile.returncode:  # unless it was back already
             assert "Traceback" not in meanwhile.stderr
             assert "error: the control plane does not answer, it is starting or restarting" in meanwhile.stderr
-        log = tmp_path / "logs" / "supervisor.log"
+        log = tmp_path / "logs" / "supervisor.log"  # what `karmada up` shows on a terminal
         eventually(lambda: "restarted the control plane" in log.read_text())
         assert re.search(rf"\d\d:\d\d:\d\d the control plane \(process {died}\) was killed by SIGKILL", log.read_text())
         assert f"(process {died}) was killed by SIGKILL" in karmada("logs", "control-plane", *data).stdout
-        os.kill(child(tmp_path, "karmada.simulator.main").pid, signal.SIGSEGV)
+        again = child(tmp_path, "karmada.standalone.control_plane_main").pid
+        assert f"restarted the control plane (process {again}): restart 1\n" in log.read_text()
+        os.kill(again, signal.SIGTERM)
+        eventually(lambda: "): restart 2\n" in log.read_text())
+        (said,) = last_lines(log, f"the control plane (process {again}) ended with exit code 0; its last lines:")
+        assert said.endswith("SIGTERM: stopping")
+        died = child(tmp_path, "karmada.simulator.main").pid
+        os.kill(died, signal.SIGSEGV)
         eventually(lambda: "restarted the members" in log.read_text())
-        assert "was killed by SIGSEGV" in log.read_text()
+        own = lines_before(tmp_path / "logs" / "members.log", f"the members (process {died})")
+        assert len(own) > 3
+        crash = f"the members (process {died}) was killed by SIGSEGV; its last lines:"
+        assert last_lines(log, crash) == [f"  {line}" for line in own[-3:]]
     finally:
         karmada("down", *data)
 

@@ -27,6 +27,8 @@ STEADY = 60.0
 """Seconds after which a child counts as healthy and its backoff starts anew."""
 LAST_LINES = 3
 """Of what a process said before it died."""
+LAST_BYTES = 4096
+"""In which they are looked for."""
 _PR_SET_PDEATHSIG = 1
 _SIGNALS = frozenset(int(number) for number in signal.Signals)
 _REASON = re.compile(r"(?:error|karmada\.[\w.]+|OSError|\w+Error): (.+)")
@@ -67,6 +69,8 @@ class Child:
         self._arguments = list(arguments)
         self._log = LogFile(log)
         self._listener: asyncio.Task[None] | None = None
+        self._said = b""
+        """The end of what the present process said: its log also has what others said, and reports about it."""
         self._on_restart = restarted
         self._back = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
@@ -158,7 +162,9 @@ class Child:
 
     async def _listen(self, output: asyncio.StreamReader | None) -> None:
         """Keep what the process prints, until it prints no more."""
+        self._said = b""
         while output is not None and (piece := await output.read(1 << 16)):
+            self._said = (self._said + piece)[-LAST_BYTES:]
             self._log.write(piece)
 
     async def _watch(self) -> None:
@@ -195,11 +201,8 @@ class Child:
         """The end of what a process said before it died by itself."""
         if self._listener is not None:
             await asyncio.wait([self._listener])
-        try:
-            tail = self._log.tail()
-        except OSError:
-            return ""
-        said = [line for line in tail.splitlines() if line.strip()][-LAST_LINES:]
+        text = self._said.decode(errors="replace")
+        said = [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
         return "; its last lines:" + "".join(f"\n  {line}" for line in said) if said else ""
 
     async def _announce(self, ready: Ready) -> None:
