@@ -118,6 +118,11 @@ dashboard: ## Build the dashboard's pages into the package: needs Node
 screenshots: $(DEV) ## Take the pictures of docs/dashboard.md from a running federation: needs Chromium and a Chinese font
 	$(BIN)/python -m tests.dashboard.browser.screenshots docs/pictures
 
+.PHONY: pictures
+
+pictures: $(DEV) ## Draw the pictures of README.md from a real run: needs kubectl
+	$(BIN)/python tools/readme_pictures.py docs/pictures
+
 crds: $(DEV) ## Write the CRD manifests from the types
 	$(BIN)/python -m karmada.api.crd
 

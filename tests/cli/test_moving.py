@@ -7,6 +7,8 @@ import pytest
 from tests.cli.samples import apply
 from tests.cli.world import World
 
+from karmada.cli.output.simulation import NOT_BY_ITSELF
+
 APP = """
 apiVersion: apps/v1
 kind: Deployment
@@ -60,6 +62,9 @@ def test_a_failure_is_simulated_with_every_move_and_everything_without_room(fede
     if home == "member1":
         assert lines[f"Deployment {apps}/free"].endswith("moves")
     assert "1 have no room." in told.out
+    assert NOT_BY_ITSELF in told.out
+    evicting = ("--feature-gates", "Failover=true", "--enable-no-execute-taint-eviction")
+    assert NOT_BY_ITSELF not in federation.run("simulate", "--cluster-down", "member1", "-n", apps, *evicting).out
     wrong = federation.run("simulate", "--cluster-down", "memebr1")
     assert (wrong.code, wrong.out) == (1, "")
     assert "--cluster-down: there is no cluster memebr1" in wrong.err

@@ -7,6 +7,8 @@ from karmada.cli.output.wrapping import fitted, wrapped
 from karmada.explain.simulate.outcome import Outcome, Shares, delays, summary
 from karmada.explain.simulate.terms import Terms
 
+NOT_BY_ITSELF = "With the gates as they are nothing is evicted by itself: this is what would follow if it were."
+
 
 def table(outcomes: Sequence[Outcome], terms: Terms, columns: int = 0) -> str:
     """One line each, broken to fit so many columns."""
@@ -26,7 +28,8 @@ def moves(outcomes: Sequence[Outcome], terms: Terms | None = None, columns: int 
     lost = sum(1 for one in concerned if one.lost and not one.refused)
     refused = sum(1 for one in concerned if one.refused)
     text = f"{moved} would move whole, {lost} would lose replicas, {refused} have no room."
-    return _page(rows, [*delays(concerned), text, *([str(terms)] if terms is not None else [])], columns)
+    under = [] if terms is None else [str(terms)] if terms.evicts else [NOT_BY_ITSELF, str(terms)]
+    return _page(rows, [*delays(concerned), text, *under], columns)
 
 
 def _page(rows: list[list[str]], sentences: list[str], columns: int) -> str:
