@@ -45,7 +45,10 @@ class AsInstalled:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests() -> None:
     """Before anything of a project is imported."""
-    sys.meta_path.insert(0, AsInstalled)
+    for index, finder in enumerate(sys.meta_path):
+        if type(finder).__name__ == "AssertionRewritingHook":
+            sys.meta_path.insert(index, AsInstalled)
+            return
 
 
 def pytest_unconfigure() -> None:
