@@ -10,9 +10,8 @@ test of what happens when one fails takes no longer than it has to.
 """
 
 import asyncio
-import gc
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +40,7 @@ from karmada.simulator.fleet import Fleet
 from karmada.simulator.member import Member
 from karmada.simulator.spec import FleetSpec, load, network_annotations, numbered
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
+from karmada.testing.collection import no_collection
 
 T = TypeVar("T")
 Source = str | Path | JSONObject
@@ -161,7 +161,7 @@ class Federation:
         """A client of the control plane, as its administrator."""
 
     async def __aenter__(self) -> "Federation":
-        with _no_collection():
+        with no_collection():
             await self._start()
         return self
 
@@ -271,18 +271,6 @@ class Federation:
     async def _all_ready(self) -> bool:
         clusters = (await self.hub.of(Cluster).list()).items
         return all(is_ready(cluster) for cluster in clusters)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Starting makes objects that stay: looking for garbage among them and all modules takes a quarter of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def manifests(source: Source) -> Iterator[JSONObject]:

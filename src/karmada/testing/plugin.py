@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from karmada.testing.collection import no_collection
+
 if TYPE_CHECKING:
     from karmada.apiserver.server import ApiServer
     from karmada.testing.federation import Federation
@@ -60,7 +62,8 @@ def pytest_unconfigure() -> None:
 @pytest.fixture
 def apiserver() -> "Callable[[], ApiServer]":
     """Makes API servers in memory: `async with apiserver() as server`; works with any plugin for async tests."""
-    from karmada.apiserver.server import ApiServer
+    with no_collection():
+        from karmada.apiserver.server import ApiServer
 
     return ApiServer
 
@@ -76,6 +79,7 @@ def explore() -> Callable[..., list[str]]:
 @pytest.fixture
 def federation() -> "type[Federation]":
     """Makes federations in memory: `async with federation(members=3) as world`; see docs/testing-policies.md."""
-    from karmada.testing.federation import Federation
+    with no_collection():
+        from karmada.testing.federation import Federation
 
     return Federation
