@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from karmada.apiserver.admission.addresses import DEFAULT_RANGE, ServiceAddresses
+from karmada.apiserver.admission.claim_sizes import ClaimSizes
 from karmada.apiserver.admission.defaults import (
     DefaultIngressClass,
     DefaultStorageClass,
@@ -330,7 +331,7 @@ class ApiServer:
     def _plugins(self) -> list[AdmissionPlugin]:
         """In the order in which they change objects; refusals come in the same order."""
         store = self.store
-        hooks = Webhooks(store, self.catalog, self._caller, self._uid, self._canonical)
+        hooks = Webhooks(store, self.catalog, self.authorizer, self._caller, self._uid, self._canonical)
         return [
             NamespaceLifecycle(store),
             SystemPriorities(),
@@ -341,6 +342,7 @@ class ApiServer:
             PodPriority(store),
             PodTolerations(store),
             DefaultStorageClass(store),
+            ClaimSizes(store),
             RuntimeClasses(store),
             *([StorageInUse()] if self.options.storage_protection else []),
             CertificateRules(self.authorizer, self.options.now),
@@ -352,10 +354,10 @@ class ApiServer:
             EscalationCheck(self.identity.rbac),
             *(plugin for api in self.options.apis for plugin in api.admission),
             *self.options.admission,
-            MutatingPolicies(PolicySet(store, self.catalog, "mutating"), self._canonical),
+            MutatingPolicies(PolicySet(store, self.catalog, self.authorizer, "mutating"), self._canonical),
             MutatingWebhooks(hooks),
             ServiceAddresses(store, self.options.service_range, self.options.random),
-            ValidatingPolicies(PolicySet(store, self.catalog, "validating")),
+            ValidatingPolicies(PolicySet(store, self.catalog, self.authorizer, "validating")),
             ValidatingWebhooks(hooks),
             ResourceQuotas(store, self._stored("resourcequotas")),
         ]

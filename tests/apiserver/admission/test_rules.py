@@ -75,6 +75,15 @@ async def test_limits_are_filled_in_and_bounded(api):
         await api.create("pods", pod("b", limits={"cpu": "2"}))
 
 
+async def test_limits_may_exceed_requests_only_by_the_ratio_of_the_range(api):
+    limits = [{"type": "Pod", "maxLimitRequestRatio": {"cpu": "1500m"}}]
+    await make(api, "", "v1", "limitranges", {"metadata": {"name": "l"}, "spec": {"limits": limits}})
+    await api.create("pods", pod("a", requests={"cpu": "100m"}, limits={"cpu": "150m"}))
+    text = "cpu max limit to request ratio per Pod is 1500m, but provided ratio is 1.510000"
+    with pytest.raises(errors.Forbidden, match=text):
+        await api.create("pods", pod("b", requests={"cpu": "100m"}, limits={"cpu": "151m"}))
+
+
 async def test_pods_meet_the_standard_of_their_namespace(api):
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     await api.create("namespaces", {"metadata": {"name": "n", "labels": labels}})
@@ -115,9 +124,29 @@ async def test_a_policy_denies_what_its_rules_forbid(api):
         await api.create("configmaps", configmap("b", k="v", l="w"))
 
 
-async def test_services_get_addresses_that_nobody_else_has(api):
-    import orjson
+async def test_a_policy_can_ask_what_the_user_may_do(api):
+    group = "admissionregistration.k8s.io"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    expression = "authorizer.serviceAccount('default', 'x').group('').resource('pods').check('list').allowed()"
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": expression}]}
+    binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}}
+    await make(api, group, "v1", "validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": spec}, "")
+    await make(api, group, "v1", "validatingadmissionpolicybindings", binding, "")
+    with pytest.raises(errors.Invalid, match="failed expression: authorizer"):
+        await api.create("configmaps", configmap("a"))
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+    bound = {
+        "metadata": {"name": "r"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"},
+        "subjects": [{"kind": "ServiceAccount", "name": "x", "namespace": "default"}],
+    }
+    rbac = "rbac.authorization.k8s.io"
+    await make(api, rbac, "v1", "clusterroles", {"metadata": {"name": "r"}, "rules": rules}, "")
+    await make(api, rbac, "v1", "clusterrolebindings", bound, "")
+    assert await api.create("configmaps", configmap("a"))
 
+
+async def test_services_get_addresses_that_nobody_else_has(api):
     resource = GroupVersionResource("", "v1", "services")
     found = set()
     for number in range(5):

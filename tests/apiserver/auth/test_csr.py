@@ -100,12 +100,53 @@ def test_conditions_change_only_as_they_may(subresource, before, after, message)
     assert [e.message for e in csr.validate(new, old, subresource)] == ([message] if message else [])
 
 
+def certificate():
+    key, name = ec.generate_private_key(ec.SECP256R1()), user_name("alice", ())
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(AT).not_valid_after(AT + datetime.timedelta(days=1))
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+
+def with_certificate(obj, pem):
+    return {**obj, "status": {"certificate": base64.b64encode(pem).decode()}}
+
+
 def test_the_certificate_is_set_once_through_the_status():
     old = csr_object()
-    new = {**old, "status": {"certificate": "eA=="}}
+    new = with_certificate(old, certificate())
     assert csr.validate(new, old, Subresource.STATUS) == []
     assert len(csr.validate(new, old, Subresource.APPROVAL)) == 1
-    assert len(csr.validate({**old, "status": {"certificate": "eQ=="}}, new, Subresource.STATUS)) == 1
+    assert len(csr.validate(with_certificate(old, certificate()), new, Subresource.STATUS)) == 1
+
+
+@pytest.mark.parametrize(
+    ("pem", "why"),
+    [
+        pytest.param(b"x", "must contain at least one CERTIFICATE PEM block", id="no PEM"),
+        pytest.param(
+            b"-----BEGIN KEY-----\nYQ==\n-----END KEY-----\n",
+            'only CERTIFICATE PEM blocks are allowed, found "KEY"',
+            id="something else",
+        ),
+        pytest.param(
+            b"-----BEGIN CERTIFICATE-----\nA: b\n\nYQ==\n-----END CERTIFICATE-----\n",
+            "no PEM block headers are permitted",
+            id="headers",
+        ),
+    ],
+)
+def test_only_certificates_are_accepted_as_certificates(pem, why):
+    old = csr_object()
+    errors = csr.validate(with_certificate(old, pem), old, Subresource.STATUS)
+    assert [error.message for error in errors] == [f'Invalid value: "<certificate data>": {why}']
+
+
+def test_the_first_block_of_a_request_must_be_one():
+    pem = base64.b64decode(request())
+    for wrong in (certificate() + pem, pem.replace(b"CERTIFICATE REQUEST", b"NEW CERTIFICATE REQUEST")):
+        errors = csr.validate(csr_object(request=base64.b64encode(wrong).decode()), None)
+        assert [error.message.rpartition(": ")[2] for error in errors] == ["PEM block type must be CERTIFICATE REQUEST"]
+    assert csr.validate(csr_object(request=base64.b64encode(b"text before\n" + pem).decode()), None) == []
 
 
 def test_approving_needs_the_signers_permission():

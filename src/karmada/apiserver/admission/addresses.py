@@ -5,21 +5,20 @@ What is allocated is known from the services themselves, so nothing can leak and
 
 import ipaddress
 from random import Random, SystemRandom
-from typing import Any
 
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.node_ports import NodePorts, Owner, refused
+from karmada.apiserver.builtin.strategies.service_families import keep_addresses, link_addresses, settle
 from karmada.apiserver.failures import invalid
-from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent, WatchCache
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "services")
-_PORTS = range(30000, 32768)
 DEFAULT_RANGE = "10.96.0.0/16"
-_Owner = tuple[str, str]
 
 
 class ServiceAddresses:
@@ -31,8 +30,8 @@ class ServiceAddresses:
         self._store = store
         self._network = ipaddress.ip_network(network, strict=False)
         self._random = random or SystemRandom()
-        self._ips: dict[str, _Owner] = {}
-        self._ports: dict[int, _Owner] = {}
+        self._ips: dict[str, Owner] = {}
+        self._ports: dict[int, Owner] = {}
         self._loaded = False
         store.subscribe(self._changed, _KIND)
 
@@ -45,42 +44,51 @@ class ServiceAddresses:
         self._load()
         assert request.object is not None
         spec: JSONObject = request.object.setdefault("spec", {})
-        old: JSONObject = (request.old or {}).get("spec") or {}
-        owner = (request.namespace, request.name)
+        old: JSONObject | None = None if request.old is None else request.old.get("spec") or {}
+        if old is None:
+            link_addresses(spec)
+        else:
+            keep_addresses(spec, old)
         if spec.get("type") == "ExternalName":
             return
-        self._give_ip(request, spec, old, owner)
-        self._give_ports(request, spec, old, owner)
+        if errors := settle(spec, old, f"IPv{self._network.version}"):
+            raise invalid("", "Service", request.name, errors)
+        if old is None or old.get("type") == "ExternalName":
+            self._give_ip(request, spec)
+        NodePorts(request, self._ports, self._random).give(spec, old)
 
     async def validate(self, request: AdmissionRequest) -> None:
         """All is done in `mutate`."""
 
-    def _give_ip(self, request: AdmissionRequest, spec: JSONObject, old: JSONObject, owner: _Owner) -> None:
-        wanted = spec.get("clusterIP") or (spec.get("clusterIPs") or [""])[0]
-        if wanted == "None" or (old.get("clusterIP") and old.get("type") != "ExternalName"):
+    def _give_ip(self, request: AdmissionRequest, spec: JSONObject) -> None:
+        addresses: list[str] = spec.get("clusterIPs") or [""]
+        if addresses[0] == "None":
             return
-        if wanted:
-            self._check_ip(request, wanted, owner)
-        else:
-            wanted = self._free_ip()
-            for letter in "/%":
-                if letter in request.name:
-                    text = f"spec.parentRef.name: Invalid value: \"{request.name}\": may not contain '{letter}'"
-                    why = f'failed to allocate IP: IPAddress.networking.k8s.io "{wanted}" is invalid: {text}'
-                    raise _refused(request, "spec.clusterIPs", [""], why)
+        if addresses[0]:
+            self._check_ip(request, addresses)
+            return
+        wanted = self._free_ip()
+        for letter in "/%":
+            if letter in request.name:
+                text = f"spec.parentRef.name: Invalid value: \"{request.name}\": may not contain '{letter}'"
+                why = f'failed to allocate IP: IPAddress.networking.k8s.io "{wanted}" is invalid: {text}'
+                raise refused(request, "spec.clusterIPs", [""], why)
         spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted]
 
-    def _check_ip(self, request: AdmissionRequest, wanted: str, owner: _Owner) -> None:
-        try:
-            address = ipaddress.ip_address(wanted)
-        except ValueError:
+    def _check_ip(self, request: AdmissionRequest, addresses: list[str]) -> None:
+        address = ipaddress.ip_address(addresses[0])
+        owner = (request.namespace, request.name)
+        ends = (self._network.network_address, self._network.broadcast_address)
+        if address not in self._network or address in ends:
+            why = "the provided network does not match the current range"
+            if request.dry_run:
+                whole = f"The range of valid IPs is {self._network}"
+                why = f"the provided IP ({address}) is not in the valid range. {whole}"
+        elif not request.dry_run and self._ips.get(str(address), owner) != owner:
+            why = "provided IP is already allocated"
+        else:
             return
-        if address not in self._network:
-            why = f"failed to allocate IP {wanted}: the provided network does not match the current range"
-            raise _refused(request, "spec.clusterIPs", [wanted], why)
-        if self._ips.get(wanted, owner) != owner:
-            why = f"failed to allocate IP {wanted}: provided IP is already allocated"
-            raise _refused(request, "spec.clusterIPs", [wanted], why)
+        raise refused(request, "spec.clusterIPs", addresses, f"failed to allocate IP {addresses[0]}: {why}")
 
     def _free_ip(self) -> str:
         size = self._network.num_addresses
@@ -95,50 +103,6 @@ class ServiceAddresses:
             if candidate not in self._ips:
                 return candidate
         raise Failure(500, "InternalError", "Internal error occurred: failed to allocate a serviceIP: range is full")
-
-    def _give_ports(self, request: AdmissionRequest, spec: JSONObject, old: JSONObject, owner: _Owner) -> None:
-        kind = spec.get("type")
-        needs = kind == "NodePort" or (
-            kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
-        )
-        taken: dict[int, set[str]] = {}
-        for index, port in enumerate(spec.get("ports") or ()):
-            number = port.get("nodePort")
-            if number:
-                self._check_port(request, index, number, owner, taken, port.get("protocol", "TCP"))
-        before = {(p.get("port"), p.get("protocol")): p.get("nodePort") for p in old.get("ports") or ()}
-        for port in spec.get("ports") or ():
-            if needs and not port.get("nodePort"):
-                kept = before.get((port.get("port"), port.get("protocol")))
-                port["nodePort"] = kept if kept and kept not in taken else self._free_port(taken)
-                taken.setdefault(port["nodePort"], set()).add(port.get("protocol", "TCP"))
-        local = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-        if local and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = old.get("healthCheckNodePort") or self._free_port(taken)
-
-    def _check_port(
-        self,
-        request: AdmissionRequest,
-        index: int,
-        number: int,
-        owner: _Owner,
-        taken: dict[int, set[str]],
-        protocol: str,
-    ) -> None:
-        field = f"spec.ports[{index}].nodePort"
-        if number not in _PORTS:
-            why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-            raise _refused(request, field, number, why)
-        if self._ports.get(number, owner) != owner or protocol in taken.get(number, ()):
-            raise _refused(request, field, number, "provided port is already allocated")
-        taken.setdefault(number, set()).add(protocol)
-
-    def _free_port(self, taken: dict[int, set[str]]) -> int:
-        start = self._random.randrange(len(_PORTS))
-        for number in (*_PORTS[start:], *_PORTS[:start]):
-            if number not in self._ports and number not in taken:
-                return int(number)
-        raise Failure(500, "InternalError", "Internal error occurred: failed to allocate a nodePort: range is full")
 
     def _load(self) -> None:
         if not self._loaded:
@@ -167,9 +131,3 @@ class ServiceAddresses:
                 self._ports[port["nodePort"]] = owner
         if spec.get("healthCheckNodePort"):
             self._ports[spec["healthCheckNodePort"]] = owner
-
-
-def _refused(request: AdmissionRequest, field: str, value: Any, why: str) -> Failure:
-    shown = orjson.dumps(value).decode()
-    error = FieldError("FieldValueInvalid", field, f"Invalid value: {shown}: {why}")
-    return invalid("", "Service", request.name, [error])

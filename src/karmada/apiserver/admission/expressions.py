@@ -1,21 +1,43 @@
 """CEL expressions of admission: match conditions of webhooks, and everything in admission policies."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from karmada.apiserver import cel
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.reviews import user_info
+from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
+from karmada.apiserver.auth.service_accounts import group_names, user_name
+from karmada.apiserver.cel import authorization
 from karmada.apiserver.resources import JSONObject
 
-_VARIABLES = dict.fromkeys(("object", "oldObject", "request", "namespaceObject", "params", "variables"), "dyn")
+_VARIABLES = dict.fromkeys(
+    (
+        "object",
+        "oldObject",
+        "request",
+        "namespaceObject",
+        "params",
+        "variables",
+        authorization.VARIABLE,
+        authorization.REQUEST_VARIABLE,
+    ),
+    cel.DYN,
+)
 
 
 class Expressions:
     """Evaluates expressions about one request; named variables are computed when first used."""
 
     def __init__(
-        self, request: AdmissionRequest, namespace: JSONObject | None, params: JSONObject | None = None
+        self,
+        request: AdmissionRequest,
+        authorizer: Authorizer,
+        namespace: JSONObject | None,
+        params: JSONObject | None = None,
     ) -> None:
+        self._user = request.user
+        self._authorizer = authorizer
         self._values: dict[str, Any] = {
             "object": request.object,
             "oldObject": request.old,
@@ -23,6 +45,8 @@ class Expressions:
             "namespaceObject": namespace,
             "params": params,
             "variables": {},
+            authorization.VARIABLE: authorization.authorizer(),
+            authorization.REQUEST_VARIABLE: _request_check(request),
         }
 
     def define(self, name: str, expression: str) -> None:
@@ -35,7 +59,40 @@ class Expressions:
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression; raises `CompileError` or `EvaluationError`."""
-        return cel.compile(expression, _VARIABLES).evaluate(self._values)
+        with authorization.answering(self._answer):
+            return cel.compile(expression, _VARIABLES).evaluate(self._values)
+
+    def hold(self, conditions: Iterable[JSONObject]) -> bool:
+        """Whether all match conditions hold: one that does not decides, whatever fails; raises `EvaluationError`."""
+        errors = []
+        for condition in conditions:
+            expression = condition["expression"]
+            try:
+                if self.evaluate(expression) is not True:
+                    return False
+            except (cel.CompileError, cel.EvaluationError) as error:
+                errors.append(error_text(expression, error))
+        if errors:
+            raise cel.EvaluationError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        return True
+
+    def _answer(self, account: tuple[str, str] | None, asked: dict[str, str]) -> tuple[bool, str]:
+        user = UserInfo(user_name(*account), group_names(account[0])) if account else self._user
+        version = "" if "path" in asked else "*"
+        decision = self._authorizer.authorize(user, Attributes(version=version, **asked))
+        return decision.allowed, decision.reason
+
+
+def error_text(expression: str, error: Exception) -> str:
+    """What is said of an expression that has no value."""
+    if isinstance(error, cel.CompileError):
+        return f"compilation error: {error}"
+    return f"expression '{expression}' resulted in error: {error}"
+
+
+def _request_check(request: AdmissionRequest) -> JSONObject:
+    type_ = request.type
+    return authorization.request_check(type_.group, type_.plural, request.subresource, request.namespace, request.name)
 
 
 def _request(request: AdmissionRequest) -> JSONObject:

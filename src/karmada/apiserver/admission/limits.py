@@ -5,9 +5,10 @@ from typing import Any
 
 import orjson
 
-from karmada.api.quantity import Quantity
+from karmada.api.quantity import ZERO, Quantity
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.pod_totals import pod_total
 from karmada.apiserver.admission.presence import Presence
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.watchcache import Kind, WatchCache
@@ -15,6 +16,8 @@ from karmada.apiserver.watchcache import Kind, WatchCache
 _RANGES: Kind = ("", "limitranges")
 _PODS: Kind = ("", "pods")
 _CLAIMS: Kind = ("", "persistentvolumeclaims")
+_MOST_IN_MILLI = (2**63 - 1) // 1000
+"""Amounts above are compared in whole units."""
 _ANNOTATION = "kubernetes.io/limit-ranger"
 
 
@@ -28,39 +31,35 @@ class LimitRanger:
         self._present = Presence(store, _RANGES)
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """New pods, new and changed claims."""
-        if request.subresource or request.operation is Operation.DELETE or not request.namespace:
+        """New and resized pods, new and changed claims; nothing that is being deleted."""
+        if request.namespace not in self._present or request.operation is Operation.DELETE:
             return False
-        kind = request.type.stored_as
-        if kind == _PODS:
-            return request.operation is Operation.CREATE and request.namespace in self._present
-        return kind == _CLAIMS and request.namespace in self._present
+        if request.old is not None and (request.old.get("metadata") or {}).get("deletionTimestamp"):
+            return False
+        if request.type.stored_as == _PODS and request.operation is Operation.UPDATE:
+            return request.subresource == "resize"
+        return not request.subresource
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Fill in defaults."""
         if request.type.stored_as != _PODS or request.object is None:
             return
-        notes: list[str] = []
         for limit_range in self._ranges(request.namespace):
-            for limit in _limits(limit_range, "Container"):
-                notes += _fill(request.object, limit)
-        if notes:
-            metadata = request.object["metadata"]
-            text = "LimitRanger plugin set: " + "; ".join(notes)
-            metadata["annotations"] = {**(metadata.get("annotations") or {}), _ANNOTATION: text}
+            notes = [note for limit in _limits(limit_range, "Container") for note in _fill(request.object, limit)]
+            if notes:
+                metadata = request.object["metadata"]
+                text = "LimitRanger plugin set: " + "; ".join(notes)
+                metadata["annotations"] = {**(metadata.get("annotations") or {}), _ANNOTATION: text}
 
     async def validate(self, request: AdmissionRequest) -> None:
-        """Check the bounds."""
+        """Check the bounds; the first range that is not kept refuses."""
         if request.object is None:
             return
-        problems: list[str] = []
+        judge = _pod_problems if request.type.stored_as == _PODS else _claim_problems
         for limit_range in self._ranges(request.namespace):
-            if request.type.stored_as == _PODS:
-                problems += _pod_problems(request.object, limit_range)
-            else:
-                problems += _claim_problems(request.object, limit_range)
-        if problems:
-            raise refusal(request, problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+            problems = list(dict.fromkeys(judge(request.object, limit_range)))
+            if problems:
+                raise refusal(request, problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
 
     def _ranges(self, namespace: str) -> Iterator[JSONObject]:
         for item in self._store.list(_RANGES, namespace).items:
@@ -103,17 +102,8 @@ def _pod_problems(pod: JSONObject, limit_range: JSONObject) -> Iterator[str]:
 
 
 def _total(spec: JSONObject, field: str) -> JSONObject:
-    totals: dict[str, Quantity] = {}
-    for container in spec.get("containers") or ():
-        for name, value in ((container.get("resources") or {}).get(field) or {}).items():
-            amount = Quantity.parse(str(value))
-            totals[name] = totals[name] + amount if name in totals else amount
-    for container in spec.get("initContainers") or ():
-        for name, value in ((container.get("resources") or {}).get(field) or {}).items():
-            amount = Quantity.parse(str(value))
-            if name not in totals or totals[name] < amount:
-                totals[name] = amount
-    return {name: str(value) for name, value in totals.items()}
+    total = pod_total(spec, field, lambda name: name in ("cpu", "memory"))
+    return {name: str(amount) for name, amount in total.items()}
 
 
 def _claim_problems(claim: JSONObject, limit_range: JSONObject) -> Iterator[str]:
@@ -161,18 +151,17 @@ def _at_most(name: str, kind: str, bound: str, request: Any, limit: Any) -> Iter
 
 def _ratio(name: str, kind: str, bound: str, request: Any, limit: Any) -> Iterator[str]:
     head = f"{name} max limit to request ratio per {kind} is {bound}"
-    if request is None or _number(request) == 0:
+    most = _amount(bound)
+    amounts = [_amount(value) if value is not None else ZERO for value in (request, limit)]
+    precise = all(amount.value() <= _MOST_IN_MILLI for amount in (*amounts, most))
+    requested, limited = (amount.milli_value() if precise else amount.value() for amount in amounts)
+    if not requested:
         yield f"{head}, but no request is specified or request is 0"
-    elif limit is None or _number(limit) == 0:
+    elif not limited:
         yield f"{head}, but no limit is specified or limit is 0"
-    elif _number(limit) / _number(request) > _number(bound):
-        yield f"{head}, but provided ratio is {_number(limit) / _number(request):f}"
+    elif limited / requested * 1000 > most.milli_value():
+        yield f"{head}, but provided ratio is {limited / requested:f}"
 
 
 def _amount(value: Any) -> Quantity:
     return Quantity.parse(str(value))
-
-
-def _number(value: Any) -> float:
-    amount = _amount(value)
-    return float(amount.unscaled) * 10.0**amount.exponent

@@ -1,61 +1,33 @@
 """MutatingAdmissionPolicies: changes in CEL, as an applied configuration or as a JSON patch.
 
-The expressions build typed objects (`Object{spec: Object.spec{replicas: 3}}`, `JSONPatch{op: "add", ...}`). The engine
-has no such types: the constructors are rewritten to maps, which hold the same.
+Deletions are not seen: there is nothing to change. One failed mutation does not keep the next from being tried; all
+failures of policies that do not ignore them are reported together.
 """
 
-import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
 
 from karmada.api import json_patch
 from karmada.apiserver import cel
-from karmada.apiserver.admission.model import AdmissionRequest
-from karmada.apiserver.admission.policies import denied, error_text
+from karmada.apiserver.admission.expressions import error_text
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.admission.policy_sets import InForce, NoParameters, PolicySet
+from karmada.apiserver.cel.constructors import mismatches, untyped
+from karmada.apiserver.managedfields.checking import atomics, misfit
 from karmada.apiserver.managedfields.merging import merge
 from karmada.apiserver.resources import JSONObject
+from karmada.machinery.httpserver.failure import Failure
 
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 Decode = Callable[[AdmissionRequest, JSONObject], JSONObject]
-
-_TOKEN = re.compile(
-    r"""(?P<string>r?\"\"\".*?\"\"\"|r?'''.*?'''|r?"(?:\\.|[^"\\])*"|r?'(?:\\.|[^'\\])*')"""
-    r"""|(?P<type>(?:Object(?:\.\w+)*|JSONPatch)\s*\{)"""
-    r"""|(?P<field>(?<![\w.])[A-Za-z_]\w*(?=\s*:(?!:)))"""
-    r"""|(?P<open>[{(\[])|(?P<close>[})\]])""",
-    re.DOTALL,
-)
-
-
-@lru_cache(maxsize=1024)
-def untyped(expression: str) -> str:
-    """The expression with constructors of objects rewritten to maps."""
-    parts: list[str] = []
-    inside: list[bool] = []
-    """For each open bracket, whether its members are fields."""
-    end = 0
-    for token in _TOKEN.finditer(expression):
-        parts.append(expression[end : token.start()])
-        text = token.group()
-        end = token.end()
-        if token.lastgroup == "type":
-            inside.append(True)
-            text = "{"
-        elif token.lastgroup == "open":
-            inside.append(False)
-        elif token.lastgroup == "close" and inside:
-            inside.pop()
-        elif token.lastgroup == "field" and inside and inside[-1]:
-            text = f'"{text}"'
-        parts.append(text)
-    return "".join([*parts, expression[end:]])
 
 
 class MutatingPolicies:
     """The admission plugin of mutating policies."""
+
+    operations = (Operation.CREATE, Operation.UPDATE, Operation.CONNECT)
 
     def __init__(self, policies: PolicySet, decode: Decode) -> None:
         self._policies = policies
@@ -67,47 +39,96 @@ class MutatingPolicies:
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Let every policy in force change the object."""
-        if request.object is None:
-            return
+        invocations: list[tuple[InForce, JSONObject | None]] = []
+        unconfigured: list[str] = []
         for active in self._policies.in_force(request):
             try:
-                for params in self._policies.params(active, request):
-                    self._change(active, request, params)
+                invocations += [(active, params) for params in self._policies.params(active, request)]
             except NoParameters as missing:
-                self._fail(active, request, str(missing))
+                if not active.ignores_failures:
+                    unconfigured.append(_denial(active, f"failed to configure binding: {missing}"))
+        failures = []
+        for active, params in invocations:
+            found = list(self._change(active, request, params))
+            failures += [_denial(active, text) for text in found if not active.ignores_failures]
+        if unconfigured or failures:
+            raise _denied(request, unconfigured + failures, "Forbidden" if unconfigured else "Invalid")
 
-    def _change(self, active: InForce, request: AdmissionRequest, params: JSONObject | None) -> None:
+    def _change(self, active: InForce, request: AdmissionRequest, params: JSONObject | None) -> Iterator[str]:
+        """Change the object; what fails of it."""
         spec = active.policy["spec"]
-        expressions = self._policies.expressions(request, params)
-        expression = ""
         try:
-            for condition in spec.get("matchConditions") or ():
-                expression = condition["expression"]
-                if expressions.evaluate(expression) is not True:
-                    return
+            if not self._policies.expressions(request, params).hold(spec.get("matchConditions") or ()):
+                return
+        except cel.EvaluationError as error:
+            yield str(error)
+            return
+        if request.object is None:
+            return
+        for mutation in spec.get("mutations") or ():
+            form = "jsonPatch" if mutation.get("patchType") == "JSONPatch" else "applyConfiguration"
+            expression = (mutation.get(form) or {}).get("expression") or ""
+            expressions = self._policies.expressions(request, params)
             for variable in spec.get("variables") or ():
                 expressions.define(variable["name"], untyped(variable["expression"]))
-            for mutation in spec.get("mutations") or ():
-                form = "jsonPatch" if mutation.get("patchType") == "JSONPatch" else "applyConfiguration"
-                expression = (mutation.get(form) or {}).get("expression") or ""
+            try:
                 value = expressions.evaluate(untyped(expression))
-                request.object = self._decode(request, _changed(request, form, value))
-                expressions = self._policies.expressions(request, params)
-        except (cel.CompileError, cel.EvaluationError, json_patch.JSONPatchError, TypeError) as error:
-            self._fail(active, request, error_text(expression, error))
+            except (cel.CompileError, cel.EvaluationError) as error:
+                yield error_text(expression, error)
+                continue
+            try:
+                if wrong := mismatches(expression):
+                    raise _NotApplied("type mismatch: " + "\n".join(wrong))
+                changed = _patched(request, value) if form == "jsonPatch" else _applied(request, value)
+            except _NotApplied as error:
+                yield str(error)
+            else:
+                request.object = self._decode(request, changed)
 
-    def _fail(self, active: InForce, request: AdmissionRequest, text: str) -> None:
-        if not active.ignores_failures:
-            raise denied(request, f"MutatingAdmissionPolicy {active.names} denied request: {text}", "Invalid")
+
+def _denial(active: InForce, text: str) -> str:
+    return f"policy {active.names} denied request: {text}"
 
 
-def _changed(request: AdmissionRequest, form: str, value: Any) -> JSONObject:
+def _denied(request: AdmissionRequest, texts: list[str], reason: str) -> Failure:
+    details: JSONObject = {"name": request.name, "group": request.type.group, "kind": request.type.plural}
+    details = {key: value for key, value in details.items() if value}
+    details["causes"] = [{"message": text} for text in texts]
+    return Failure(403, reason, texts[0], details)
+
+
+class _NotApplied(Exception):
+    """The value of an expression cannot be applied to the object."""
+
+
+def _patched(request: AdmissionRequest, operations: Any) -> JSONObject:
+    """The object after a JSON patch; a test that fails leaves it as it is."""
     assert request.object is not None
-    if form == "jsonPatch":
-        result = json_patch.apply(request.object, value)
-    else:
-        if not isinstance(value, dict):
-            raise TypeError("the expression gives no object")
-        result = merge(request.object, value, request.type.schema)
-    copy: JSONObject = orjson.loads(orjson.dumps(result))
+    for one in operations:
+        if one.get("op") not in _OPERATIONS:
+            raise _NotApplied(f"JSON Patch: Unexpected kind: {one.get('op')}")
+    try:
+        return _copied(json_patch.apply(request.object, operations, replace_may_create=True))
+    except json_patch.JSONPatchError as error:
+        if "testing value" in str(error):
+            return request.object
+        raise _NotApplied(f"JSON Patch: {error}") from None
+
+
+def _applied(request: AdmissionRequest, config: Any) -> JSONObject:
+    """The object with an applied configuration; parts that can only be replaced as a whole must not be mentioned."""
+    assert request.object is not None
+    schema = request.type.schema
+    if not isinstance(config, dict):
+        raise _NotApplied("error applying patch: the expression gives no object")
+    if wrong := misfit(config, schema):
+        raise _NotApplied(f"error applying patch: failed to convert patch object to typed object: {wrong}")
+    if whole := atomics(config, schema):
+        text = f"may not mutate atomic arrays, maps or structs: {', '.join(whole)}"
+        raise _NotApplied(f"error applying patch: invalid ApplyConfiguration: {text}")
+    return _copied(merge(request.object, config, schema))
+
+
+def _copied(obj: JSONObject) -> JSONObject:
+    copy: JSONObject = orjson.loads(orjson.dumps(obj))
     return copy

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from karmada.apiserver import cel
-from karmada.apiserver.admission.expressions import Expressions
+from karmada.apiserver.admission.expressions import Expressions, error_text
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.policy_sets import InForce, NoParameters, PolicySet
 from karmada.apiserver.resources import JSONObject
@@ -41,7 +41,7 @@ class ValidatingPolicies:
                     request.warnings.append(text)
                 if "Deny" in actions and denial is None:
                     text = f"ValidatingAdmissionPolicy {active.names} denied request: {violation.message}"
-                    denial = denied(request, text, violation.reason)
+                    denial = _denied(request, text, violation.reason)
         if denial is not None:
             raise denial
 
@@ -56,14 +56,13 @@ class ValidatingPolicies:
     def _judge(self, active: InForce, request: AdmissionRequest, params: JSONObject | None) -> Iterator[Violation]:
         spec = active.policy["spec"]
         expressions = self._policies.expressions(request, params)
-        for condition in spec.get("matchConditions") or ():
-            try:
-                if expressions.evaluate(condition["expression"]) is not True:
-                    return
-            except (cel.CompileError, cel.EvaluationError) as error:
-                if not active.ignores_failures:
-                    yield Violation(error_text(condition["expression"], error), "Invalid")
+        try:
+            if not expressions.hold(spec.get("matchConditions") or ()):
                 return
+        except cel.EvaluationError as error:
+            if not active.ignores_failures:
+                yield Violation(str(error), "Invalid")
+            return
         for variable in spec.get("variables") or ():
             expressions.define(variable["name"], variable["expression"])
         for validation in spec.get("validations") or ():
@@ -90,14 +89,7 @@ def _message(expressions: Expressions, validation: JSONObject) -> str:
     return message or f"failed expression: {validation['expression'].strip()}"
 
 
-def error_text(expression: str, error: Exception) -> str:
-    """What is said of an expression that has no value."""
-    if isinstance(error, cel.CompileError):
-        return f"compilation error: {error}"
-    return f"expression '{expression}' resulted in error: {error}"
-
-
-def denied(request: AdmissionRequest, text: str, reason: str) -> Failure:
+def _denied(request: AdmissionRequest, text: str, reason: str) -> Failure:
     """The refusal of a policy."""
     type_ = request.type
     subject = f"{type_.plural}.{type_.group}" if type_.group else type_.plural

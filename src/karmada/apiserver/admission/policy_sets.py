@@ -10,6 +10,7 @@ from karmada.apiserver.admission import matching
 from karmada.apiserver.admission.configurations import Configurations
 from karmada.apiserver.admission.expressions import Expressions
 from karmada.apiserver.admission.model import AdmissionRequest
+from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.watchcache import WatchCache
@@ -41,8 +42,9 @@ class NoParameters(Exception):
 class PolicySet:
     """The policies of one kind: `validating` or `mutating`."""
 
-    def __init__(self, store: WatchCache, catalog: Catalog, kind: str) -> None:
+    def __init__(self, store: WatchCache, catalog: Catalog, authorizer: Authorizer, kind: str) -> None:
         self._store = store
+        self._authorizer = authorizer
         self._catalog = catalog
         self._policies = Configurations(
             store,
@@ -86,7 +88,7 @@ class PolicySet:
         """What expressions of a policy see of a request."""
         item = self._store.get(("", "namespaces"), "", request.namespace) if request.namespace else None
         namespace: JSONObject | None = orjson.loads(item.body) if item is not None else None
-        return Expressions(request, namespace, params)
+        return Expressions(request, self._authorizer, namespace, params)
 
     def params(self, active: InForce, request: AdmissionRequest) -> Iterator[JSONObject | None]:
         """The parameter objects with which a policy is evaluated; None for a policy without. Raises `NoParameters`."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from karmada.api.quantity import Quantity
+from karmada.apiserver.admission.pod_totals import amounts, pod_total
 from karmada.apiserver.resources import JSONObject, ResourceType
 
 Usage = dict[str, Quantity]
@@ -11,6 +12,7 @@ ONE = Quantity.parse("1")
 _COUNTED = frozenset(
     {"configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services"}
 )
+_ON_PODS = ("cpu", "memory")
 _COMPUTE = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
@@ -51,26 +53,11 @@ def _pod(pod: JSONObject) -> Usage:
 
 
 def _pod_total(spec: JSONObject, field: str) -> Usage:
-    total = _sum(spec.get("containers") or (), field)
-    for container in spec.get("initContainers") or ():
-        for name, amount in _amounts((container.get("resources") or {}).get(field)).items():
-            if name not in total or total[name] < amount:
-                total[name] = amount
-    for name, amount in _amounts(spec.get("overhead")).items():
-        total[name] = total[name] + amount if name in total else amount
-    return total
-
-
-def _sum(containers: Any, field: str) -> Usage:
-    total: Usage = {}
-    for container in containers:
-        for name, amount in _amounts((container.get("resources") or {}).get(field)).items():
+    total = pod_total(spec, field, lambda name: name in _ON_PODS or name.startswith("hugepages-"))
+    for name, amount in amounts(spec.get("overhead")).items():
+        if field == "requests" or total.get(name):
             total[name] = total[name] + amount if name in total else amount
     return total
-
-
-def _amounts(values: Mapping[str, Any] | None) -> Usage:
-    return {name: Quantity.parse(str(value)) for name, value in (values or {}).items()}
 
 
 def _claim(claim: JSONObject) -> Usage:

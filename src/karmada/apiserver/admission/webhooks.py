@@ -17,6 +17,7 @@ from karmada.apiserver.admission import matching, reviews
 from karmada.apiserver.admission.configurations import Configurations
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.admission.reviews import BadReview, Verdict
+from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import internal
 from karmada.apiserver.outgoing import Caller, CallFailed, Target, target_of
@@ -67,12 +68,14 @@ class Webhooks:
         self,
         store: WatchCache,
         catalog: Catalog,
+        authorizer: Authorizer,
         caller: Caller,
         uid: Callable[[], str],
         decode: Decode,
     ) -> None:
         self._store = store
         self._catalog = catalog
+        self._authorizer = authorizer
         self._caller = caller
         self._uid = uid
         self.decode = decode
@@ -107,7 +110,7 @@ class Webhooks:
         from karmada.apiserver import cel
         from karmada.apiserver.admission.expressions import Expressions
 
-        expressions = Expressions(request, None)
+        expressions = Expressions(request, self._authorizer, None)
         errors = []
         for condition in hook.spec["matchConditions"]:
             try:

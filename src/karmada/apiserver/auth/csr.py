@@ -15,8 +15,10 @@ from typing import Any
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from karmada.api.name_rules import dns_label, dns_subdomain
 from karmada.apiserver import failures
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
+from karmada.apiserver.auth.pem import blocks
 from karmada.apiserver.auth.pki import Authority, KeyUsages
 from karmada.apiserver.resources import FieldError
 
@@ -142,6 +144,11 @@ def validate(obj: JSONObject, old: JSONObject | None, subresource: Subresource =
     spec = obj.get("spec") or {}
     errors = _spec_errors(spec)
     errors += _condition_errors((obj.get("status") or {}).get("conditions") or [])
+    certificate = (obj.get("status") or {}).get("certificate") or ""
+    before = ((old or {}).get("status") or {}).get("certificate") or ""
+    if certificate != before and not _certificate_problem(before) and (why := _certificate_problem(certificate)):
+        shown = f'Invalid value: "<certificate data>": {why}'
+        errors.append(FieldError("FieldValueInvalid", "status.certificate", shown))
     if old is not None:
         errors += _update_errors(obj, old, subresource)
     return errors
@@ -178,13 +185,37 @@ def sign(
 
 
 def _parse(request: str) -> x509.CertificateSigningRequest:
+    first = next(blocks(_decoded(request)), None)
+    if first is None or first.kind != "CERTIFICATE REQUEST":
+        raise ValueError("PEM block type must be CERTIFICATE REQUEST")
+    return x509.load_der_x509_csr(first.content)
+
+
+def _decoded(text: str) -> bytes:
     try:
-        pem = base64.b64decode(request, validate=True)
+        return base64.b64decode(text, validate=True)
     except binascii.Error as error:
         raise ValueError("illegal base64 data") from error
-    if b"-----BEGIN CERTIFICATE REQUEST-----" not in pem and b"-----BEGIN NEW CERTIFICATE REQUEST-----" not in pem:
-        raise ValueError("PEM block type must be CERTIFICATE REQUEST")
-    return x509.load_pem_x509_csr(pem)
+
+
+def _certificate_problem(text: str) -> str:
+    """Why an issued certificate cannot be accepted, or nothing: there may be several blocks, each a certificate."""
+    if not text:
+        return ""
+    count = 0
+    for block in blocks(_decoded(text)):
+        if block.kind != "CERTIFICATE":
+            return f'only CERTIFICATE PEM blocks are allowed, found "{block.kind}"'
+        if block.headed:
+            return "no PEM block headers are permitted"
+        if not block.content:
+            return "found CERTIFICATE PEM block containing 0 certificates"
+        try:
+            x509.load_der_x509_certificate(block.content)
+        except ValueError:
+            return "x509: malformed certificate"
+        count += 1
+    return "" if count else "must contain at least one CERTIFICATE PEM block"
 
 
 def _spec_errors(spec: JSONObject) -> list[FieldError]:
@@ -194,7 +225,7 @@ def _spec_errors(spec: JSONObject) -> list[FieldError]:
         if not request.is_signature_valid:
             raise ValueError("x509: the signature of the request is not valid")
     except ValueError as error:
-        shown = _bytes_shown(spec.get("request", ""))
+        shown = _bytes_shown(spec.get("request"))
         errors.append(FieldError("FieldValueInvalid", "spec.request", f"Invalid value: {shown}: {error}"))
     usages = spec.get("usages") or []
     if not usages:
@@ -224,10 +255,17 @@ def _signer_errors(signer: str) -> list[FieldError]:
         why = "the legacy signerName is not allowed via this API version"
         return [FieldError("FieldValueInvalid", path, f'Invalid value: "{signer}": {why}')]
     domain, slash, name = signer.partition("/")
-    if not slash or not name or "/" in name or "." not in domain:
+    if not slash or "/" in name:
         why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
         return [FieldError("FieldValueInvalid", path, f'Invalid value: "{signer}": {why}')]
-    return []
+    problems = []
+    for value, rule in ((domain, dns_label), (name, dns_subdomain)):
+        label = next((label for label in value.split(".") if rule(label)), None)
+        if label is not None:
+            problems += [(value, f'validating label "{label}": {why}') for why in rule(label)]
+        if value == domain and "." not in domain:
+            problems.append((domain, "should be a domain with at least two segments separated by dots"))
+    return [FieldError("FieldValueInvalid", path, f'Invalid value: "{value}": {why}') for value, why in problems]
 
 
 def _condition_errors(conditions: Sequence[JSONObject]) -> list[FieldError]:
@@ -366,6 +404,6 @@ def _decided(obj: JSONObject) -> tuple[Any, Any]:
     return status.get("certificate"), status.get("conditions") or []
 
 
-def _bytes_shown(request: str) -> str:
+def _bytes_shown(request: str | None) -> str:
     """The request as the message of a byte field shows it."""
-    return '"' + request + '"' if request else "null"
+    return "null" if request is None else f'"{request}"'

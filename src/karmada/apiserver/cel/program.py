@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from karmada.apiserver.cel import cost, named_formats, two_variables
+from karmada.apiserver.cel import authorization, cost, named_formats, two_variables
 from karmada.apiserver.cel.restoring import restored
 from karmada.apiserver.cel.syntax import Node, read
 
@@ -35,7 +35,8 @@ class Program:
         self._error_type = error_type
         self._depth = cost.nesting(text)
         self._strings = cost.cuts_strings(text)
-        self.returns: str = expression.return_type().name().lower()
+        name: str = expression.return_type().name()
+        self.returns = name if "." in name else name.lower()
         """Name of the type of the result."""
 
     def syntax(self) -> Node:
@@ -81,6 +82,11 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
             r"type '\1' does not support field selection",
             text,
         )
+        text = re.sub(
+            r"type '(kubernetes\.authorization\.\w+)' does not support field selection",
+            r"unexpected failed resolution of '\1'",
+            text,
+        )
         raise CompileError(_in_order(text if rewritten is None else rewritten.reported(text))) from None
 
 
@@ -89,9 +95,32 @@ _UNDECLARED = re.compile(
 )
 
 
+_OVERLOAD = re.compile(
+    r"(ERROR: <input>:\d+:(\d+): found no matching overload for '(\w+)' applied to )'\((.*)\)'(\n \| (.*)\n)", re.DOTALL
+)
+
+
+def _as_member(error: str) -> str:
+    """Of a call of a method, the receiver stands before the arguments."""
+    found = _OVERLOAD.match(error)
+    if found is None:
+        return error
+    head, column, name, arguments, tail, line = found.groups()
+    if line[: int(column) - 1].rstrip()[-len(name) - 1 :] != f".{name}":
+        return error
+    depth, cut = 0, len(arguments)
+    for place, letter in enumerate(arguments):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            cut = place
+            break
+    receiver, rest = arguments[:cut], arguments[cut + 1 :].strip()
+    return f"{head}'{receiver}.({rest})'{tail}{error[found.end() :]}"
+
+
 def _in_order(errors: str) -> str:
     """Several errors in the order of their places."""
-    parts = [_rooted(part) for part in re.split(r"\n(?=ERROR: <input>:\d+:\d+: )", errors)]
+    parts = [_as_member(_rooted(part)) for part in re.split(r"\n(?=ERROR: <input>:\d+:\d+: )", errors)]
     return "\n".join(sorted(parts, key=lambda part: [int(number) for number in re.findall(r":(\d+)", part)[:2]]))
 
 
@@ -127,7 +156,11 @@ def _environment(variables: tuple[tuple[str, str], ...]) -> Any:
         ext_optional.ExtOptional(),
     ]
     types = {name: _type(kind) for name, kind in variables}
-    return cel.NewEnv(variables=types, extensions=extensions, functions=declarations(cel))
+    functions = declarations(cel)
+    if authorization.VARIABLE in types:
+        checking = (authorization.VARIABLE, authorization.TYPE) in variables
+        functions += authorization.declarations(cel, checking)
+    return cel.NewEnv(variables=types, extensions=extensions, functions=functions)
 
 
 def _type(name: str) -> Any:
@@ -148,6 +181,8 @@ def _type(name: str) -> Any:
     if name.startswith("map("):
         key, value = name[4:-1].split(", ", 1)
         return cel.Type.Map(_type(key), _type(value))
+    if name in authorization.TYPES:
+        return cel.Type.AbstractType(authorization.TYPES[name], [])
     raise ValueError(f"no CEL type is named {name!r}")
 
 

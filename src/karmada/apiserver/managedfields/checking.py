@@ -19,13 +19,7 @@ _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 def check(config: JSONObject, schema: Schema) -> None:
     """Refuse a configuration that cannot be applied."""
-    errors: list[_Problem] = []
-    for key, value in config.items():
-        inner, declared = elements.root_child(schema, key)
-        if not declared and not elements.allows(schema, key):
-            errors.append((f".{key}: field not declared in schema", ""))
-        else:
-            _check(value, inner, (None, "f:" + key), errors)
+    errors = _problems(config, schema)
     if errors:
         metadata = config.get("metadata") or {}
         where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -36,6 +30,46 @@ def check(config: JSONObject, schema: Schema) -> None:
         text = lines[0] if len(lines) == 1 else "errors:\n  " + "\n  ".join(lines)
         message = f"failed to create typed patch object ({where}; {group_version}, Kind={kind}): {text}"
         raise Failure(500, "", message)
+
+
+def misfit(config: JSONObject, schema: Schema) -> str:
+    """What of a configuration does not fit its schema, or nothing."""
+    lines = [text + got for text, got in _problems(config, schema)]
+    return lines[0] if len(lines) == 1 else "errors:\n  " + "\n  ".join(lines) if lines else ""
+
+
+def atomics(config: JSONObject, schema: Schema) -> list[str]:
+    """The paths of lists, maps and structs in a configuration that can only be replaced as a whole."""
+    found: list[str] = []
+    for key, value in config.items():
+        _atomics(value, elements.root_child(schema, key)[0], f".{key}", found)
+    return found
+
+
+def _atomics(value: Any, schema: Schema, path: str, found: list[str]) -> None:
+    if isinstance(value, dict):
+        if not elements.piecewise_map(schema):
+            found.append(path)
+        for key, inner in value.items():
+            declared = (schema.properties or EMPTY).get(key)
+            if declared is not None:
+                _atomics(inner, declared, f"{path}.{key}", found)
+    elif isinstance(value, list) and schema.type == "array":
+        if not elements.piecewise_list(schema):
+            found.append(path)
+        for index, item in enumerate(value):
+            _atomics(item, schema.items or elements.ANY, f"{path}[{index}]", found)
+
+
+def _problems(config: JSONObject, schema: Schema) -> "list[_Problem]":
+    errors: list[_Problem] = []
+    for key, value in config.items():
+        inner, declared = elements.root_child(schema, key)
+        if not declared and not elements.allows(schema, key):
+            errors.append((f".{key}: field not declared in schema", ""))
+        else:
+            _check(value, inner, (None, "f:" + key), errors)
+    return errors
 
 
 _Problem = tuple[str, str]

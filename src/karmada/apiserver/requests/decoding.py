@@ -165,9 +165,9 @@ def validate(
 
 def prepare_update(served: Served, new: JSONObject, old: JSONObject) -> None:
     """Take over from the old object what an update through the main dispatcher does not change."""
-    served.type.strategy.prepare_update(new, old)
     if served.type.has_status:
         _take(new, old, "status")
+    served.type.strategy.prepare_update(new, old)
 
 
 def prepare_status(served: Served, new: JSONObject, old: JSONObject) -> None:

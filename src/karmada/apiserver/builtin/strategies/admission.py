@@ -3,7 +3,7 @@
 import re
 
 from karmada.api.field_errors import duplicate, invalid, required
-from karmada.apiserver.builtin.strategies.admission_rules import default_match, match_errors
+from karmada.apiserver.builtin.strategies.admission_rules import changing_errors, default_match, match_errors
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, one_of, qualified_name, strategy
 from karmada.apiserver.builtin.strategies.conditions import conditions
 from karmada.apiserver.builtin.strategies.match_conditions import (
@@ -11,6 +11,7 @@ from karmada.apiserver.builtin.strategies.match_conditions import (
     expression_errors,
     match_conditions,
 )
+from karmada.apiserver.builtin.strategies.mutations import mutation_errors
 from karmada.apiserver.schema.metadata import kind_errors
 
 _VARIABLES = ("object", "oldObject", "request", "namespaceObject", "authorizer")
@@ -21,11 +22,6 @@ _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 def _default(obj: JSONObject) -> None:
     obj["spec"].setdefault("failurePolicy", "Fail")
     default_match(obj["spec"].get("matchConstraints"))
-
-
-def _default_mutating(obj: JSONObject) -> None:
-    _default(obj)
-    obj["spec"].setdefault("reinvocationPolicy", "Never")
 
 
 def _known(spec: JSONObject) -> tuple[str, ...]:
@@ -102,7 +98,8 @@ def _validation(validation: JSONObject, path: str, known: tuple[str, ...]) -> Er
     if text and not text.strip():
         errors.append(invalid(f"{path}.messageExpression", text, "must be non-empty if specified"))
     elif text:
-        errors += expression_errors(f"{path}.messageExpression", text, known, "string")
+        without = [name for name in known if name != "authorizer"]
+        errors += expression_errors(f"{path}.messageExpression", text, without, "string")
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
     elif "\n" in message.strip():
@@ -121,10 +118,19 @@ def _audit(audit: JSONObject, path: str, known: tuple[str, ...], policy: str) ->
 
 
 def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
-    errors = _common(obj["spec"])
-    if not obj["spec"].get("mutations"):
+    spec = obj["spec"]
+    errors = _common(spec)
+    if spec.get("matchConstraints") is not None:
+        errors += changing_errors(spec["matchConstraints"], "spec.matchConstraints")
+    if not spec.get("mutations"):
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
-    return errors
+    known = (*_known(spec), "variables") if spec.get("variables") else _known(spec)
+    for index, mutation in enumerate(spec.get("mutations") or ()):
+        errors += mutation_errors(mutation, f"spec.mutations[{index}]", known)
+    policy = spec.get("reinvocationPolicy") or ""
+    if not policy:
+        return [*errors, required("spec.reinvocationPolicy")]
+    return errors + one_of("spec.reinvocationPolicy", policy, ("IfNeeded", "Never"))
 
 
 def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
@@ -145,6 +151,4 @@ VALIDATING_POLICY = strategy(
     unconditional_update=False,
     validate_status=_validate_status,
 )
-MUTATING_POLICY = strategy(
-    _default_mutating, _validate_mutating, namespaced=False, generation=True, unconditional_update=False
-)
+MUTATING_POLICY = strategy(_default, _validate_mutating, namespaced=False, generation=True, unconditional_update=False)

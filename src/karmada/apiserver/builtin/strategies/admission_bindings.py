@@ -1,7 +1,7 @@
 """Rules of bindings of admission policies."""
 
 from karmada.api.field_errors import duplicate, forbidden, invalid, required
-from karmada.apiserver.builtin.strategies.admission_rules import default_match, match_errors
+from karmada.apiserver.builtin.strategies.admission_rules import changing_errors, default_match, match_errors
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -64,7 +64,11 @@ def _actions(actions: list[str], path: str) -> Errors:
 
 
 def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
-    return _common(obj["spec"])
+    spec = obj["spec"]
+    errors = _common(spec)
+    if spec.get("matchResources") is not None:
+        errors += changing_errors(spec["matchResources"], "spec.matchResources")
+    return errors
 
 
 VALIDATING_BINDING = strategy(_default, _validate, namespaced=False, generation=True, unconditional_update=False)

@@ -32,6 +32,17 @@ def match_errors(match: JSONObject, path: str) -> Errors:
     return errors
 
 
+def changing_errors(match: JSONObject, path: str) -> Errors:
+    """Nothing of a deleted object can be changed: rules of mutating policies must not name deletions."""
+    allowed = tuple(name for name in _OPERATIONS if name != "DELETE")
+    return [
+        unsupported(f"{path}.resourceRules.operations", operation, allowed)
+        for rule in match.get("resourceRules") or ()
+        for operation in rule.get("operations") or ()
+        if operation not in allowed
+    ]
+
+
 def rule_errors(rule: JSONObject, path: str) -> Errors:
     """What is wrong with one rule."""
     operations = rule.get("operations") or []

@@ -4,6 +4,7 @@ from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
+    dns_label,
     dns_subdomain,
     one_of,
     quantity_of,
@@ -41,8 +42,12 @@ def claim_spec_errors(spec: JSONObject, path: str) -> Errors:
         if spec.get(field) is not None:
             errors += _data_source(spec[field], f"{path}.{field}")
     source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and ref is not None and any(source.get(key) != ref.get(key) for key in _SAME):
-        errors.append(invalid(path, f"{path}.dataSource", "must match dataSourceRef"))
+    if source is not None and ref is not None:
+        if ref.get("namespace"):
+            text = "may not be specified when dataSourceRef.namespace is specified"
+            errors.append(invalid(path, {}, text))
+        elif any(source.get(key) != ref.get(key) for key in _SAME):
+            errors.append(invalid(path, {}, "must match dataSourceRef"))
     if spec.get("volumeAttributesClassName"):
         errors += dns_subdomain(f"{path}.volumeAttributesClassName", spec["volumeAttributesClassName"])
     return errors + selector(f"{path}.selector", spec.get("selector"))
@@ -51,6 +56,8 @@ def claim_spec_errors(spec: JSONObject, path: str) -> Errors:
 def _data_source(source: JSONObject, path: str) -> Errors:
     errors = [required(f"{path}.{field}") for field in ("name", "kind") if not source.get(field)]
     group, kind = source.get("apiGroup") or "", source.get("kind") or ""
+    if source.get("namespace"):
+        errors += dns_label(f"{path}.namespace", source["namespace"])
     if group:
         return errors + dns_subdomain(f"{path}.apiGroup", group)
     if kind != "PersistentVolumeClaim":

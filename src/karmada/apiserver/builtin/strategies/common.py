@@ -236,11 +236,17 @@ def dns_subdomain(field: str, value: str | None) -> Errors:
 
 
 def ip_address(field: str, value: str | None) -> Errors:
-    """An IP address."""
+    """An IP address, neither of another family in disguise nor with octets that others could take for octal."""
+    text = value or ""
     try:
-        ipaddress.ip_address(value or "")
+        address = ipaddress.ip_address(text if "%" not in text else "")
     except ValueError:
-        return [invalid(field, value or "", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+        octets = text.split(".")
+        if len(octets) == 4 and all(part.isascii() and part.isdigit() and int(part) < 256 for part in octets):
+            return [invalid(field, text, "must not have leading 0s")]
+        return [invalid(field, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return [invalid(field, text, "must not be an IPv4-mapped IPv6 address")]
     return []
 
 

@@ -108,8 +108,13 @@ def _pages(field: str, name: str, amount: str) -> Errors:
     return [invalid(field, amount, f"{amount} is not positive integer multiple of {name}")]
 
 
+def may_be_overcommitted(name: str) -> bool:
+    """Whether limits may exceed requests."""
+    return _is_native(name) and not name.startswith(_HUGE)
+
+
 def _within(name: str, amount: str, limit: str | None, path: str) -> Errors:
-    shared = _is_native(name) and not name.startswith(_HUGE)
+    shared = may_be_overcommitted(name)
     if limit is None:
         return [] if shared else [required(f"{path}.limits", "Limit must be set for non overcommitable resources")]
     if quantity_of(amount) > quantity_of(limit):

@@ -114,6 +114,12 @@ def claim_spec(spec: JSONObject) -> JSONObject:
     """The spec of a PersistentVolumeClaim."""
     result = _filled(spec, _CLAIM)
     result["Resources"] = _filled(spec.get("resources") or {}, _RESOURCES[:2])
+    result["VolumeName"] = result["VolumeName"] or ""
+    reference = (("APIGroup", None), ("Kind", ""), ("Name", ""))
+    if result["DataSource"] is not None:
+        result["DataSource"] = _filled(result["DataSource"], reference)
+    if result["DataSourceRef"] is not None:
+        result["DataSourceRef"] = _filled(result["DataSourceRef"], (*reference, ("Namespace", None)))
     return result
 
 

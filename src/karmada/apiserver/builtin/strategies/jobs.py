@@ -19,9 +19,9 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 from karmada.apiserver.builtin.strategies.cron import schedule_problem
 from karmada.apiserver.builtin.strategies.internal_form import pod_template
+from karmada.apiserver.builtin.strategies.job_status import status_errors
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
-from karmada.apiserver.builtin.strategies.statuses import counts
 from karmada.apiserver.selectable import ValueAt
 
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
@@ -150,20 +150,6 @@ def _validate_job(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-_job_counts = counts("active", "succeeded", "failed", "ready", "terminating")
-
-
-def _validate_job_status(obj: JSONObject, old: JSONObject | None) -> Errors:
-    status = obj.get("status") or {}
-    errors = _job_counts(obj, old)
-    if status.get("failedIndexes") is not None and obj["spec"].get("backoffLimitPerIndex") is None:
-        text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-        errors.append(invalid("status.failedIndexes", status["failedIndexes"], text))
-    if (ready := status.get("ready")) is not None and ready > (status.get("active") or 0):
-        errors.append(invalid("status.ready", ready, "cannot set more ready pods than active"))
-    return errors
-
-
 def _default_cron_job(obj: JSONObject) -> None:
     spec = obj["spec"]
     spec.setdefault("concurrencyPolicy", "Allow")
@@ -229,7 +215,7 @@ JOB = strategy(
     prepare_create=_prepare_create,
     prepare_update=_label_job,
     prepare_status=_label_job,
-    validate_status=_validate_job_status,
+    validate_status=status_errors,
     selectable={"status.successful": ValueAt("status.succeeded", "0")},
 )
 CRON_JOB = strategy(_default_cron_job, _validate_cron_job, generation=True)

@@ -1,6 +1,7 @@
 """CEL in admission webhooks and policies: expressions that compile, conditions that have a name and say yes or no.
 
-Variables have no types here, so that what only their types make wrong is found when an expression is evaluated.
+Variables but the authoriser have no types here: what only their types make wrong is found when an expression is
+evaluated.
 """
 
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from collections.abc import Iterable
 from karmada.api.field_errors import FieldError, duplicate, invalid, required
 from karmada.apiserver import cel
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name
+from karmada.apiserver.cel import authorization
 from karmada.apiserver.cel.syntax import Name, Node, Select
 
 _MOST = 64
@@ -50,7 +52,7 @@ def expression_errors(field: str, expression: str, variables: Iterable[str], *wa
     """An expression must be CEL, with these variables, and of a wanted type; where its type is unknown, it may be."""
     expression = expression.strip()
     try:
-        program = cel.compile(expression, dict.fromkeys(variables, cel.DYN))
+        program = cel.compile(expression, typed(variables))
     except cel.CompileError as error:
         return [invalid(field, expression, f"compilation failed: {error}")]
     kind = "null_type" if program.returns == "null" else program.returns.replace("<", "(").replace(">", ")")
@@ -58,6 +60,17 @@ def expression_errors(field: str, expression: str, variables: Iterable[str], *wa
         return []
     choice = wanted[0] if len(wanted) == 1 else f"one of [{' '.join(wanted)}]"
     return [invalid(field, expression, f"must evaluate to {choice} but got {kind}")]
+
+
+def typed(variables: Iterable[str]) -> dict[str, str]:
+    """The types of variables as far as they are known where an expression is checked."""
+    types = dict.fromkeys(variables, cel.DYN)
+    if authorization.VARIABLE in types:
+        types |= {
+            authorization.VARIABLE: authorization.TYPE,
+            authorization.REQUEST_VARIABLE: authorization.REQUEST_TYPE,
+        }
+    return types
 
 
 def _untyped(node: Node) -> bool:

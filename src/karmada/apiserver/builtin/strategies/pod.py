@@ -5,12 +5,11 @@ from karmada.api.quantity import Quantity
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
-    dns_subdomain,
     immutable,
-    ip_address,
     strategy,
 )
 from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
+from karmada.apiserver.builtin.strategies.pod_status import prepare_status, status_errors, twin_addresses
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
 from karmada.apiserver.selectable import ValueAt, fields
@@ -138,22 +137,6 @@ def _fixed_part(spec: JSONObject) -> JSONObject:
     return result
 
 
-def _validate_status(pod: JSONObject, old: JSONObject | None) -> Errors:
-    status, before = pod.get("status") or {}, (old or {}).get("status") or {}
-    errors: Errors = []
-    nominated = status.get("nominatedNodeName")
-    if nominated:
-        errors += dns_subdomain("status.nominatedNodeName", nominated)
-    if nominated and nominated != before.get("nominatedNodeName") and pod["spec"].get("nodeName"):
-        text = "may not be set on a pod that is assigned to a node"
-        errors.append(invalid("status.nominatedNodeName", nominated, text))
-    if before.get("qosClass"):
-        errors += immutable("status.qosClass", status.get("qosClass"), before["qosClass"])
-    for index, address in enumerate(status.get("podIPs") or ()):
-        errors += ip_address(f"status.podIPs[{index}]", address.get("ip") or "")
-    return errors
-
-
 def warnings(spec: JSONObject, path: str) -> list[str]:
     """What is allowed in a pod spec, but hardly meant."""
     texts = []
@@ -172,11 +155,9 @@ def warnings(spec: JSONObject, path: str) -> list[str]:
     return texts
 
 
-def _prepare_status(pod: JSONObject, old: JSONObject) -> None:
-    """The quality of service is fixed when the pod is made, and whoever reports its status may leave it out."""
-    quality = (old.get("status") or {}).get("qosClass")
-    if quality:
-        pod.setdefault("status", {}).setdefault("qosClass", quality)
+def _default(pod: JSONObject) -> None:
+    default_pod(pod)
+    twin_addresses(pod)
 
 
 def _first_address(pod: JSONObject) -> str:
@@ -191,12 +172,12 @@ def _no_addresses(pod: JSONObject) -> str:
 
 
 STRATEGY = strategy(
-    default_pod,
+    _default,
     _validate,
     generation=True,
     prepare_create=_prepare_create,
-    prepare_status=_prepare_status,
-    validate_status=_validate_status,
+    prepare_status=prepare_status,
+    validate_status=status_errors,
     graceful_seconds=lambda pod: int((pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0),
     selectable={
         **fields(

@@ -1,5 +1,7 @@
 """Rules of ResourceQuotas and LimitRanges."""
 
+import math
+
 from karmada.api.field_errors import duplicate, forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -8,7 +10,12 @@ from karmada.apiserver.builtin.strategies.common import (
     quantity_of,
     strategy,
 )
-from karmada.apiserver.builtin.strategies.compute_resources import STANDARD, container_resource, is_extended
+from karmada.apiserver.builtin.strategies.compute_resources import (
+    STANDARD,
+    container_resource,
+    is_extended,
+    may_be_overcommitted,
+)
 
 _STANDARD = frozenset(
     (
@@ -151,31 +158,63 @@ def _validate_limits(obj: JSONObject, old: JSONObject | None) -> Errors:
         if kind in seen:
             errors.append(duplicate(f"{path}.type", kind))
         seen.add(kind)
-        low, high = item.get("min") or {}, item.get("max") or {}
-        if kind == "PersistentVolumeClaim" and "storage" not in low and "storage" not in high:
-            text = "either minimum or maximum storage value is required, but neither was provided"
-            errors.append(required(f"{path}.limits", text))
-        default, requested = item.get("default") or {}, item.get("defaultRequest") or {}
-        ratio = item.get("maxLimitRequestRatio") or {}
-        for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
-            for name in item.get(field) or {}:
-                errors += _limited_resource(kind, f"{path}.{field}[{name}]", name)
-        if kind == "Pod":
-            text = "may not be specified when `type` is 'Pod'"
-            errors += [forbidden(f"{path}.{field}", text) for field in ("default", "defaultRequest") if item.get(field)]
-        errors += [
-            invalid(f"{path}.maxLimitRequestRatio[{name}]", amount, f"ratio {amount} is less than 1")
-            for name, amount in ratio.items()
-            if quantity_of(amount) < quantity_of("1")
-        ]
-        for name in sorted({*low, *high, *default, *requested}):
-            errors += _order(f"{path}.min[{name}]", low.get(name), high.get(name), "min", "max")
-            place = f"{path}.defaultRequest[{name}]"
-            errors += _order(place, low.get(name), requested.get(name), "min", "default request")
-            errors += _order(f"{path}.default[{name}]", low.get(name), default.get(name), "min", "default")
-            errors += _order(place, requested.get(name), high.get(name), "default request", "max")
-            errors += _order(place, requested.get(name), default.get(name), "default request", "default limit")
-            errors += _order(f"{path}.default[{name}]", default.get(name), high.get(name), "default", "max")
+        errors += _limit(item, kind, path)
+    return errors
+
+
+def _limit(item: JSONObject, kind: str, path: str) -> Errors:
+    fields = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+    given: dict[str, dict[str, str]] = {field: item.get(field) or {} for field in fields}
+    errors: Errors = []
+    if kind == "Pod":
+        text = "may not be specified when `type` is 'Pod'"
+        errors += [forbidden(f"{path}.{field}", text) for field in ("default", "defaultRequest") if given[field]]
+        given |= {"default": {}, "defaultRequest": {}}
+    for field, values in given.items():
+        for name in values:
+            errors += _limited_resource(kind, f"{path}.{field}[{name}]", name)
+    if kind == "PersistentVolumeClaim" and "storage" not in given["min"] and "storage" not in given["max"]:
+        text = "either minimum or maximum storage value is required, but neither was provided"
+        errors.append(required(f"{path}.limits", text))
+    for name in sorted({name for values in given.values() for name in values}):
+        errors += _bounds_of(name, path, *(given[field].get(name) for field in fields))
+    return errors
+
+
+def _bounds_of(
+    name: str,
+    path: str,
+    high: str | None,
+    low: str | None,
+    default: str | None,
+    requested: str | None,
+    ratio: str | None,
+) -> Errors:
+    place = f"{path}.defaultRequest[{name}]"
+    errors = _order(f"{path}.min[{name}]", low, high, "min", "max")
+    errors += _order(place, low, requested, "min", "default request", shown=requested)
+    errors += _order(place, requested, high, "default request", "max")
+    errors += _order(place, requested, default, "default request", "default limit")
+    errors += _order(f"{path}.default[{name}]", low, default, "min", "default")
+    errors += _order(f"{path}.default[{name}]", default, high, "default", "max", shown=high)
+    if ratio is not None:
+        errors += _ratio(f"{path}.maxLimitRequestRatio[{name}]", ratio, low, high)
+    differ = default is not None and requested is not None and quantity_of(default) != quantity_of(requested)
+    if differ and not may_be_overcommitted(name):
+        text = f"default value {default} must equal to defaultRequest value {requested} in {name}"
+        errors.append(invalid(place, requested, text))
+    return errors
+
+
+def _ratio(field: str, ratio: str, low: str | None, high: str | None) -> Errors:
+    errors: Errors = []
+    if quantity_of(ratio) < quantity_of("1"):
+        errors.append(invalid(field, ratio, f"ratio {ratio} is less than 1"))
+    if low is not None and high is not None:
+        least, most = quantity_of(low).milli_value(), quantity_of(high).milli_value()
+        possible = most / least if least else math.inf if most else math.nan
+        if quantity_of(ratio).milli_value() / 1000 > possible:
+            errors.append(invalid(field, ratio, f"ratio {ratio} is greater than max/min = {possible:f}"))
     return errors
 
 
@@ -195,10 +234,12 @@ def _limit_type(field: str, kind: str) -> Errors:
     return errors
 
 
-def _order(field: str, small: str | None, large: str | None, first: str, second: str) -> Errors:
+def _order(
+    field: str, small: str | None, large: str | None, first: str, second: str, shown: str | None = None
+) -> Errors:
     if small is None or large is None or quantity_of(small) <= quantity_of(large):
         return []
-    return [invalid(field, small, f"{first} value {small} is greater than {second} value {large}")]
+    return [invalid(field, shown or small, f"{first} value {small} is greater than {second} value {large}")]
 
 
 def _validate_quota_status(obj: JSONObject, old: JSONObject | None) -> Errors:

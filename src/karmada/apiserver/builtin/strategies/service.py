@@ -4,10 +4,11 @@ import ipaddress
 from typing import Any
 
 from karmada.api import name_rules
-from karmada.api.field_errors import duplicate, forbidden, invalid, required
+from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
+    cidr,
     dns_label,
     dns_subdomain,
     ip_address,
@@ -17,12 +18,18 @@ from karmada.apiserver.builtin.strategies.common import (
     qualified_name,
     strategy,
 )
+from karmada.apiserver.builtin.strategies.service_families import keep_addresses, link_addresses, settle
+from karmada.apiserver.builtin.strategies.service_ips import FIXED, change_errors, cluster_ip_errors, is_headless
+from karmada.apiserver.builtin.strategies.service_status import status_errors, warnings
 from karmada.apiserver.schema.metadata import labels
 from karmada.apiserver.selectable import fields
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _OUTSIDE = ("NodePort", "LoadBalancer")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_BALANCED = "may only be used when `type` is 'LoadBalancer'"
+_SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
 def _default(obj: JSONObject) -> None:
@@ -44,60 +51,57 @@ def _default(obj: JSONObject) -> None:
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for point in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+            if point.get("ip"):
+                point.setdefault("ipMode", "VIP")
 
 
 def _prepare_create(obj: JSONObject) -> None:
+    """Admission settles families by the network of the server; whoever creates without it is given the usual one."""
     spec = obj["spec"]
-    if spec["type"] == "ExternalName":
-        return
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
-    elif spec.get("clusterIPs") and not spec.get("clusterIP"):
-        spec["clusterIP"] = spec["clusterIPs"][0]
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    if spec["type"] != "ExternalName" and not spec.get("ipFamilies"):
+        link_addresses(spec)
+        settle(spec, None, "IPv4")
 
 
 def _prepare_update(obj: JSONObject, old: JSONObject) -> None:
-    """An update that does not mention addresses keeps them; a change of type releases what the new one cannot have."""
+    """A change of type releases what the new one cannot have, unless the client changed it too."""
     spec, before = obj["spec"], old["spec"]
-    if spec["type"] == "ExternalName":
-        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(field) == before.get(field):
-                spec.pop(field, None)
-        return
-    if before["type"] != "ExternalName":
-        if not spec.get("clusterIP"):
+    keep_addresses(spec, before)
+    if spec["type"] == "ExternalName" != before["type"]:
+        if spec.get("clusterIPs") == before.get("clusterIPs"):
             for field in ("clusterIP", "clusterIPs"):
-                if field in before:
-                    spec[field] = before[field]
-        elif spec.get("clusterIP") != before.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
-            spec["clusterIPs"] = [spec["clusterIP"]]
-        for field in ("ipFamilies", "ipFamilyPolicy"):
-            if field in before:
-                spec.setdefault(field, before[field])
-    _prepare_create(obj)
-    _keep_node_ports(spec, before)
-
-
-def _keep_node_ports(spec: JSONObject, before: JSONObject) -> None:
-    if spec["type"] in _OUTSIDE and before["type"] in _OUTSIDE:
-        known = {_port_key(port): port.get("nodePort") for port in before.get("ports") or ()}
-        taken = {port.get("nodePort") for port in spec.get("ports") or ()}
-        for port in spec.get("ports") or ():
-            number = known.get(_port_key(port))
-            if not port.get("nodePort") and number and number not in taken:
-                port["nodePort"] = number
-        if before.get("healthCheckNodePort") and spec.get("externalTrafficPolicy") == "Local":
-            spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
-    elif spec["type"] == "ClusterIP" and before["type"] in _OUTSIDE:
-        old_ports = {port.get("nodePort") for port in before.get("ports") or ()}
-        for port in spec.get("ports") or ():
-            if port.get("nodePort") in old_ports:
-                port.pop("nodePort", None)
-        for field in ("healthCheckNodePort", "externalTrafficPolicy", "allocateLoadBalancerNodePorts"):
-            if spec.get(field) == before.get(field) and not spec.get("externalIPs"):
                 spec.pop(field, None)
+        _release(spec, before, "ipFamilies", "ipFamilyPolicy")
+    if before["type"] in _OUTSIDE and spec["type"] not in _OUTSIDE:
+        known = {port.get("nodePort") for port in before.get("ports") or ()}
+        ports = spec.get("ports") or ()
+        if all(not port.get("nodePort") or port["nodePort"] in known for port in ports):
+            for port in ports:
+                port.pop("nodePort", None)
+    if _checks_health(before) and not _checks_health(spec):
+        _release(spec, before, "healthCheckNodePort")
+    if before["type"] == "LoadBalancer" != spec["type"]:
+        _release(spec, before, "allocateLoadBalancerNodePorts", "loadBalancerClass")
+    if _is_reachable(before) and not _is_reachable(spec):
+        _release(spec, before, "externalTrafficPolicy")
+    if spec["type"] != "LoadBalancer" and obj.get("status"):
+        obj["status"] = {**obj["status"], "loadBalancer": {}}
+
+
+def _release(spec: JSONObject, before: JSONObject, *names: str) -> None:
+    for name in names:
+        if spec.get(name) == before.get(name):
+            spec.pop(name, None)
+
+
+def _checks_health(spec: JSONObject) -> bool:
+    return bool(spec["type"] == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local")
+
+
+def _is_reachable(spec: JSONObject) -> bool:
+    """Whether the service can be reached from outside."""
+    return bool(spec["type"] in _OUTSIDE or (spec["type"] == "ClusterIP" and spec.get("externalIPs")))
 
 
 def _port_key(port: JSONObject) -> tuple[Any, Any]:
@@ -109,48 +113,99 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     kind = spec["type"]
     errors: Errors = []
     ports = spec.get("ports") or []
-    if not ports and spec.get("clusterIP") != "None" and kind != "ExternalName":
+    if not ports and not is_headless(spec) and kind != "ExternalName":
         errors.append(required("spec.ports"))
+    if kind in _OUTSIDE and is_headless(spec):
+        errors.append(invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services"))
+    if kind == "ExternalName":
+        errors += _external_name(spec)
     errors += _ports(ports, kind)
     if spec.get("selector"):
         errors += labels(spec["selector"], "spec.selector")
-    errors += one_of("spec.sessionAffinity", spec["sessionAffinity"], ("ClientIP", "None"))
-    errors += one_of("spec.type", kind, _TYPES)
-    if kind == "LoadBalancer" and spec.get("clusterIP") == "None":
-        errors.append(invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for LoadBalancer services"))
-    if kind == "ExternalName":
-        errors += _external_name(spec)
-    else:
-        errors += _cluster_ips(spec)
+    errors += _affinity(spec)
+    if kind != "ExternalName":
+        errors += cluster_ip_errors(spec, old["spec"] if old is not None else None)
+    known = (old["spec"].get("externalIPs") or []) if old is not None else []
     for index, address in enumerate(spec.get("externalIPs") or ()):
-        errors += _external_ip(f"spec.externalIPs[{index}]", address)
-    if spec.get("externalTrafficPolicy") is not None:
-        errors += one_of("spec.externalTrafficPolicy", spec["externalTrafficPolicy"], ("Cluster", "Local"))
-    if spec.get("internalTrafficPolicy") is not None:
-        errors += one_of("spec.internalTrafficPolicy", spec["internalTrafficPolicy"], ("Cluster", "Local"))
+        if address not in known or not ip_address("", address):
+            errors += _external_ip(f"spec.externalIPs[{index}]", address)
+    errors += one_of("spec.type", kind, _TYPES)
+    errors += _source_ranges(obj, old) + _balancer(spec) + _traffic(spec)
+    if old is not None:
+        errors += _update(spec, old["spec"])
+    return errors
+
+
+def _affinity(spec: JSONObject) -> Errors:
+    errors = one_of("spec.sessionAffinity", spec["sessionAffinity"], ("ClientIP", "None"))
     timeout = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds")
     if timeout is not None and not 0 < timeout <= 86400:
         place = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
         errors.append(invalid(place, timeout, "must be greater than 0 and less than 86400"))
-    if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
-        text = "may only be used when `type` is 'LoadBalancer'"
-        errors.append(forbidden("spec.allocateLoadBalancerNodePorts", text))
-    if (policy := spec.get("externalTrafficPolicy")) and kind not in _OUTSIDE and not spec.get("externalIPs"):
+    return errors
+
+
+def _source_ranges(obj: JSONObject, old: JSONObject | None) -> Errors:
+    """Networks that may use a load balancer; padding is part of the API, and so is the spelling of the field."""
+    ranges = obj["spec"].get("loadBalancerSourceRanges") or []
+    wrong = obj["spec"]["type"] != "LoadBalancer"
+    if ranges:
+        known = (old["spec"].get("loadBalancerSourceRanges") or []) if old is not None else []
+        known = [one.strip() for one in known]
+        errors = [forbidden("spec.LoadBalancerSourceRanges", _BALANCED)] if wrong else []
+        for index, one in enumerate(ranges):
+            if one.strip() not in known:
+                errors += cidr(f"spec.LoadBalancerSourceRanges[{index}]", one.strip())
+        return errors
+    value = (obj["metadata"].get("annotations") or {}).get(_SOURCE_RANGES)
+    if value is None:
+        return []
+    place = f"metadata.annotations[{_SOURCE_RANGES}]"
+    errors = [forbidden(place, _BALANCED)] if wrong else []
+    unchanged = old is not None and (old["metadata"].get("annotations") or {}).get(_SOURCE_RANGES) == value
+    if value.strip() and not unchanged:
+        for one in value.split(","):
+            errors += cidr(place, one.strip())
+    return errors
+
+
+def _balancer(spec: JSONObject) -> Errors:
+    errors: Errors = []
+    if spec.get("allocateLoadBalancerNodePorts") is not None and spec["type"] != "LoadBalancer":
+        errors.append(forbidden("spec.allocateLoadBalancerNodePorts", _BALANCED))
+    return errors + _class(spec)
+
+
+def _class(spec: JSONObject) -> Errors:
+    name = spec.get("loadBalancerClass")
+    if name is None:
+        return []
+    if spec["type"] == "LoadBalancer":
+        return qualified_name("spec.loadBalancerClass", name)
+    return [forbidden("spec.loadBalancerClass", _BALANCED)]
+
+
+def _traffic(spec: JSONObject) -> Errors:
+    errors: Errors = []
+    policy = spec.get("externalTrafficPolicy") or ""
+    if _is_reachable(spec):
+        errors += one_of("spec.externalTrafficPolicy", policy, ("Cluster", "Local"))
+    elif policy:
         text = "may only be set for externally-accessible services"
         errors.append(invalid("spec.externalTrafficPolicy", policy, text))
-    if (name := spec.get("loadBalancerClass")) is not None:
-        if kind == "LoadBalancer":
-            errors += qualified_name("spec.loadBalancerClass", name)
-        else:
-            errors.append(forbidden("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'"))
     health = spec.get("healthCheckNodePort") or 0
-    if health and (kind != "LoadBalancer" or spec.get("externalTrafficPolicy") != "Local"):
+    if _checks_health(spec):
+        errors += port_number("spec.healthCheckNodePort", health) if health else []
+    elif health:
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         errors.append(invalid("spec.healthCheckNodePort", health, text))
-    if (policy := spec.get("ipFamilyPolicy")) is not None:
-        errors += one_of("spec.ipFamilyPolicy", policy, ("PreferDualStack", "RequireDualStack", "SingleStack"))
-    if old is not None:
-        errors += _update(spec, old["spec"])
+    if spec.get("internalTrafficPolicy") is not None:
+        errors += one_of("spec.internalTrafficPolicy", spec["internalTrafficPolicy"], ("Cluster", "Local"))
+    wanted = spec.get("trafficDistribution")
+    if wanted is not None and wanted not in _DISTRIBUTIONS:
+        choices = ", ".join(f'"{name}"' for name in _DISTRIBUTIONS)
+        text = f'Unsupported value: "{wanted}": supported values: {choices}'
+        errors.append(FieldError("FieldValueNotSupported", "spec.trafficDistribution", text))
     return errors
 
 
@@ -158,6 +213,7 @@ def _ports(ports: list[JSONObject], kind: str) -> Errors:
     errors: Errors = []
     names: set[str] = set()
     numbers: set[tuple[Any, Any]] = set()
+    nodes: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
         place = f"spec.ports[{index}]"
         name = port.get("name") or ""
@@ -175,36 +231,25 @@ def _ports(ports: list[JSONObject], kind: str) -> Errors:
             errors += qualified_name(f"{place}.appProtocol", port["appProtocol"])
         if kind == "ClusterIP" and port.get("nodePort"):
             errors.append(forbidden(f"{place}.nodePort", "may not be used when `type` is 'ClusterIP'"))
+        node = (port.get("protocol"), port.get("nodePort"))
+        if node[1] and node in nodes:
+            errors.append(duplicate(f"{place}.nodePort", node[1]))
+        nodes.add(node)
         key = _port_key(port)
         if key in numbers:
-            errors.append(duplicate(place, {"port": port["port"], "protocol": port["protocol"]}))
+            shown = {"Name": "", "Protocol": port["protocol"], "AppProtocol": None, "Port": port["port"]}
+            errors.append(duplicate(place, {**shown, "TargetPort": 0, "NodePort": 0}))
         numbers.add(key)
     return errors
 
 
 def _external_name(spec: JSONObject) -> Errors:
-    errors: Errors = []
-    if spec.get("clusterIPs") or spec.get("clusterIP"):
-        errors.append(forbidden("spec.clusterIPs", "may not be set when type is 'ExternalName'"))
-    name = spec.get("externalName") or ""
-    if not name:
-        return [*errors, required("spec.externalName")]
-    return errors + dns_subdomain("spec.externalName", name.removesuffix("."))
-
-
-def _cluster_ips(spec: JSONObject) -> Errors:
-    errors: Errors = []
-    if spec.get("clusterIPs") and not spec.get("clusterIP"):
-        text = "must be empty when `clusterIP` is not specified"
-        errors.append(invalid("spec.clusterIPs", spec["clusterIPs"], text))
-    addresses = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
-    for index, address in enumerate(addresses):
-        if address != "None":
-            errors += ip_address(f"spec.clusterIPs[{index}]", address)
-    if spec.get("clusterIP") and addresses and addresses[0] != spec["clusterIP"]:
-        text = "first value must match `clusterIP`"
-        errors.append(invalid("spec.clusterIPs", addresses, text))
-    return errors
+    text = "may not be set for ExternalName services"
+    errors = [
+        forbidden(f"spec.{field}", text) for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy") if spec.get(field)
+    ]
+    name = (spec.get("externalName") or "").removesuffix(".")
+    return errors + (dns_subdomain("spec.externalName", name) if name else [required("spec.externalName")])
 
 
 def _external_ip(field: str, text: str) -> Errors:
@@ -223,22 +268,14 @@ def _external_ip(field: str, text: str) -> Errors:
 
 
 def _update(spec: JSONObject, old: JSONObject) -> Errors:
-    if spec["type"] == "ExternalName" or old["type"] == "ExternalName":
-        return []
-    if old.get("clusterIPs") and spec.get("clusterIPs") != old.get("clusterIPs"):
-        return [invalid("spec.clusterIPs[0]", spec.get("clusterIPs"), "may not change once set")]
-    return []
-
-
-def _validate_status(obj: JSONObject, old: JSONObject | None) -> Errors:
-    ingress = (obj["status"].get("loadBalancer") or {}).get("ingress")
-    if ingress and obj["spec"]["type"] != "LoadBalancer":
-        text = "may only be used when `spec.type` is 'LoadBalancer'"
-        return [forbidden("status.loadBalancer.ingress", text)]
-    errors: Errors = []
-    for index, point in enumerate(ingress or ()):
-        if point.get("ip"):
-            errors += ip_address(f"status.loadBalancer.ingress[{index}].ip", point["ip"])
+    errors = change_errors(spec, old)
+    name = spec.get("loadBalancerClass")
+    if spec["type"] == old["type"] == "LoadBalancer" and name != old.get("loadBalancerClass"):
+        errors.append(invalid("spec.loadBalancerClass", name, FIXED))
+    errors += _class(spec)
+    ports = {one.get("healthCheckNodePort") for one in (spec, old)}
+    if _checks_health(spec) and _checks_health(old) and len(ports) > 1:
+        errors.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return errors
 
 
@@ -249,6 +286,7 @@ STRATEGY = strategy(
     create_on_update=True,
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
-    validate_status=_validate_status,
+    validate_status=status_errors,
+    warnings=warnings,
     selectable=fields("spec.clusterIP", "spec.type"),
 )

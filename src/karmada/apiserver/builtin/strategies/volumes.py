@@ -42,19 +42,34 @@ _CLAIM_FIXED = (
 def _default_claim(obj: JSONObject) -> None:
     obj["spec"].setdefault("volumeMode", "Filesystem")
     obj["status"].setdefault("phase", "Pending")
-    _twin_sources(obj["spec"])
 
 
-def _twin_sources(spec: JSONObject) -> None:
-    """`dataSource` and `dataSourceRef` say the same to clients of different ages; the older knows two kinds only."""
+def _settle_sources(spec: JSONObject, before: JSONObject) -> None:
+    """`dataSource` and `dataSourceRef` say the same to clients of different ages; the older knows two kinds only.
+
+    Sources in other namespaces are behind a feature gate that is off: who asks for one gets an empty volume.
+    """
+    if (spec.get("dataSourceRef") or {}).get("namespace") and before.get("dataSourceRef") is None:
+        del spec["dataSourceRef"]
     ref, source = spec.get("dataSourceRef"), spec.get("dataSource")
-    if source is not None and (source.get("apiGroup") or "", source.get("kind")) not in _SOURCES:
+    in_use = before.get("dataSource") is not None or before.get("dataSourceRef") is not None
+    known = source is None or (source.get("apiGroup") or "", source.get("kind")) in _SOURCES
+    if ref is None and not in_use and not known:
         del spec["dataSource"]
-        source = None
-    if source and ref is None:
+        return
+    if source is not None and ref is None:
         spec["dataSourceRef"] = {**source}
     elif ref is not None and source is None and not ref.get("namespace"):
         spec["dataSource"] = {key: value for key, value in ref.items() if key != "namespace"}
+
+
+def _start_claim(obj: JSONObject) -> None:
+    _start_pending(obj)
+    _settle_sources(obj["spec"], {})
+
+
+def _update_claim(obj: JSONObject, old: JSONObject) -> None:
+    _settle_sources(obj["spec"], old["spec"])
 
 
 def _start_pending(obj: JSONObject) -> None:
@@ -187,19 +202,37 @@ def _validate_claim_status(obj: JSONObject, old: JSONObject | None) -> Errors:
     status = obj.get("status") or {}
     errors: Errors = []
     for name, amount in (status.get("capacity") or {}).items():
-        if quantity_of(amount).sign() < 0:
-            errors.append(invalid(f"status.capacity[{name}]", amount, "must be greater than or equal to 0"))
+        errors += _amount(f"status.capacity[{name}]", amount)
     field = "status.allocatedResourceStatuses"
     for name, state in (status.get("allocatedResourceStatuses") or {}).items():
-        if name != "storage" and "/" not in name:
-            errors.append(unsupported(field, name, ("storage",)))
+        errors += _resized(field, name)
         if state not in _RESIZING:
             errors.append(unsupported(field, name, _RESIZING))
+    field = "status.allocatedResources"
+    for name, amount in (status.get("allocatedResources") or {}).items():
+        errors += _resized(field, name) or _amount(f"{field}[{name}]", amount)
     return errors
 
 
+def _resized(field: str, name: str) -> Errors:
+    """Of resources that Kubernetes knows, only storage can be resized."""
+    errors = qualified_name(field, name)
+    if not errors and name != "storage" and ("/" not in name or "kubernetes.io/" in name):
+        errors.append(unsupported(field, name, ("storage",)))
+    return errors
+
+
+def _amount(field: str, amount: str) -> Errors:
+    value = quantity_of(amount).value()
+    return [invalid(field, value, "must be a valid resource quantity")] if value < 0 else []
+
+
 PERSISTENT_VOLUME_CLAIM = strategy(
-    _default_claim, _validate_claim, prepare_create=_start_pending, validate_status=_validate_claim_status
+    _default_claim,
+    _validate_claim,
+    prepare_create=_start_claim,
+    prepare_update=_update_claim,
+    validate_status=_validate_claim_status,
 )
 PERSISTENT_VOLUME = strategy(_default_volume, _validate_volume, namespaced=False, prepare_create=_start_pending)
 STORAGE_CLASS = strategy(_default_class, _validate_class, namespaced=False)
