@@ -190,6 +190,12 @@ def prepare_status(served: Served, new: JSONObject, old: JSONObject) -> None:
     served.type.strategy.prepare_status(new, old)
 
 
+def keep_metadata(new: JSONObject, old: JSONObject, fields: tuple[str, ...]) -> None:
+    """Take over the metadata that an update of the status of some kinds cannot change."""
+    for field in fields:
+        _take(new, old, field)
+
+
 def _take(new: JSONObject, old: JSONObject, key: str) -> None:
     if key in old:
         new[key] = old[key]

@@ -70,10 +70,8 @@ def keep(metadata: JSONObject, old: JSONObject) -> list[FieldError]:
     for field in ("uid", "deletionTimestamp"):
         given = metadata.get(field)
         if given and given != old.get(field):
-            error = FieldError(
-                "FieldValueInvalid", f"metadata.{field}", f'Invalid value: "{given}": field is immutable'
-            )
-            errors += [error, error]
+            text = f'Invalid value: "{given}": field is immutable'
+            errors.append(FieldError("FieldValueInvalid", f"metadata.{field}", text))
     grace = metadata.get("deletionGracePeriodSeconds")
     if grace is not None and grace != old.get("deletionGracePeriodSeconds"):
         field, text = "metadata.deletionGracePeriodSeconds", f"Invalid value: {grace}: field is immutable"
@@ -86,8 +84,7 @@ def keep(metadata: JSONObject, old: JSONObject) -> list[FieldError]:
                 "Forbidden: no new finalizers can be added if the object is being deleted, "
                 f"found new finalizers []string{{{shown}}}"
             )
-            error = FieldError("FieldValueForbidden", "metadata.finalizers", text)
-            errors += [error, error]
+            errors.append(FieldError("FieldValueForbidden", "metadata.finalizers", text))
     for field in _KEPT:
         if field in old:
             metadata[field] = old[field]

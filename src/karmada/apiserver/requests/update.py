@@ -18,6 +18,7 @@ from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.schema.update_checks import CUSTOM, as_change, looks_at
 from karmada.apiserver.storage.base import Mismatch
 from karmada.apiserver.watchcache import Item
 from karmada.machinery.httpserver.failure import Failure
@@ -142,7 +143,12 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     call = change.call
     served = call.served
     strategy = served.type.strategy
-    errors = metadata.keep(new["metadata"], old["metadata"])
+    looks = CUSTOM if served.type.custom else looks_at(served.type.group, served.kind)
+    status = change.part is Part.STATUS
+    if status:
+        decoding.keep_metadata(new["metadata"], old["metadata"], looks.kept)
+    wrong = metadata.keep(new["metadata"], old["metadata"])
+    errors = wrong * as_change(looks.status if status else looks.main)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     _prepare(change, new, old)
     if not change.managed:

@@ -6,25 +6,14 @@ from typing import Any
 from karmada.api import name_rules
 from karmada.api.caching import text_cache
 from karmada.api.field_errors import FieldError, forbidden, invalid, required
+from karmada.apiserver.schema.update_checks import CUSTOM, looks_at
 
 JSONObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
-_CHECKS_OF_UPDATES = 3
-"""How often the reference looks at the same labels, annotations and owners of an update; each look is a cause."""
 _ANNOTATIONS_LIMIT = 256 * 1024
 _MAX_QUOTED = 16
 """How many complaints about references to owners quote all of them."""
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io")
-
-
-_NAMED_ONCE = frozenset(
-    (
-        *("APIService", "CSIDriver", "CertificateSigningRequest", "CronJob", "DaemonSet", "Deployment", "DeviceClass"),
-        *("Event", "HorizontalPodAutoscaler", "Lease", "NetworkPolicy", "PodTemplate", "PriorityClass", "ReplicaSet"),
-        *("ReplicationController", "ResourceQuota", "ResourceSlice", "Service", "ServiceCIDR", "StatefulSet"),
-    )
-)
-"""Kinds whose rule for names is not asked again about a prefix that an update brings."""
 
 
 def path_segment(text: str) -> list[str]:
@@ -53,6 +42,7 @@ def validate_metadata(
     rule: NameRule = name_rules.dns_subdomain,
     namespaced: bool = True,
     custom: bool = False,
+    status: bool = False,
 ) -> list[FieldError]:
     """What is wrong with the metadata of a new object, or of an update; `rule` says what names are allowed.
 
@@ -61,8 +51,6 @@ def validate_metadata(
     metadata = obj.get("metadata") or {}
     before = (old.get("metadata") or {}) if old is not None else {}
     errors = [] if old is not None else _names(metadata, rule, namespaced)
-    if old is not None and (prefix := metadata.get("generateName")) and prefix != before.get("generateName"):
-        errors += _prefix(prefix, path_segment if obj.get("kind") in _NAMED_ONCE or custom else rule)
     marks: list[FieldError] = []
     if (found := metadata.get("labels")) and found != before.get("labels"):
         marks += labels(found, "metadata.labels")
@@ -70,12 +58,22 @@ def validate_metadata(
         marks += annotations(found, "metadata.annotations")
     if (found := metadata.get("ownerReferences")) and found != before.get("ownerReferences"):
         marks += owners(found, "metadata.ownerReferences")
-    if marks:
-        errors += marks * (1 if old is None else _CHECKS_OF_UPDATES)
+    ends: list[FieldError] = []
+    unqualified: list[FieldError] = []
     if (found := metadata.get("finalizers")) and found != before.get("finalizers"):
-        errors += finalizers(found, "metadata.finalizers")
-        group = (obj.get("apiVersion") or "").rpartition("/")[0]
-        errors += [] if custom or group in _ANY_FINALIZER else _unqualified(found)
+        ends = finalizers(found, "metadata.finalizers")
+        unqualified = _unqualified(found)
+    group = (obj.get("apiVersion") or "").rpartition("/")[0]
+    if old is None:
+        errors += marks + ends + ([] if custom or group in _ANY_FINALIZER else unqualified)
+    else:
+        prefix = metadata.get("generateName") or ""
+        prefix = prefix if prefix != before.get("generateName") else ""
+        errors += _prefix(prefix, path_segment) + marks + ends + marks
+        looks = CUSTOM if custom else looks_at(group, obj.get("kind") or "")
+        for look in looks.status if status else looks.main:
+            errors += (_prefix(prefix, rule) if look in "fF" else []) + marks + ([] if look in "uU" else ends)
+            errors += unqualified if look.isupper() else []
     if found := metadata.get("managedFields"):
         errors += managed_fields(found, "metadata.managedFields")
     return errors
@@ -85,8 +83,7 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
     name = metadata.get("name") or ""
     prefix = metadata.get("generateName") or ""
     errors = []
-    if prefix:
-        errors += _prefix(prefix, rule)
+    errors += _prefix(prefix, rule)
     if not name:
         errors.append(required("metadata.name", "name or generateName is required"))
     else:
@@ -104,6 +101,8 @@ def _names(metadata: JSONObject, rule: NameRule, namespaced: bool) -> list[Field
 
 def _prefix(prefix: str, rule: NameRule) -> list[FieldError]:
     """What is wrong with the beginning of a name."""
+    if not prefix:
+        return []
     shown = prefix[:-1] + "a" if prefix.endswith("-") else prefix
     problems = [*path_segment(shown), *in_characters(rule(shown))]
     return [invalid("metadata.generateName", prefix, problem) for problem in dict.fromkeys(problems)]

@@ -1,7 +1,7 @@
 """Rules of Namespaces, Nodes and Leases."""
 
 from karmada.api import name_rules
-from karmada.api.field_errors import forbidden, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -89,12 +89,21 @@ def _validate_node(obj: JSONObject, old: JSONObject | None) -> Errors:
             errors.append(unsupported(f"{place}.effect", effect, _EFFECTS))
         key = (taint.get("key") or "", effect)
         if key in seen:
-            shown = {"key": key[0], "effect": effect}
-            errors.append(invalid(place, shown, "taints must be unique by key and effect pair"))
+            shown = {"Key": key[0], "Value": taint.get("value") or "", "Effect": effect}
+            shown["TimeAdded"] = taint.get("timeAdded")
+            again = duplicate(place, shown)
+            text = f"{again.message}: taints must be unique by key and effect pair"
+            errors.append(again._replace(message=text))
         seen.add(key)
-    for index, network in enumerate(spec.get("podCIDRs") or ()):
-        errors += cidr(f"spec.podCIDRs[{index}]", network)
+    taints, networks = errors, spec.get("podCIDRs") or []
+    for index, network in enumerate(networks):
+        errors = errors + cidr(f"spec.podCIDRs[{index}]", network)
+    families = {":" in network for network in networks}
+    if len(networks) > 1 and (len(families) < 2 or len(networks) > 2):
+        text = "may specify no more than one CIDR for each IP family"
+        errors = [*errors, invalid("spec.podCIDRs", networks, text)]
     if old is not None:
+        errors = errors + taints  # Once more by the rules of changes.
         before = old["spec"]
         if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
             errors.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))

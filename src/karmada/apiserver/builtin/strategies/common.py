@@ -52,16 +52,22 @@ def strategy(
     selectable: Mapping[str, Reader] | None = None,
     selected_as: Mapping[str, str] | None = None,
     warnings: Callable[[JSONObject], list[str]] | None = None,
+    reads_annotations: bool = False,
 ) -> Strategy:
-    """A strategy whose validation starts with the metadata; `name` is the rule for names of the kind."""
+    """A strategy whose validation starts with the metadata; `name` is the rule for names of the kind.
+
+    An update of nothing but metadata is not validated again, unless annotations are part of the rules.
+    """
 
     def with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors = validate_metadata(obj, old, name, namespaced)
         unchanged = old is not None and same_but(obj, old, ("metadata", "status"))
+        if reads_annotations and old is not None:
+            unchanged = unchanged and obj["metadata"].get("annotations") == old["metadata"].get("annotations")
         return errors if unchanged else errors + validate(obj, old)
 
     def status_with_metadata(obj: JSONObject, old: JSONObject | None) -> Errors:
-        return validate_metadata(obj, old, name, namespaced) + validate_status(obj, old)
+        return validate_metadata(obj, old, name, namespaced, status=True) + validate_status(obj, old)
 
     return Strategy(
         default=default,

@@ -110,6 +110,17 @@ def _default_config_map(obj: JSONObject) -> None:
         obj["binaryData"] = filled_values(binary)
 
 
+def _secret_warnings(obj: JSONObject) -> list[str]:
+    """Pairs of key and certificate are not refused when they cannot be read, but clients are warned."""
+    if obj.get("type") != "kubernetes.io/tls":
+        return []
+    data = obj.get("data") or {}
+    for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
+        if b"-----BEGIN " not in base64.b64decode(data.get(key) or ""):
+            return [f"tls: failed to find any PEM data in {what} input"]
+    return []
+
+
 CONFIG_MAP = strategy(_default_config_map, _validate_config_map)
-SECRET = strategy(_default_secret, _validate_secret, selectable=fields("type"))
+SECRET = strategy(_default_secret, _validate_secret, selectable=fields("type"), warnings=_secret_warnings)
 SERVICE_ACCOUNT = strategy(prepare_create=_name_secrets, prepare_update=lambda obj, old: _name_secrets(obj))

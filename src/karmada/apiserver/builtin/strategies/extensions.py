@@ -132,6 +132,7 @@ CUSTOM_RESOURCE_DEFINITION = strategy(
     unconditional_update=False,
 )
 CERTIFICATE_SIGNING_REQUEST = strategy(
+    name=path_segment,
     validate=_validate_csr,
     validate_status=_validate_csr_status,
     prepare_update=_update_csr,

@@ -5,11 +5,9 @@ from zoneinfo import available_timezones
 
 from karmada.api.field_errors import FieldError, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
-    IMMUTABLE,
     Errors,
     JSONObject,
     domain_prefixed_path,
-    immutable,
     matches,
     non_negative,
     one_of,
@@ -18,8 +16,8 @@ from karmada.apiserver.builtin.strategies.common import (
     unsupported,
 )
 from karmada.apiserver.builtin.strategies.cron import schedule_problem
-from karmada.apiserver.builtin.strategies.internal_form import pod_template
 from karmada.apiserver.builtin.strategies.job_status import status_errors
+from karmada.apiserver.builtin.strategies.job_updates import generated_selector_errors, update_errors
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
 from karmada.apiserver.builtin.strategies.pods import default_template
 from karmada.apiserver.selectable import ValueAt
@@ -98,6 +96,9 @@ def _job_modes(spec: JSONObject, path: str) -> Errors:
         errors.append(invalid(f"{path}.backoffLimitPerIndex", per_index, "requires indexed completion mode"))
     if most is not None and not indexed:
         errors.append(invalid(f"{path}.maxFailedIndexes", most, "requires indexed completion mode"))
+    completions = spec.get("completions")
+    if indexed and most is not None and completions is not None and most > completions:
+        errors.append(invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions"))
     if most is not None and per_index is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if spec.get("managedBy") is not None:
@@ -131,22 +132,28 @@ def _success_policy(policy: JSONObject, path: str, indexed: bool) -> Errors:
 
 
 def _validate_job(obj: JSONObject, old: JSONObject | None) -> Errors:
+    """Updates are judged as objects and as changes: what is wrong with the spec is said twice."""
     spec = obj["spec"]
+    found = _whole_spec(spec)
+    if old is None:
+        return found
+    return generated_selector_errors(obj, old) + found + found + update_errors(spec, old)
+
+
+def _whole_spec(spec: JSONObject) -> Errors:
     errors = _job_spec(spec, "spec")
     labels = spec["template"]["metadata"].get("labels")
-    if spec.get("selector") is None:
+    wanted = spec.get("selector")
+    if wanted is None:
         errors.append(required("spec.selector"))
     else:
-        errors += selector("spec.selector", spec["selector"])
-    if spec.get("selector") is None or (not errors and not matches(spec["selector"], labels)):
+        wrong = selector("spec.selector", wanted)
+        errors += wrong
+        if wrong:
+            return errors
+    if wanted is None or not matches(wanted, labels):
         text = "`selector` does not match template `labels`"
         errors.append(invalid("spec.template.metadata.labels", labels, text))
-    if old is not None:
-        before = old["spec"]
-        for field in ("completions", "selector", "completionMode", "podFailurePolicy", "manualSelector"):
-            errors += immutable(f"spec.{field}", spec.get(field), before.get(field))
-        if spec["template"] != before["template"]:
-            errors.append(invalid("spec.template", pod_template(spec["template"]), IMMUTABLE))
     return errors
 
 

@@ -127,8 +127,8 @@ def _parameters_scope(path: str, parameters: JSONObject) -> Errors:
 
 _CLASS_PARAMETERS = fields(
     ("apiGroup", optional(dns_subdomain)),
-    ("kind", needed(named(path_segment), "kind is required")),
-    ("name", needed(named(path_segment), "name is required")),
+    ("kind", needed(named(path_segment))),
+    ("name", needed(named(path_segment))),
     _parameters_scope,
 )
 

@@ -5,20 +5,13 @@ from karmada.api.quantity import Quantity
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
-    immutable,
     strategy,
 )
-from karmada.apiserver.builtin.strategies.internal_form import difference, pod_spec
 from karmada.apiserver.builtin.strategies.pod_status import prepare_status, status_errors, twin_addresses
+from karmada.apiserver.builtin.strategies.pod_updates import annotation_errors, unplaced_mirror, update_errors
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
 from karmada.apiserver.builtin.strategies.pods import default_pod
 from karmada.apiserver.selectable import ValueAt, fields
-
-_CHANGEABLE = (
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
 
 
 def _prepare_create(pod: JSONObject) -> None:
@@ -30,7 +23,7 @@ def _prepare_create(pod: JSONObject) -> None:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": None,
+                "lastTransitionTime": pod["metadata"].get("creationTimestamp"),
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
@@ -69,12 +62,14 @@ def _images(spec: JSONObject) -> Errors:
 
 
 def _validate(pod: JSONObject, old: JSONObject | None) -> Errors:
-    errors = spec_errors(pod["spec"], "spec", pod["metadata"]) + _images(pod["spec"])
+    errors = unplaced_mirror(pod) + spec_errors(pod["spec"], "spec", pod["metadata"]) + _images(pod["spec"])
     if old is None:
         if pod["spec"].get("ephemeralContainers"):
             errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+        if pod["spec"].get("nodeName") and pod["spec"].get("schedulingGates"):
+            errors.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
         return errors + _projected_tokens(pod["spec"])
-    return errors + _update(pod["spec"], old["spec"])
+    return errors + annotation_errors(pod, old) + update_errors(pod["spec"], old["spec"])
 
 
 def _projected_tokens(spec: JSONObject) -> Errors:
@@ -87,54 +82,6 @@ def _projected_tokens(spec: JSONObject) -> Errors:
                 place = f"spec.volumes[{index}].projected.sources[{at}].serviceAccountToken"
                 errors.append(forbidden(place, "must not be specified when serviceAccountName is not set"))
     return errors
-
-
-def _update(spec: JSONObject, old: JSONObject) -> Errors:
-    """Nearly everything of a pod is fixed once it exists."""
-    errors: Errors = []
-    for field in ("containers", "initContainers"):
-        if len(spec.get(field) or ()) != len(old.get(field) or ()):
-            return [forbidden(f"spec.{field}", "pod updates may not add or remove containers")]
-    if _fixed_part(spec) != _fixed_part(old):
-        shown = difference(pod_spec(old), pod_spec(_with_allowed_part(spec, old)))
-        errors.append(forbidden("spec", f"{_CHANGEABLE}\n{shown}"))
-    kept = old.get("tolerations") or []
-    new = spec.get("tolerations") or []
-    if not all(_with_any_seconds(toleration, new) for toleration in kept):
-        text = "existing toleration can not be modified except its tolerationSeconds"
-        errors.append(forbidden("spec.tolerations", text))
-    if old.get("nodeName"):
-        errors += immutable("spec.nodeName", spec.get("nodeName"), old["nodeName"])
-    return errors
-
-
-def _with_any_seconds(toleration: JSONObject, among: list[JSONObject]) -> bool:
-    def bare(value: JSONObject) -> JSONObject:
-        return {key: item for key, item in value.items() if key != "tolerationSeconds"}
-
-    return any(bare(toleration) == bare(other) for other in among)
-
-
-_FREE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates")
-
-
-def _with_allowed_part(spec: JSONObject, old: JSONObject) -> JSONObject:
-    """The new spec as it would be without the changes that are allowed."""
-    result = {key: value for key, value in spec.items() if key not in _FREE}
-    result.update({key: old[key] for key in _FREE if key in old})
-    for field in ("containers", "initContainers"):
-        if spec.get(field):
-            pairs = zip(spec[field], old[field], strict=True)
-            result[field] = [{**new, "image": before.get("image")} for new, before in pairs]
-    return result
-
-
-def _fixed_part(spec: JSONObject) -> JSONObject:
-    result = {key: value for key, value in spec.items() if key not in _FREE}
-    for field in ("containers", "initContainers"):
-        if spec.get(field):
-            result[field] = [{k: v for k, v in container.items() if k != "image"} for container in spec[field]]
-    return result
 
 
 def warnings(spec: JSONObject, path: str) -> list[str]:
@@ -178,6 +125,7 @@ STRATEGY = strategy(
     prepare_create=_prepare_create,
     prepare_status=prepare_status,
     validate_status=status_errors,
+    reads_annotations=True,
     graceful_seconds=lambda pod: int((pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0),
     selectable={
         **fields(

@@ -69,7 +69,9 @@ def _container(container: JSONObject) -> None:
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     if not container.get("imagePullPolicy"):
-        container["imagePullPolicy"] = "Always" if _is_latest(container.get("image") or "") else "IfNotPresent"
+        container["imagePullPolicy"] = (
+            "Always" if container.get("image") and _is_latest(container["image"]) else "IfNotPresent"
+        )
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():

@@ -288,5 +288,6 @@ STRATEGY = strategy(
     prepare_update=_prepare_update,
     validate_status=status_errors,
     warnings=warnings,
+    reads_annotations=True,
     selectable=fields("spec.clusterIP", "spec.type"),
 )

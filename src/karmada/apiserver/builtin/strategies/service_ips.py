@@ -17,8 +17,11 @@ def is_headless(spec: JSONObject) -> bool:
 
 
 def family_of(address: str) -> str:
-    """The family of a valid address."""
-    return f"IPv{ipaddress.ip_address(address).version}"
+    """The family of an address; old objects may have ones that nobody can read."""
+    try:
+        return f"IPv{ipaddress.ip_address(address).version}"
+    except ValueError:
+        return ""
 
 
 def cluster_ip_errors(spec: JSONObject, old: JSONObject | None) -> Errors:

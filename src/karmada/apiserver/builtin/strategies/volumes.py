@@ -17,6 +17,7 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 from karmada.apiserver.builtin.strategies.internal_form import claim_spec, difference
 from karmada.apiserver.builtin.strategies.pods import default_volume_source
+from karmada.apiserver.builtin.strategies.scheduling_rules import node_selector
 from karmada.apiserver.builtin.strategies.volume_sources import NFS
 
 _RECLAIM = ("Delete", "Recycle", "Retain")
@@ -124,7 +125,12 @@ def _default_volume(obj: JSONObject) -> None:
 
 
 def _validate_volume(obj: JSONObject, old: JSONObject | None) -> Errors:
-    spec = obj["spec"]
+    """Updates are judged as objects and as changes: what is wrong with the spec is said twice."""
+    errors = _volume_spec(obj["spec"])
+    return errors if old is None else errors + errors + _volume_update(obj["spec"], old["spec"])
+
+
+def _volume_spec(spec: JSONObject) -> Errors:
     errors = access_modes(spec.get("accessModes") or [], "spec.accessModes")
     capacity = spec.get("capacity") or {}
     if not capacity:
@@ -156,13 +162,18 @@ def _validate_volume(obj: JSONObject, old: JSONObject | None) -> Errors:
             errors.append(invalid("spec.hostPath.path", place, "must not contain '..'"))
     if "local" in spec and not spec.get("nodeAffinity"):
         errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
-    if old is not None:
-        new_source = {field: spec.get(field) for field in sources}
-        if any(old["spec"].get(field) != value for field, value in new_source.items()):
-            text = "spec.persistentvolumesource is immutable after creation"
-            errors.append(forbidden("spec.persistentvolumesource", text))
-        errors += immutable("spec.volumeMode", spec.get("volumeMode"), old["spec"].get("volumeMode"))
+    if (wanted := (spec.get("nodeAffinity") or {}).get("required")) is not None:
+        errors += node_selector("spec.nodeAffinity.required", wanted)
     return errors
+
+
+def _volume_update(spec: JSONObject, old: JSONObject) -> Errors:
+    errors: Errors = []
+    sources = {field for field in {*spec, *old} if field not in _NO_SOURCE}
+    if any(old.get(field) != spec.get(field) for field in sources):
+        text = "spec.persistentvolumesource is immutable after creation"
+        errors.append(forbidden("spec.persistentvolumesource", text))
+    return errors + immutable("volumeMode", spec.get("volumeMode"), old.get("volumeMode"))
 
 
 def _default_class(obj: JSONObject) -> None:

@@ -194,11 +194,15 @@ def _validate_daemon_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors = template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "daemonset")
     errors += _template(spec, "DaemonSet", old)
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    errors += non_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
     update = spec["updateStrategy"]
     if update["type"] == "RollingUpdate":
         errors += _daemon_rolling(update.get("rollingUpdate") or {})
     elif update["type"] != "OnDelete":
-        shown = {"Type": update["type"], "RollingUpdate": update.get("rollingUpdate")}
+        rolling = update.get("rollingUpdate")
+        if rolling is not None:
+            rolling = {"MaxUnavailable": rolling.get("maxUnavailable"), "MaxSurge": rolling.get("maxSurge")}
+        shown = {"Type": update["type"], "RollingUpdate": rolling}
         errors.append(unsupported("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete")))
     if old is not None:
         errors += immutable("spec.selector", spec.get("selector"), old["spec"].get("selector"))
