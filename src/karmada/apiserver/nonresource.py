@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 import orjson
 
+from karmada.api import yaml
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.catalog import Catalog
@@ -12,7 +13,7 @@ from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregat
 from karmada.apiserver.openapi import PROTOBUF_MEDIA_TYPE, OpenAPI
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer
-from karmada.apiserver.requests.negotiation import negotiate
+from karmada.apiserver.requests.negotiation import document_as_yaml, negotiate
 from karmada.apiserver.requests.routing import not_served
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.machinery import profiling
@@ -134,7 +135,7 @@ class ServerPages:
         body = self._openapi.get(path)
         if body is None:
             return Answer(404, b"", "")
-        known = ("application/json", "*/*", "application/com.github.proto-openapi")
+        known = ("application/json", "*/*", "application/*", "application/com.github.proto-openapi")
         if accept and not any(media in accept for media in known):
             return Answer(406, b"", "")
         return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
@@ -178,6 +179,9 @@ class ServerPages:
         if body is not None:
             if "as=" in accept and "as=APIGroupDiscoveryList" not in accept and "," not in accept:
                 negotiate(accept.replace("as=", "as=No"), collection=False)
+            parts = path.split("/")
+            if document_as_yaml(accept, parts[1] == "apis" and len(parts) < 4):
+                return Answer(200, yaml.dump(orjson.loads(body)).encode(), "application/yaml")
             return Answer(200, body)
         parts = path.split("/")
         group = "" if parts[1] == "api" else parts[2] if parts[1] == "apis" and len(parts) > 2 else None

@@ -67,6 +67,23 @@ def negotiate(accept: str, collection: bool) -> View:
     raise Failure(406, "NotAcceptable", message, {})
 
 
+def document_as_yaml(accept: str, of_groups: bool) -> bool:
+    """Whether a discovery document is wanted as YAML rather than JSON; documents about groups are less strict."""
+    known = ("application/json", "*/*", "application/vnd.kubernetes.protobuf")
+    for clause in _by_quality(accept) if accept else ():
+        media = clause.partition(";")[0].strip()
+        if media == "application/yaml":
+            return True
+        if media in known or (of_groups and media == "application/*"):
+            return False
+    if accept and of_groups:
+        raise _no_transformation()
+    if accept:
+        message = f"406: Not Acceptable\n\nAvailable representations: {_OBJECT_TYPES}"
+        raise Failure(406, "NotAcceptable", message, {})
+    return False
+
+
 def _transformation(options: dict[str, str], yaml: bool) -> View | None:
     name = options.get("as", "")
     if not name:

@@ -13,6 +13,20 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+NO_SOURCE = frozenset(
+    (
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    )
+)
+"""Fields of the spec of a volume that do not say where its data is."""
 _SAME = ("apiGroup", "kind", "name")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, required
+from karmada.apiserver.builtin.strategies.claim_specs import NO_SOURCE, access_modes
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -48,9 +49,24 @@ def _validate_attachment(obj: JSONObject, old: JSONObject | None) -> Errors:
         if not volume:
             errors.append(required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName"))
         errors += dns_subdomain("spec.source.persistentVolumeName", volume)
+    else:
+        errors += _inline_volume(inline or {}, "spec.source.inlineVolumeSpec")
     errors += dns_subdomain("spec.nodeName", spec.get("nodeName") or "")
     if old is not None:
         errors += immutable("spec", spec, old["spec"])
+    return errors
+
+
+def _inline_volume(volume: JSONObject, path: str) -> Errors:
+    """A volume without an object of its own: only what is needed to attach it."""
+    text = "may not be specified in the context of inline volumes"
+    alone = ("claimRef", "capacity", "persistentVolumeReclaimPolicy", "storageClassName", "volumeMode")
+    errors = [forbidden(f"{path}.{field}", text) for field in alone if volume.get(field)]
+    errors += access_modes(volume.get("accessModes") or [], f"{path}.accessModes")
+    if volume.get("csi") is None:
+        errors.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
+    if not any(field not in NO_SOURCE for field in volume):
+        errors.append(required(path, "must specify a volume type"))
     return errors
 
 

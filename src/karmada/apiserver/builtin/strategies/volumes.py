@@ -3,7 +3,7 @@
 from typing import Any
 
 from karmada.api.field_errors import duplicate, forbidden, invalid, required
-from karmada.apiserver.builtin.strategies.claim_specs import access_modes, claim_spec_errors
+from karmada.apiserver.builtin.strategies.claim_specs import NO_SOURCE, access_modes, claim_spec_errors
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -22,19 +22,6 @@ from karmada.apiserver.builtin.strategies.volume_sources import NFS
 
 _RECLAIM = ("Delete", "Recycle", "Retain")
 _SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
-_NO_SOURCE = frozenset(
-    (
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode",
-    )
-)
 _CLAIM_FIXED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
@@ -140,7 +127,7 @@ def _volume_spec(spec: JSONObject) -> Errors:
     for name, amount in capacity.items():
         if quantity_of(amount).unscaled <= 0:
             errors.append(invalid(f"spec.capacity[{name}]", amount, "must be greater than zero"))
-    sources = [field for field in spec if field not in _NO_SOURCE]
+    sources = [field for field in spec if field not in NO_SOURCE]
     if not sources:
         errors.append(required("spec", "must specify a volume type"))
     errors += [forbidden(f"spec.{field}", "may not specify more than 1 volume type") for field in sources[1:]]
@@ -169,7 +156,7 @@ def _volume_spec(spec: JSONObject) -> Errors:
 
 def _volume_update(spec: JSONObject, old: JSONObject) -> Errors:
     errors: Errors = []
-    sources = {field for field in {*spec, *old} if field not in _NO_SOURCE}
+    sources = {field for field in {*spec, *old} if field not in NO_SOURCE}
     if any(old.get(field) != spec.get(field) for field in sources):
         text = "spec.persistentvolumesource is immutable after creation"
         errors.append(forbidden("spec.persistentvolumesource", text))

@@ -4,6 +4,7 @@ ControllerRevisions."""
 from karmada.api import name_rules
 from karmada.api.field_errors import forbidden, invalid, required
 from karmada.apiserver.builtin.strategies import statuses
+from karmada.apiserver.builtin.strategies.claim_specs import claim_spec_errors
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -13,7 +14,6 @@ from karmada.apiserver.builtin.strategies.common import (
     immutable,
     is_zero,
     non_negative,
-    one_of,
     strategy,
     template_selector,
     unsupported,
@@ -34,8 +34,7 @@ def _default_replica_set(obj: JSONObject) -> None:
 
 def _with_claimed_volumes(spec: JSONObject) -> JSONObject:
     """The spec with a volume per claim template: that is what containers may mount."""
-    found = ((claim.get("metadata") or {}).get("name") for claim in spec.get("volumeClaimTemplates") or ())
-    claims = [name for name in found if name]
+    claims = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
     if not claims:
         return spec
     template, pod = spec["template"], spec["template"]["spec"]
@@ -139,12 +138,18 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     update = spec["updateStrategy"]
     if update["type"] not in ("OnDelete", "RollingUpdate"):
         text = "must be 'RollingUpdate' or 'OnDelete'"
-        errors.append(invalid("spec.updateStrategy", {"Type": update["type"], "RollingUpdate": None}, text))
+        rolling = update.get("rollingUpdate")
+        if rolling is not None:
+            rolling = {"Partition": rolling.get("partition"), "MaxUnavailable": rolling.get("maxUnavailable")}
+        errors.append(invalid("spec.updateStrategy", {"Type": update["type"], "RollingUpdate": rolling}, text))
     elif update["type"] == "OnDelete" and "rollingUpdate" in update:
         text = "only allowed for updateStrategy 'RollingUpdate'"
         errors.append(invalid("spec.updateStrategy.rollingUpdate", update["rollingUpdate"], text))
     partition = (update.get("rollingUpdate") or {}).get("partition")
     errors += non_negative("spec.updateStrategy.rollingUpdate.partition", partition)
+    if old is None:
+        for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            errors += claim_spec_errors(claim["spec"], f"spec.volumeClaimTemplates[{index}].spec")
     errors += non_negative("spec.replicas", spec.get("replicas"))
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += non_negative("spec.ordinals.start", (spec.get("ordinals") or {}).get("start"))
@@ -152,7 +157,9 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += _template(_with_claimed_volumes(spec), "StatefulSet", old)
     for word in ("whenDeleted", "whenScaled"):
         place = f"spec.persistentVolumeClaimRetentionPolicy.{word}"
-        errors += one_of(place, spec["persistentVolumeClaimRetentionPolicy"][word], ("Delete", "Retain"))
+        found = spec["persistentVolumeClaimRetentionPolicy"][word]
+        if found not in ("Retain", "Delete"):
+            errors.append(unsupported(place, found, ("Retain", "Delete")))
     if old is not None:
         fixed = {key: value for key, value in spec.items() if key not in _STATEFUL_FREE}
         if fixed != {key: value for key, value in old["spec"].items() if key not in _STATEFUL_FREE}:
