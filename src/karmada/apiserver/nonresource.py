@@ -14,7 +14,7 @@ from karmada.apiserver.openapi import PROTOBUF_MEDIA_TYPE, OpenAPI
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer
 from karmada.apiserver.requests.negotiation import document_as_yaml, negotiate
-from karmada.apiserver.requests.routing import not_served
+from karmada.apiserver.requests.routing import method_not_allowed, not_served
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.machinery import profiling
 
@@ -119,6 +119,8 @@ class ServerPages:
         head = path[1:].partition("/")[0]
         route = self.routes.get(path) or self.routes.get(f"/{head}/")
         if route is not None:
+            if method != "GET" and _only_read(path):
+                raise method_not_allowed()
             found = route.handle(Asked(path, params, accept))
             return await found if isinstance(found, Awaitable) else found
         if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
@@ -188,6 +190,16 @@ class ServerPages:
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
+
+
+def _only_read(path: str) -> bool:
+    """Whether a page knows no method but GET: the version and lists of resources; lists of groups answer to all."""
+    parts = path.split("/")
+    return (
+        path in ("/version", "/api")
+        or (parts[1] == "api" and len(parts) == 3)
+        or (parts[1] == "apis" and len(parts) == 4)
+    )
 
 
 def _json(body: JSONObject, content_type: str = "application/json") -> Answer:

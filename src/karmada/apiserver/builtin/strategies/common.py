@@ -203,7 +203,8 @@ def matches(value: Any, labels: dict[str, str] | None) -> bool:
 def template_selector(value: Any, labels: Any, path: str, labels_path: str, kind: str) -> Errors:
     """The selector of a workload: present, not empty, and selecting its own template."""
     if value is None:
-        return [required(path), _no_match(labels, labels_path)]
+        missing = [] if kind == "daemonset" else [required(path)]
+        return [*missing, _no_match(labels, labels_path)]
     if not value.get("matchLabels") and not value.get("matchExpressions"):
         return [invalid(path, value, f"empty selector is invalid for {kind}")]
     errors = selector(path, value)

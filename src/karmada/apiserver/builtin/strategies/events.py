@@ -37,6 +37,8 @@ def _namespace(obj: JSONObject, about: JSONObject | None) -> Errors:
 def _validate_new_event(obj: JSONObject, old: JSONObject | None) -> Errors:
     """Events of the newer group say who did what, and when."""
     errors = _namespace(obj, obj.get("regarding"))
+    if old is not None:
+        return errors + _changed(obj, old)
     errors += [] if obj.get("eventTime") else [required("eventTime")]
     controller = obj.get("reportingController") or ""
     errors += qualified_name("reportingController", controller) if controller else [required("reportingController")]
@@ -50,18 +52,27 @@ def _validate_new_event(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors.append(invalid("message", "", "can have at most 1024 characters"))
     if obj.get("type") not in ("Normal", "Warning"):
         errors.append(invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
-    if (series := obj.get("series")) is not None:
-        if (series.get("count") or 0) < 2:
-            errors.append(invalid("series.count", "", "should be at least 2"))
-        if not series.get("lastObservedTime"):
-            errors.append(required("series.lastObservedTime"))
-    if old is None:
-        errors += [invalid(shown, "", "needs to be unset") for field, shown in _FIXED[3:7] if obj.get(field)]
-        return errors
+    errors += _series(obj.get("series"))
+    return errors + [invalid(shown, "", "needs to be unset") for field, shown in _FIXED[3:7] if obj.get(field)]
+
+
+def _series(series: JSONObject | None) -> Errors:
+    if series is None:
+        return []
+    few = (series.get("count") or 0) < 2
+    errors = [invalid("series.count", "", "should be at least 2")] if few else []
+    return errors if series.get("lastObservedTime") else [*errors, required("series.lastObservedTime")]
+
+
+def _changed(obj: JSONObject, old: JSONObject) -> Errors:
+    """Nothing but the series of an event changes; the reason is looked at twice."""
+    errors = _series(obj.get("series")) if obj.get("series") != old.get("series") else []
     for field, shown in _FIXED:
         new, before = obj.get(field), old.get(field)
         if new != before and (new or before or field == "related"):
-            errors.append(invalid(shown, "" if new is None else new, "field is immutable"))
+            absent = None if field == "eventTime" else ""
+            error = invalid(shown, absent if new is None else new, "field is immutable")
+            errors += [error, error] if field == "reason" else [error]
     return errors
 
 

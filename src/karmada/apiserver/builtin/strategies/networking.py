@@ -16,6 +16,7 @@ from karmada.apiserver.builtin.strategies.common import (
     selector,
     strategy,
 )
+from karmada.apiserver.builtin.strategies.service_status import address_and_name
 from karmada.apiserver.builtin.strategies.tables import (
     choice,
     each,
@@ -232,7 +233,18 @@ def _changed_cidrs(found: list[str] | None, before: list[str]) -> Errors:
     return errors
 
 
-INGRESS = strategy(validate=validated(("spec", _INGRESS)), generation=True)
+def _validate_ingress_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    def points(one: JSONObject | None) -> list[JSONObject]:
+        return (((one or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+
+    known = [point.get("ip") for point in points(old)]
+    errors: Errors = []
+    for index, point in enumerate(points(obj)):
+        errors += address_and_name(point, f"status.loadBalancer.ingress[{index}]", known)
+    return errors
+
+
+INGRESS = strategy(validate=validated(("spec", _INGRESS)), generation=True, validate_status=_validate_ingress_status)
 INGRESS_CLASS = strategy(
     _default_ingress_class,
     validated(

@@ -27,14 +27,21 @@ def status_errors(obj: JSONObject, old: JSONObject | None) -> Errors:
 
 
 def _point(point: JSONObject, path: str, known: list[Any]) -> Errors:
-    address, mode, host = point.get("ip") or "", point.get("ipMode"), point.get("hostname") or ""
-    errors = ip_address(f"{path}.ip", address) if address and address not in known else []
+    address, mode = point.get("ip") or "", point.get("ipMode")
+    errors = address_and_name(point, path, known)
     if mode is None and address:
         errors.append(required(f"{path}.ipMode", "must be specified when `ip` is set"))
     elif mode is not None and not address:
         errors.append(forbidden(f"{path}.ipMode", "may not be specified when `ip` is not set"))
     elif mode is not None:
         errors += one_of(f"{path}.ipMode", mode, ("Proxy", "VIP"))
+    return errors
+
+
+def address_and_name(point: JSONObject, path: str, known: list[Any]) -> Errors:
+    """Where a load balancer can be reached: an address, unless it was there before, and a name."""
+    address, host = point.get("ip") or "", point.get("hostname") or ""
+    errors = ip_address(f"{path}.ip", address) if address and address not in known else []
     if host:
         errors += dns_subdomain(f"{path}.hostname", host)
         if not ip_address("", host):

@@ -177,16 +177,35 @@ def _validate_class(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors += qualified_name("provisioner", provisioner.lower())
     errors += one_of("reclaimPolicy", obj["reclaimPolicy"], ("Delete", "Retain"))
     errors += one_of("volumeBindingMode", obj["volumeBindingMode"], ("Immediate", "WaitForFirstConsumer"))
-    errors += [
-        duplicate(f"allowedTopologies[{index}].matchLabelExpressions", "")
-        for index, term in enumerate(obj.get("allowedTopologies") or ())
-        if not term.get("matchLabelExpressions")
-    ]
+    errors += _topologies(obj.get("allowedTopologies") or [])
     if old is not None:
         errors += immutable("parameters", obj.get("parameters") or {}, old.get("parameters") or {})
         errors += immutable("provisioner", provisioner, old.get("provisioner"))
         errors += immutable("reclaimPolicy", obj["reclaimPolicy"], old.get("reclaimPolicy"))
         errors += immutable("volumeBindingMode", obj["volumeBindingMode"], old.get("volumeBindingMode"))
+    return errors
+
+
+def _topologies(terms: list[JSONObject]) -> Errors:
+    """Where volumes may be: terms differ, and so do the keys of one and the values of a key."""
+    errors: Errors = []
+    seen: list[dict[str, set[str]]] = [{}]
+    for index, term in enumerate(terms):
+        path = f"allowedTopologies[{index}].matchLabelExpressions"
+        found: dict[str, set[str]] = {}
+        for at, wanted in enumerate(term.get("matchLabelExpressions") or ()):
+            key, values = wanted.get("key") or "", wanted.get("values") or []
+            if not values:
+                errors.append(required(f"{path}[{at}].values"))
+            again = [place for place, value in enumerate(values) if value in values[:place]]
+            errors += [duplicate(f"{path}[{at}].values[{place}]", values[place]) for place in again]
+            errors += qualified_name(f"{path}[{at}].key", key)
+            if key in found:
+                errors.append(duplicate(f"{path}[{at}].key", key))
+            found[key] = set(values)
+        if found in seen:
+            errors.append(duplicate(path, ""))
+        seen.append(found)
     return errors
 
 

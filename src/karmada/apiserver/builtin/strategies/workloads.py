@@ -130,7 +130,7 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     labels = spec["template"]["metadata"].get("labels")
     errors: Errors = []
-    if spec.get("serviceName"):
+    if spec.get("serviceName") and old is None:
         errors += dns_label("spec.serviceName", spec["serviceName"])
     if spec["podManagementPolicy"] not in ("OrderedReady", "Parallel"):
         text = "must be 'OrderedReady' or 'Parallel'"
