@@ -32,9 +32,13 @@ def _default_replica_set(obj: JSONObject) -> None:
     spec.setdefault("replicas", 1)
 
 
-def _with_claimed_volumes(spec: JSONObject) -> JSONObject:
-    """The spec with a volume per claim template: that is what containers may mount."""
-    claims = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
+def _with_claimed_volumes(spec: JSONObject, new: bool) -> JSONObject:
+    """The spec with a volume per claim template: that is what containers may mount.
+
+    Templates of what exists cannot change: there, one without a name is nothing to complain about again.
+    """
+    found = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
+    claims = [name for name in found if name or new]
     if not claims:
         return spec
     template, pod = spec["template"], spec["template"]["spec"]
@@ -154,7 +158,7 @@ def _validate_stateful_set(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += non_negative("spec.ordinals.start", (spec.get("ordinals") or {}).get("start"))
     errors += template_selector(spec.get("selector"), labels, "spec.selector", _LABELS, "statefulset")
-    errors += _template(_with_claimed_volumes(spec), "StatefulSet", old)
+    errors += _template(_with_claimed_volumes(spec, old is None), "StatefulSet", old)
     for word in ("whenDeleted", "whenScaled"):
         place = f"spec.persistentVolumeClaimRetentionPolicy.{word}"
         found = spec["persistentVolumeClaimRetentionPolicy"][word]
