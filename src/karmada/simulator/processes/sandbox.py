@@ -13,8 +13,6 @@ import signal
 import struct
 import sys
 
-from karmada.machinery.os_errors import spelled
-
 NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
 BIND, RECURSIVE, PRIVATE = 0x1000, 0x4000, 0x40000
 READ_ONLY = 0x1
@@ -83,4 +81,4 @@ if __name__ == "__main__":
     try:
         main()
     except OSError as error:
-        sys.exit(f"error: the process runtime cannot start a program: {spelled(error)}")
+        sys.exit(f"error: the process runtime cannot start a program: {error.strerror}")
