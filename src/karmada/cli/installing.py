@@ -10,7 +10,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.output.objects import reference
 from karmada.cli.progress import PAUSE, Waiting
 from karmada.cli.session import Session
-from karmada.machinery.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from karmada.machinery.errors import ApiError, Forbidden, NotFound
 
 JSONObject = dict[str, Any]
 RUNNING = ("Deployment", "StatefulSet")
@@ -57,9 +57,12 @@ async def apply(session: Session, host: Access, items: Sequence[JSONObject]) -> 
         resource = host.client.resource(kind.type)
         namespace = item["metadata"].get("namespace", "")
         try:
+            await resource.get(item["metadata"]["name"], namespace)
+        except NotFound:
             await resource.create(item, namespace)
             session.print(f"{reference(item)} created")
-        except AlreadyExists:
+        else:
+            # Not tried as a new one: a server says that a Service's node port is taken before it looks for its name.
             await resource.apply(item, field_manager="karmadactl", force=True)
             session.print(f"{reference(item)} configured")
 
