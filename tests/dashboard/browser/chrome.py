@@ -72,6 +72,18 @@ class Window:
             return
         raise AssertionError(f"g {letter} does not lead to /{path}")
 
+    async def searches(self, text: str) -> None:
+        """Press / until the field has the focus, and type into it: a page that is being drawn may miss a key."""
+        for _ in range(10):
+            await self.page.keyboard.press("/")
+            try:
+                await expect(self.page.locator("input:focus")).to_be_visible(timeout=6_000)
+            except AssertionError:
+                continue
+            await self.page.keyboard.type(text)
+            return
+        raise AssertionError("/ leads to no field")
+
     async def focuses(self, beginning: str) -> None:
         """Wait until the element with this text has the focus."""
         await expect(self.page.locator(":focus")).to_have_text(re.compile(rf"^{beginning}"), timeout=60_000)
