@@ -1,6 +1,6 @@
 // The side panel: details beside what was clicked. Escape closes it and gives the focus back.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../i18n";
 
 interface Props {
@@ -11,7 +11,8 @@ interface Props {
 
 export function Drawer({ title, close, children }: Props) {
   const box = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // Before it is painted: a key that comes at once is already for it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     box.current?.focus({ preventScroll: true });
     return () => {
