@@ -181,6 +181,8 @@ error_log {folder}/errors;
 events {{ worker_connections 1024; }}
 http {{
   access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   upstream backend {{ server 127.0.0.1:{backend}; keepalive 64; }}
   server {{
     listen 127.0.0.1:{port};
