@@ -30,9 +30,9 @@ def _replay(peer: Peer, case: dict[str, Any], variables: dict[str, str]) -> list
             continue
         take_ownership(answer.body)
         wanted = Answer(expected["code"], filled(expected["body"], variables), tuple(expected.get("warnings") or ()))
-        told = difference(wanted, answer)
-        if told is not None and told[0] in ("code", "object", "causes"):
-            found.append(f"{number}: {': '.join(told)}")
+        different = difference(wanted, answer)
+        if different is not None and different[0] in ("code", "object", "causes"):
+            found.append(f"{number}: {': '.join(different)}")
     return found
 
 
@@ -40,9 +40,9 @@ def _differences(config: Path) -> dict[str, list[str]]:
     peer = Peer(config)
     cases = [orjson.loads(line) for line in CASES.read_bytes().splitlines()]
     found = {
-        case["name"]: told
+        case["name"]: different
         for number, case in enumerate(cases)
-        if (told := _replay(peer, case, {"run": f"c{number}", "ns": f"d-c{number}"}))
+        if (different := _replay(peer, case, {"run": f"c{number}", "ns": f"d-c{number}"}))
     }
     peer.close()
     return found

@@ -55,14 +55,14 @@ def apps(federation: World) -> Iterator[str]:
 
 def test_a_failure_is_simulated_with_every_move_and_everything_without_room(federation: World, apps: str) -> None:
     home = next(iter(targets(federation, apps, "free")))
-    told = federation.run("simulate", "--cluster-down", "member1", "-n", apps)
-    assert told.code == 1, "something has no room"
-    lines = {" ".join(line.split()[:2]): line for line in told.out.splitlines() if line.startswith("Deployment")}
+    outcome = federation.run("simulate", "--cluster-down", "member1", "-n", apps)
+    assert outcome.code == 1, "something has no room"
+    lines = {" ".join(line.split()[:2]): line for line in outcome.out.splitlines() if line.startswith("Deployment")}
     assert "no room: 0/" in lines[f"Deployment {apps}/bound"]
     if home == "member1":
         assert lines[f"Deployment {apps}/free"].endswith("moves")
-    assert "1 have no room." in told.out
-    assert NOT_BY_ITSELF in told.out
+    assert "1 have no room." in outcome.out
+    assert NOT_BY_ITSELF in outcome.out
     evicting = ("--feature-gates", "Failover=true", "--enable-no-execute-taint-eviction")
     assert NOT_BY_ITSELF not in federation.run("simulate", "--cluster-down", "member1", "-n", apps, *evicting).out
     wrong = federation.run("simulate", "--cluster-down", "memebr1")
@@ -76,13 +76,13 @@ def test_a_cluster_is_drained_of_what_has_room_elsewhere_and_the_rest_stays(fede
     preview = federation.run("drain", home, "-n", apps, "--dry-run")
     assert targets(federation, apps, "free") == {home: 2}
     assert "moves" in preview.out
-    told = federation.run("drain", home, "-n", apps, "--timeout", "60s")
-    assert f"Deployment {apps}/free: moved to {other}:2" in told.out
+    outcome = federation.run("drain", home, "-n", apps, "--timeout", "60s")
+    assert f"Deployment {apps}/free: moved to {other}:2" in outcome.out
     assert targets(federation, apps, "free") == {other: 2}
     assert targets(federation, apps, "bound") == {"member1": 2}
     if home == "member1":
-        assert told.code == 1
-        assert f"Deployment {apps}/bound stays in member1: no other cluster has room for it" in told.err
+        assert outcome.code == 1
+        assert f"Deployment {apps}/bound stays in member1: no other cluster has room for it" in outcome.err
     again = federation.run("drain", home, "-n", apps)
     assert f"{home} cluster already cordoned" in again.out
 
@@ -95,9 +95,9 @@ def test_a_cluster_is_drained_of_what_has_room_elsewhere_and_the_rest_stays(fede
 
 
 def test_workloads_are_rebalanced_and_those_that_are_not_propagated_are_named(federation: World, apps: str) -> None:
-    told = federation.run("rebalance", "deployment/free", "-n", apps)
-    assert told.code == 0
-    assert told.out.splitlines()[1].split() == ["Deployment", f"{apps}/free", "Successful"]
+    outcome = federation.run("rebalance", "deployment/free", "-n", apps)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[1].split() == ["Deployment", f"{apps}/free", "Successful"]
     failed = federation.run("rebalance", "deployment/nobody", "-n", apps)
     assert failed.code == 1
     assert "ReferencedBindingNotFound" in failed.out
@@ -114,6 +114,6 @@ def test_workloads_are_rebalanced_and_those_that_are_not_propagated_are_named(fe
     ],
 )
 def test_bad_input_is_refused_in_one_line(federation: World, words: tuple[str, ...], message: str) -> None:
-    told = federation.run(*words)
-    assert told.code == 1
-    assert message in told.err
+    outcome = federation.run(*words)
+    assert outcome.code == 1
+    assert message in outcome.err

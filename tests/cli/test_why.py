@@ -38,10 +38,10 @@ def policy(name: str, **placement: Any) -> dict[str, Any]:
 
 def test_a_healthy_workload_has_no_broken_link(federation: World, shop: str) -> None:
     outcome = federation.run("why", "deployment/shop", "-n", shop, "-o", "json")
-    told = json.loads(outcome.out)
+    explanation = json.loads(outcome.out)
     assert outcome.code == 0
-    assert told["broken"] is None
-    assert [link["name"] for link in told["links"]] == [
+    assert explanation["broken"] is None
+    assert [link["name"] for link in explanation["links"]] == [
         "template",
         "policy",
         "binding",
@@ -53,8 +53,8 @@ def test_a_healthy_workload_has_no_broken_link(federation: World, shop: str) -> 
         "member member2",
         "status",
     ]
-    assert told["links"][3]["clusters"] == {"member1": 2, "member2": 1}
-    assert told["links"][4]["applied"] == {"member2": ["shop"]}
+    assert explanation["links"][3]["clusters"] == {"member1": 2, "member2": 1}
+    assert explanation["links"][4]["applied"] == {"member2": ["shop"]}
 
 
 def test_text_tells_every_cluster_its_verdict(federation: World, shop: str) -> None:
@@ -78,8 +78,8 @@ def test_a_template_that_is_misspelt_is_suggested(federation: World, shop: str) 
 
 
 def test_a_decision_of_the_running_scheduler_is_shown_as_its_record(federation: World, shop: str) -> None:
-    told = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-o", "json").out)
-    assert told["links"][3]["recomputed"] is False
+    explanation = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-o", "json").out)
+    assert explanation["links"][3]["recomputed"] is False
     assert "(recorded by the scheduler at " in federation.run("why", "deployment/shop", "-n", shop).out
 
 
@@ -91,20 +91,20 @@ def test_a_policy_that_nearly_selects_is_named(federation: World, shop: str) -> 
 
 
 def test_a_cluster_that_was_not_chosen_is_explained(federation: World, shop: str) -> None:
-    told = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-C", "member3", "-o", "json").out)
-    assert told["broken"] == "scheduling"
-    assert told["remedy"] == "Let the policy's placement include member3 (clusterAffinity)."
+    explanation = json.loads(federation.run("why", "deployment/shop", "-n", shop, "-C", "member3", "-o", "json").out)
+    assert explanation["broken"] == "scheduling"
+    assert explanation["remedy"] == "Let the policy's placement include member3 (clusterAffinity)."
 
 
 def test_no_cluster_fits_says_what_would_help(federation: World, shop: str) -> None:
     create(federation, policy("nowhere", clusterAffinity={"clusterNames": ["atlantis"]}), shop)
     create(federation, named(DEPLOYMENT, "nowhere"), shop)
 
-    def told() -> Any:
+    def explanation() -> Any:
         found = json.loads(federation.run("why", "deployment/nowhere", "-n", shop, "-o", "json").out)
         return found if found["broken"] == "scheduling" and "0/3" in found["links"][-1]["message"] else None
 
-    found = federation.eventually(told)
+    found = federation.eventually(explanation)
     assert "clusterAffinity" in found["remedy"]
 
 
@@ -115,11 +115,11 @@ def test_a_member_that_refuses_is_the_broken_link(federation: World, shop: str) 
     create(federation, named(POLICY, "taken", resourceSelectors=selector), shop)
     create(federation, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken"}}, shop)
 
-    def told() -> Any:
+    def explanation() -> Any:
         found = json.loads(federation.run("why", "cm/taken", "-n", shop, "-o", "json").out)
         return found if found["broken"] == "work member1" and "not been delivered" not in str(found) else None
 
-    found = federation.eventually(told)
+    found = federation.eventually(explanation)
     assert "conflictResolution: Overwrite" in found["remedy"]
 
 
@@ -131,13 +131,13 @@ def test_a_work_of_that_name_which_is_anothers_is_the_broken_link(federation: Wo
         create(federation, named(POLICY, "settings", resourceSelectors=selector), namespace)
         create(federation, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}, namespace)
 
-        def told(namespace: str = namespace) -> Any:
+        def explanation(namespace: str = namespace) -> Any:
             found = json.loads(federation.run("why", "cm/settings", "-n", namespace, "-o", "json").out)
             if namespace == first:
                 return found["broken"] is None
             return f"belongs to ResourceBinding {first}/settings-configmap" in str(found) and found
 
-        found = federation.eventually(told)
+        found = federation.eventually(explanation)
     assert found["broken"] == "work member1"
 
 
@@ -150,12 +150,12 @@ def test_an_image_that_cannot_be_pulled_is_found_in_the_member(federation: World
     create(federation, policy("sick", clusterAffinity={"clusterNames": ["member3"]}), shop)
     create(federation, template, shop)
 
-    def told() -> Any:
+    def explanation() -> Any:
         found = json.loads(federation.run("why", "deployment/sick", "-n", shop, "-o", "json").out)
         return found if found["broken"] == "member member3" and "ImagePull" in str(found["links"][-1]) else None
 
     try:
-        found = federation.eventually(told)
+        found = federation.eventually(explanation)
     except AssertionError:
         pytest.fail(federation.run("why", "deployment/sick", "-n", shop).out)
     assert "image" in found["remedy"]
@@ -169,12 +169,12 @@ def test_a_full_quota_in_a_member_is_told_with_its_event(federation: World) -> N
         create(federation, policy("full", clusterAffinity={"clusterNames": ["member3"]}), namespace)
         create(federation, named(DEPLOYMENT, "full"), namespace)
 
-        def told() -> Any:
+        def explanation() -> Any:
             found = json.loads(federation.run("why", "deployment/full", "-n", namespace, "-o", "json").out)
             last = found["links"][-1]
             return found if "ReplicaFailure: " in last["message"] and last["details"] else None
 
-        found = federation.eventually(told)
+        found = federation.eventually(explanation)
     finally:
         federation.call(member.change_faults(full_namespaces=()))
     link = found["links"][-1]
@@ -188,8 +188,8 @@ def test_tree_shows_the_chain_down_to_pods(federation: World, shop: str) -> None
     kinds = [line.lstrip("│├└─ ").split()[0] for line in outcome.out.splitlines()]
     member = ["Cluster", "Work", "Deployment", "ReplicaSet"]
     assert kinds == ["Deployment", "PropagationPolicy", "ResourceBinding", *member, "Pod", "Pod", *member, "Pod"]
-    told = json.loads(federation.run("tree", "deployment/shop", "-n", shop, "-o", "json").out)
-    assert told["health"] == "3/3 ready"
+    explanation = json.loads(federation.run("tree", "deployment/shop", "-n", shop, "-o", "json").out)
+    assert explanation["health"] == "3/3 ready"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Counting:
         self._inner = inner
         self.loads: Counter[str] = Counter()
         self.refusing = False
-        """Whether the next watches from a revision are told that it is gone."""
+        """Whether the next watches from a revision are refused with 410 Gone."""
         self.raw = inner.raw
 
     async def close(self) -> None:

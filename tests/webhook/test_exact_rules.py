@@ -95,8 +95,8 @@ def test_a_multicluster_service_gets_its_id_on_updates_too() -> None:
 
 def test_the_field_selector_of_a_legacy_target_cluster_is_judged() -> None:
     target = {"fieldSelector": {"matchExpressions": [{"key": "planet", "operator": "In", "values": ["mars"]}]}}
-    told = refusal("overridepolicies", made(POLICY, "OverridePolicy", {"targetCluster": target}))
-    assert told == (
+    message = refusal("overridepolicies", made(POLICY, "OverridePolicy", {"targetCluster": target}))
+    assert message == (
         'spec.targetCluster.fieldSelector: Invalid value: {"matchExpressions":[{"key":"planet","operator":"In",'
         '"values":["mars"]}]}: unsupported key "planet", must be provider, region, or zone'
     )
@@ -107,8 +107,10 @@ def test_quoted_overriders_have_the_order_of_the_wire_and_sorted_maps() -> None:
         "labelsOverrider": [{"operator": "add", "value": {"b": "1", "a": "2"}}],
         "plaintext": [{"path": "/a", "operator": "remove"}],
     }
-    told = refusal("overridepolicies", made(POLICY, "OverridePolicy", {"overrideRules": [], "overriders": overriders}))
-    assert told == (
+    message = refusal(
+        "overridepolicies", made(POLICY, "OverridePolicy", {"overrideRules": [], "overriders": overriders})
+    )
+    assert message == (
         'spec.overriders: Invalid value: {"plaintext":[{"path":"/a","operator":"remove","value":null}],'
         '"labelsOverrider":[{"operator":"add","value":{"a":"2","b":"1"}}]}: '
         "overrideRules and overriders can't co-exist"
@@ -129,7 +131,7 @@ def test_everything_wrong_with_a_placement_is_told_in_order() -> None:
         "spreadConstraints": [{"spreadByField": "cluster"}, {"spreadByField": "cluster", "minGroups": -1}],
         "clusterTolerations": [{"operator": "Lt"}],
     }
-    told = refusal("propagationpolicies", policy(placement))
+    message = refusal("propagationpolicies", policy(placement))
     parts = [
         "clusterAffinities[0].overflowAffinities: Invalid value: []: overflowAffinities can only be used together with "
         "dynamic weight",
@@ -140,16 +142,16 @@ def test_everything_wrong_with_a_placement_is_told_in_order() -> None:
         "multiple cluster spread constraints are not allowed",
         'clusterTolerations[0].operator: Unsupported value: "Lt"',
     ]
-    places = [told.find(part) for part in parts]
+    places = [message.find(part) for part in parts]
     assert -1 not in places
     assert places == sorted(places)
 
 
 def test_a_grace_period_that_is_neither_wanted_nor_positive_is_told_twice() -> None:
     application = {"decisionConditions": {"tolerationSeconds": 1}, "purgeMode": "Never", "gracePeriodSeconds": 0}
-    told = refusal("propagationpolicies", policy({}, propagateDeps=True, failover={"application": application}))
-    assert "only takes effect when purgeMode is gracefully" in told
-    assert "must be greater than 0" in told
+    message = refusal("propagationpolicies", policy({}, propagateDeps=True, failover={"application": application}))
+    assert "only takes effect when purgeMode is gracefully" in message
+    assert "must be greater than 0" in message
 
 
 @pytest.mark.parametrize(
@@ -163,9 +165,9 @@ def test_a_grace_period_that_is_neither_wanted_nor_positive_is_told_twice() -> N
     ids=["extended resources are counted", "negative count", "negative amount", "storage is no resource of quotas"],
 )
 def test_resources_of_a_federated_quota(overall: dict[str, str], field: str, why: str) -> None:
-    told = refusal("federatedresourcequotas", made(POLICY, "FederatedResourceQuota", {"overall": overall}))
-    assert f"spec.overall[{field}]: Invalid value: " in told
-    assert why in told
+    message = refusal("federatedresourcequotas", made(POLICY, "FederatedResourceQuota", {"overall": overall}))
+    assert f"spec.overall[{field}]: Invalid value: " in message
+    assert why in message
 
 
 def test_huge_pages_are_a_resource_of_quotas() -> None:
@@ -185,7 +187,7 @@ def hook(**config: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("service", "told"),
+    ("service", "message"),
     [
         ({"namespace": "", "name": "s"}, "service.namespace: Required value"),
         ({"namespace": "n", "name": ""}, "service.name: Required value"),
@@ -204,9 +206,9 @@ def hook(**config: Any) -> dict[str, Any]:
     ],
     ids=["namespace", "name", "port", "empty segment", "no slash"],
 )
-def test_the_service_of_an_interpreter_webhook_is_judged(service: dict[str, Any], told: str) -> None:
+def test_the_service_of_an_interpreter_webhook_is_judged(service: dict[str, Any], message: str) -> None:
     name = "resourceinterpreterwebhookconfigurations"
-    assert refusal(name, hook(service=service)) == f"webhooks[0].clientConfig.{told}"
+    assert refusal(name, hook(service=service)) == f"webhooks[0].clientConfig.{message}"
 
 
 def test_types_of_a_multicluster_service_are_fixed_and_the_old_ones_are_told() -> None:
@@ -220,10 +222,10 @@ def test_types_of_a_multicluster_service_are_fixed_and_the_old_ones_are_told() -
 def test_only_the_first_source_of_a_metric_is_looked_into() -> None:
     metric = {"type": "Resource", "pods": {"metric": {"name": ""}, "target": {"type": "Value"}}}
     spec = {"scaleTargetRef": {"kind": "K", "name": "n"}, "maxReplicas": 1, "metrics": [metric]}
-    told = refusal("federatedhpas", made(AUTOSCALING, "FederatedHPA", spec))
-    assert "spec.metrics[0].pods.metric.name: Required value: must specify a metric name" in told
-    assert "spec.metrics[0].resource: Required value: must populate information for the given metric source" in told
-    assert "only" not in told
+    message = refusal("federatedhpas", made(AUTOSCALING, "FederatedHPA", spec))
+    assert "spec.metrics[0].pods.metric.name: Required value: must specify a metric name" in message
+    assert "spec.metrics[0].resource: Required value: must populate information for the given metric source" in message
+    assert "only" not in message
 
 
 def test_a_cron_autoscaler_of_an_unknown_zone_names_it_and_local_is_known() -> None:
