@@ -46,7 +46,10 @@ class Incidents:
                 name, status = copy["metadata"]["name"], self._status(member, copy)
                 if copy["metadata"].get("deletionTimestamp"):
                     continue
-                if (copy.get("status") or {}) != status:
+                reported = copy.get("status") or {}
+                if reported != status:
+                    if reported.get("readyReplicas", 0) < copy["spec"]["replicas"]:
+                        self._note_health(member, name, False)  # Until now, whoever reads it late.
                     with contextlib.suppress(ApiError):
                         await copies.patch(name, {"status": status}, "default", subresource="status")
                 self._note_health(member, name, status["readyReplicas"] >= copy["spec"]["replicas"])
