@@ -399,6 +399,17 @@ def test_an_eviction_is_undone_when_the_copy_is_healthy_again_and_nothing_replac
     on_a_plane(scenario)
 
 
+def test_a_copy_in_a_cluster_that_the_placement_means_no_more_is_not_taken_back():
+    async def scenario(plane):
+        await keeping(plane, clusters=(), placement={"clusterAffinity": {"clusterNames": ["m2"]}})
+        await reports(plane, m1=HEALTHY_TWO)
+        await plane.clock.sleep(3600)
+        assert await clusters_of(plane) == [], "the scheduler could not use what is there, and would evict it again"
+        assert await tasks_of(plane), "and yet it is the last copy"
+
+    on_a_plane(scenario)
+
+
 def test_while_most_clusters_are_unhealthy_nothing_is_evicted_and_they_say_so():
     async def scenario(plane):
         storm = EvictionStorm(plane.context, StormOptions(threshold=0.55))

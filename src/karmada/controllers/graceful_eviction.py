@@ -23,6 +23,7 @@ from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change, Item
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
+from karmada.policies.cluster_affinity import placement_matches
 from karmada.policies.failover.graceful import Assessment, assess
 from karmada.policies.failover.last_copy import hold, returns, taken_back
 from karmada.policies.failover.taints import remaining_toleration
@@ -103,10 +104,12 @@ class GracefulEvictionController:
         return None if cluster is None else is_ready(cluster)
 
     def _is_welcome(self, binding: Binding, task: GracefulEvictionTask) -> bool:
-        """Whether no taint of the task's cluster would evict the copy again."""
+        """Whether the placement still means the task's cluster, and none of its taints would evict the copy again."""
         cluster, placement = self._clusters.get(task.from_cluster), binding.spec.placement
         tolerations = placement.cluster_tolerations if placement is not None else ()
         if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            return False
+        if placement is not None and not placement_matches(placement, cluster):
             return False
         return remaining_toleration(cluster.spec.taints, tolerations, self._clock.now()) is None
 

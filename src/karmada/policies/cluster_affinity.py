@@ -2,7 +2,15 @@
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.label_selector import FIELD_OPERATORS, holds, matches
-from karmada.api.policy.v1alpha1 import ClusterAffinity, FieldSelectorRequirement
+from karmada.api.policy.v1alpha1 import ClusterAffinity, FieldSelectorRequirement, Placement
+
+
+def placement_matches(placement: Placement, cluster: Cluster) -> bool:
+    """Whether any affinity of a placement means the cluster, those that it overflows to included."""
+    terms = placement.cluster_affinities
+    given = (placement.cluster_affinity, *terms, *(each for term in terms for each in term.overflow_affinities))
+    affinities = [affinity for affinity in given if affinity is not None]
+    return not affinities or any(cluster_matches(affinity, cluster) for affinity in affinities)
 
 
 def cluster_matches(affinity: ClusterAffinity, cluster: Cluster) -> bool:
