@@ -71,12 +71,12 @@ class Plane(NamedTuple):
         """Resident megabytes of the control plane."""
         return float(sum(process.memory_info().rss for process in self.control.values())) / 1e6
 
-    async def tell(self, method: str, path: str, body: JSONObject) -> None:
+    async def request_control(self, method: str, path: str, body: JSONObject) -> None:
         """Ask the control API of the simulated members for something, such as a fault."""
-        await asyncio.to_thread(_tell, self.fleet / "fleet.json", method, path, body)
+        await asyncio.to_thread(_control, self.fleet / "fleet.json", method, path, body)
 
 
-def _tell(fleet: Path, method: str, path: str, body: JSONObject) -> None:
+def _control(fleet: Path, method: str, path: str, body: JSONObject) -> None:
     access = json.loads(fleet.read_text())["control"]
     marks = {"Authorization": f"Bearer {access['token']}", "Content-Type": "application/json"}
     with urlopen(Request(f"{access['url']}{path}", json.dumps(body).encode(), marks, method=method), timeout=10):

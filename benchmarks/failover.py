@@ -106,7 +106,7 @@ async def _measure(opened: AbstractAsyncContextManager[Plane]) -> Move:
         async with asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
             following = [group.create_task(replicas.follow(name)) for name in others]
             began = time.perf_counter()
-            await plane.tell("PATCH", f"/v1/members/{victim}/faults", {"down": True})
+            await plane.request_control("PATCH", f"/v1/members/{victim}/faults", {"down": True})
             lost, tainted, spent = await _lost(plane, victim)
             await replicas.everything.wait()
             spent = plane.cpu() - spent

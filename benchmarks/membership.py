@@ -121,14 +121,16 @@ class Members:
 def _serve(pipe: Connection, number: int, nodes: int, pods: int) -> None:
     async def main() -> None:
         async with AsyncExitStack() as stack:
-            told = []
+            servers = []
             for _ in range(number):
                 server = await stack.enter_async_context(ApiServer())
                 await _fill(Client(server.direct(ADMIN)), nodes, pods)
                 port = await server.listen()
                 certificate, key = server.identity.authority.issue_client("admin", ["system:masters"])
-                told.append((f"https://127.0.0.1:{port}", server.identity.authority.certificate_pem, certificate, key))
-            pipe.send(told)
+                servers.append(
+                    (f"https://127.0.0.1:{port}", server.identity.authority.certificate_pem, certificate, key)
+                )
+            pipe.send(servers)
             await asyncio.to_thread(pipe.recv)
 
     os.nice(5)

@@ -142,8 +142,8 @@ def _is_model(record: Record) -> bool:
 
 
 def _identities(records: Sequence[Record]) -> set[bytes]:
-    """What tells the objects from their copies: their uids and the permanent ids made for them, which are in no key
-    of a policy."""
+    """What distinguishes the objects from their copies: their uids and the permanent ids made for them, which are in no
+    key of a policy."""
     own: set[bytes] = set()
     for record in records:
         for mark in (rb'uid":"([^"]+)"', rb'(?:binding|work)\.karmada\.io/permanent-id":"([^"]+)"'):

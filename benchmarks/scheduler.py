@@ -75,9 +75,9 @@ def _decisions(clusters: int) -> list[Result]:
         found.append(Result(f"{label}, each unlike any other", min(unlike) * 1000, "ms", TARGETS[clusters]))
         changed = []
         for number, subject in enumerate(subjects):
-            news = from_tree(_cluster(number % clusters, used=number), Cluster)
+            cluster = from_tree(_cluster(number % clusters, used=number), Cluster)
             started = time.process_time()
-            snapshot.put(news)
+            snapshot.put(cluster)
             decide(snapshot, subject, {})
             changed.append(time.process_time() - started)
         found.append(Result(f"{label}, one changed before", median(changed) * 1000, "ms"))

@@ -87,7 +87,7 @@ async def _large() -> float:
 
 
 async def _available(member: Member, deployments: int, replicas: int) -> None:
-    """Wait until every Deployment has its replicas; the store tells, so that waiting costs nothing."""
+    """Wait until every Deployment has its replicas; the store calls back, so that waiting costs nothing."""
     mark = b'"availableReplicas":%d' % replicas
     done: set[str] = set()
     everything = asyncio.Event()

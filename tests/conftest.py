@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Have every server in the process tell what components ask for."""
+    """Have every server in the process record what components request."""
     OBSERVERS.append(RIGHTS)
 
 

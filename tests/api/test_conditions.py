@@ -19,8 +19,8 @@ LATER = "2026-01-02T00:00:00Z"
     ids=["same status", "another status"],
 )
 def test_a_condition_is_replaced_in_its_place_and_is_as_old_as_its_status(status: str, since: str) -> None:
-    changed = set_condition(OLD, condition("B", status, LATER, "news"))
-    assert changed == (OLD[0], condition("B", status, since, "news"), OLD[2])
+    changed = set_condition(OLD, condition("B", status, LATER, "changed"))
+    assert changed == (OLD[0], condition("B", status, since, "changed"), OLD[2])
 
 
 def test_a_new_condition_comes_last() -> None:

@@ -117,9 +117,9 @@ async def test_deleting_a_job_without_a_policy_warns_of_the_pods_left_behind(ask
         silent = ask("DELETE", f"{path}/j?dryRun=All&propagationPolicy=Background")
         return silent.warnings, ask("DELETE", f"{path}/j?dryRun=All").warnings
 
-    silent, told = await asking(script)
+    silent, warnings = await asking(script)
     assert not silent
-    assert "child pods are preserved by default" in told[0]
+    assert "child pods are preserved by default" in warnings[0]
 
 
 async def test_a_deleted_collection_is_answered_as_it_was(asking):

@@ -21,9 +21,9 @@ def _differences(config: Path) -> dict[str, str]:
     found = {}
     for number, line in enumerate(KEPT.read_bytes().splitlines()):
         transcript = orjson.loads(line)
-        told = replay(peer, transcript, {"run": f"t{number}", "ns": f"d-t{number}", "csr": request})
-        if told:
-            found[transcript["name"]] = told
+        differences = replay(peer, transcript, {"run": f"t{number}", "ns": f"d-t{number}", "csr": request})
+        if differences:
+            found[transcript["name"]] = differences
     peer.close()
     return found
 

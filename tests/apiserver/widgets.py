@@ -16,7 +16,7 @@ def version(name: str = "v1", schema: Any = None, **more: Any) -> dict[str, Any]
 
 
 def definition(*versions: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The CRD, of one version unless told otherwise, with more in its spec."""
+    """The CRD, of one version by default, with more in its spec."""
     names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
     spec = {"group": "example.dev", "scope": "Namespaced", "names": names, "versions": list(versions or [version()])}
     return {"metadata": {"name": "widgets.example.dev"}, "spec": {**spec, **more}}

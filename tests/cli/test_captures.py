@@ -38,7 +38,7 @@ EXPLAINED = {
         "a ServiceImport makes no derived Service on the control plane yet", ((r"service/derived-far .*\n", ""),)
     ),
     "065": Difference(
-        "controllers that race write some events more than once; the reference also tells of races that it lost, and "
+        "controllers that race write some events more than once; the reference also reports races that it lost, and "
         "has no conditions of the sum",
         (
             (r" \(x\d+ over <age>\)", ""),
@@ -67,7 +67,7 @@ EXPLAINED = {
 }
 IN_ANY_ORDER = {"065": "events that fall into one second", "124": "tokens, whose names are random"}
 FIRST = ("Namespace", "OverridePolicy", "ClusterOverridePolicy")
-TOLD = Counter(
+EXPECTED_EVENTS = Counter(
     {
         ("Deployment", "GetReplicasSucceed"): 1,
         ("Deployment", "ApplyPolicySucceed"): 1,
@@ -81,7 +81,7 @@ TOLD = Counter(
         ("ResourceBinding", "AggregateStatusSucceed"): 1,
     }
 )
-"""Events that descriptions show; they are written a while after what they tell of."""
+"""Events that descriptions show; they are written a while after what they report."""
 EARLIER = ("121", "122", "123", "127")
 """Commands that had been run once before the recording began."""
 _RULES = (
@@ -167,10 +167,10 @@ class Replay:
             self.world.call(client.resource(BINDINGS).get("shop-service", "t-cli-ns")),
             self.world.call(client.resource(CLUSTER_BINDINGS).get("t-cli-ns-role-clusterrole")),
         ]
-        told = self.world.call(client.resource(EVENTS).list(Scope("t-cli-ns"))).items
-        about = Counter((event["involvedObject"]["kind"], event["reason"]) for event in told)
+        events = self.world.call(client.resource(EVENTS).list(Scope("t-cli-ns"))).items
+        about = Counter((event["involvedObject"]["kind"], event["reason"]) for event in events)
         is_running = (found.get("status") or {}).get("readyReplicas") == 3 and all(map(_is_applied, bindings))
-        return is_running and about >= TOLD
+        return is_running and about >= EXPECTED_EVENTS
 
     def _legacy(self) -> None:
         item = remember(yaml.load((RECORDED / "legacy.yaml").read_text()))

@@ -153,7 +153,7 @@ def hung(federation: World, shop: str) -> dict[str, Outcome]:
     return dict(zip(WHILE_HANGING, outcomes, strict=True))
 
 
-def test_why_tells_of_the_members_that_answer_and_of_the_one_that_hangs(hung: dict[str, Outcome]) -> None:
+def test_why_reports_the_members_that_answer_and_the_one_that_hangs(hung: dict[str, Outcome]) -> None:
     outcome = hung["why"]
     assert outcome.code == 1
     assert "✓ member member1" in outcome.out

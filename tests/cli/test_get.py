@@ -99,9 +99,9 @@ def test_objects_that_are_nowhere_are_said_for_each_cluster(federation: World, s
 
 @pytest.mark.parametrize("command", ["get", "describe"])
 def test_an_absent_namespace_is_named_rather_than_what_cannot_be_in_it(federation: World, command: str) -> None:
-    told = federation.run(command, "pod", "web", "-n", "nowhere")
-    assert told.code == 1
-    assert 'namespaces "nowhere" not found' in told.err
+    outcome = federation.run(command, "pod", "web", "-n", "nowhere")
+    assert outcome.code == 1
+    assert 'namespaces "nowhere" not found' in outcome.err
 
 
 def test_nothing_found_is_said_beside_the_output(federation: World, shop: str) -> None:
@@ -122,7 +122,7 @@ def test_output_formats(federation: World, shop: str, output: str, expected: str
     assert federation.run("get", "deployments", "-n", shop, "-o", output).out == expected
 
 
-def test_json_of_several_clusters_tells_where_objects_are_from(federation: World, shop: str) -> None:
+def test_json_of_several_clusters_shows_where_objects_are_from(federation: World, shop: str) -> None:
     outcome = federation.run("get", "deployment", "shop", "-n", shop, "-s", "all", "-o", "json")
     items = json.loads(outcome.out)["items"]
     origins = [item["metadata"]["annotations"]["resource.karmada.io/cached-from-cluster"] for item in items]

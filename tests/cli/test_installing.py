@@ -65,7 +65,7 @@ def test_an_installation_that_does_not_start_is_not_waited_for_in_vain(
     assert added.err.startswith("error: karmada-descheduler is not ready after 1 s: ")
 
 
-def test_a_simulated_host_is_told_apart_at_once_and_one_variable_names_the_image(
+def test_a_simulated_host_is_recognised_at_once_and_one_variable_names_the_image(
     federation: World, slow: Path, tmp_path: Path
 ) -> None:
     data = ["--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki")]

@@ -1,4 +1,4 @@
-"""Commands that preview moves, make them and tell of them."""
+"""Commands that preview moves, make them and list them."""
 
 import json
 from collections.abc import Iterator

@@ -54,8 +54,8 @@ def newcomer(federation: World, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_cluster_joins_and_leaves(federation: World, newcomer: Path) -> None:
-    told = federation.run("join", "newcomer", "--cluster-kubeconfig", str(newcomer), "--cluster-region", "west")
-    assert told == (0, "cluster(newcomer) is joined successfully\n", "")
+    outcome = federation.run("join", "newcomer", "--cluster-kubeconfig", str(newcomer), "--cluster-region", "west")
+    assert outcome == (0, "cluster(newcomer) is joined successfully\n", "")
     region = federation.run("get", "cluster", "newcomer", "-o", "jsonpath={.spec.region}").out
     assert region == "west"
     again = federation.run("join", "other", "--cluster-kubeconfig", str(newcomer))
@@ -89,7 +89,7 @@ def test_what_unjoin_cannot_undo_is_said(federation: World, newcomer: Path) -> N
     assert left.err.startswith("the service account by which newcomer was reached stays in it: unjoin with the flags")
 
 
-def test_the_version_is_told_to_programs(federation: World) -> None:
+def test_the_version_is_printed_for_programs(federation: World) -> None:
     assert json.loads(federation.run("version", "-o", "json").out)["gitVersion"].startswith("v")
 
 
@@ -183,8 +183,8 @@ def test_kinds_versions_and_options_are_listed(federation: World) -> None:
 
 
 def test_a_healthy_control_plane_passes_its_check(federation: World) -> None:
-    told = json.loads(federation.run("check", "-o", "json").out)
-    states = {finding["what"]: finding["state"] for finding in told["findings"]}
+    report = json.loads(federation.run("check", "-o", "json").out)
+    states = {finding["what"]: finding["state"] for finding in report["findings"]}
     assert states["control plane"] == states["cluster member1"] == states["proxy to member1"] == "ok"
     assert states["clock of member1"] == states["deletions"] == "ok"
 
@@ -279,9 +279,9 @@ def test_top_adds_up_over_members(federation: World, shop: str) -> None:
 
 
 def test_explaining_a_field(federation: World) -> None:
-    told = federation.run("explain", "pp.spec.placement.clusterAffinity").out
-    assert "GROUP:      policy.karmada.io\nKIND:       PropagationPolicy\nVERSION:    v1alpha1\n" in told
-    assert "clusterNames\t<[]string>" in told
+    output = federation.run("explain", "pp.spec.placement.clusterAffinity").out
+    assert "GROUP:      policy.karmada.io\nKIND:       PropagationPolicy\nVERSION:    v1alpha1\n" in output
+    assert "clusterNames\t<[]string>" in output
     typo = federation.run("explain", "pp.spec.placment")
     assert typo.err == 'error: field "placment" does not exist (did you mean placement?)\n'
 

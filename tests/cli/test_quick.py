@@ -59,7 +59,7 @@ def test_a_read_is_the_same_without_a_loop(federation: World, shop: str, words: 
     assert way in ways
 
 
-def test_a_server_that_cannot_be_reached_is_told_as_usual(federation: World) -> None:
+def test_a_server_that_cannot_be_reached_is_reported_as_usual(federation: World) -> None:
     config = federation.folder / "nobody.config"
     config.write_text(
         "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"

@@ -33,7 +33,7 @@ def test_logs_of_a_pod_and_of_a_workload(federation: World, shop: str, pod: str)
     assert all(line.startswith("[pod/shop-") for line in prefixed.splitlines())
 
 
-def test_lines_of_all_clusters_tell_where_they_are_from(federation: World, shop: str) -> None:
+def test_lines_of_all_clusters_show_where_they_are_from(federation: World, shop: str) -> None:
     outcome = federation.run("logs", "-l", "app=shop", "--all-clusters", "-n", shop, "--tail=1")
     assert outcome.code == 0, outcome.err
     clusters = [line[1:].partition("/")[0] for line in outcome.out.splitlines()]

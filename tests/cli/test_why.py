@@ -57,7 +57,7 @@ def test_a_healthy_workload_has_no_broken_link(federation: World, shop: str) -> 
     assert explanation["links"][4]["applied"] == {"member2": ["shop"]}
 
 
-def test_text_tells_every_cluster_its_verdict(federation: World, shop: str) -> None:
+def test_text_has_a_verdict_for_every_cluster(federation: World, shop: str) -> None:
     outcome = federation.run("why", "deploy", "shop", "-n", shop)
     assert "✓ scheduling" in outcome.out
     assert "rejected" in outcome.out
@@ -161,7 +161,7 @@ def test_an_image_that_cannot_be_pulled_is_found_in_the_member(federation: World
     assert "image" in found["remedy"]
 
 
-def test_a_full_quota_in_a_member_is_told_with_its_event(federation: World) -> None:
+def test_a_full_quota_in_a_member_is_reported_with_its_event(federation: World) -> None:
     namespace = federation.namespace()
     member = federation.fleet["member3"]
     federation.call(member.change_faults(full_namespaces=(namespace,)))

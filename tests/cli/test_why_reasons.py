@@ -132,7 +132,7 @@ def test_no_room_names_the_resource_what_is_wanted_and_what_is_free(federation: 
     assert "takes 0 of 3 (a replica asks for cpu 7, " in said
 
 
-def test_too_little_in_all_is_told_as_such(federation: World) -> None:
+def test_too_little_in_all_is_reported_as_such(federation: World) -> None:
     said = Case(federation, web("900"), policy(DYNAMIC)).broken("scheduling", "a replica asks for")
     assert "room for 0: a replica asks for cpu 900, " in row(said, "member1")
     assert row(said, "member1").endswith(" free")  # how much depends on the pods of other tests

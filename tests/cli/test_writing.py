@@ -194,7 +194,7 @@ def test_deleting_waits_until_objects_are_gone(federation: World, space: str) ->
     assert federation.run("delete", "cm", "leaving", "-n", space, "--ignore-not-found").code == 0
 
 
-def test_deleting_asks_when_told_to(federation: World, space: str) -> None:
+def test_deleting_asks_when_the_flag_says_so(federation: World, space: str) -> None:
     federation.run("create", "cm", "asked", "-n", space)
     assert "deletion is cancelled" in federation.run("delete", "cm", "asked", "-n", space, "-i", stdin="n\n").out
     assert "deleted" in federation.run("delete", "cm", "asked", "-n", space, "-i", stdin="y\n").out
@@ -250,8 +250,8 @@ def test_what_the_files_have_no_more_is_pruned(federation: World, tmp_path: Path
 def test_a_dry_run_deletes_nothing(federation: World, space: str) -> None:
     federation.run("create", "cm", "staying", "-n", space)
     for word, suffix in (("client", "(dry run)"), ("server", "(server dry run)")):
-        told = federation.run("delete", "cm", "staying", "-n", space, f"--dry-run={word}")
-        assert told.out == f'configmap "staying" deleted from {space} namespace {suffix}\n'
+        outcome = federation.run("delete", "cm", "staying", "-n", space, f"--dry-run={word}")
+        assert outcome.out == f'configmap "staying" deleted from {space} namespace {suffix}\n'
     assert federation.run("get", "cm", "staying", "-n", space).code == 0
 
 

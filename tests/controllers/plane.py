@@ -27,7 +27,7 @@ CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
 
 class Interfering:
-    """A transport on which a test does something just before a request of the controller's, or keeps news from it."""
+    """A transport on which a test does something before a request of the controller's, or holds its events back."""
 
     def __init__(self, inner, clock):
         self._inner = inner
@@ -35,7 +35,7 @@ class Interfering:
         self.before = None
         """Called with each request, and awaited; what it raises is the answer."""
         self.held = frozenset()
-        """Collections of which no news come through."""
+        """Collections whose events are held back."""
 
     async def send(self, request):
         if self.before is not None:

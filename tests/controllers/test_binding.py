@@ -64,8 +64,8 @@ def test_a_cluster_that_the_cache_shows_late_gets_its_work(required):
     on_a_plane(scenario)
 
 
-def without_news(transport, type_):
-    """Have a transport tell nothing of a collection after it was loaded."""
+def without_events(transport, type_):
+    """Have a transport send no events of a collection after it was loaded."""
     watch = transport.watch
 
     @contextlib.asynccontextmanager
@@ -90,7 +90,7 @@ def test_a_template_is_never_sent_in_an_older_form_than_its_binding_has_seen():
         await plane.cluster("m1")
         maps = plane.client.resource(CONFIG_MAPS)
         first = await maps.create({"metadata": {"name": "settings", "namespace": "default"}, "data": {"v": "1"}})
-        without_news(plane.transport, CONFIG_MAPS)
+        without_events(plane.transport, CONFIG_MAPS)
         await bind(plane, first["metadata"]["uid"])
         await plane.clock.sleep(5)
         second = await maps.patch("settings", {"data": {"v": "2"}}, "default")

@@ -1,4 +1,4 @@
-"""A policy that lets go takes off its own claim only: another one may have come meanwhile."""
+"""A policy that releases an object takes off its own claim only: another one may have come meanwhile."""
 
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane

@@ -1,4 +1,4 @@
-"""Bindings of dependencies: whose they are, and who lets go of them."""
+"""Bindings of dependencies: whose they are, and who removes them."""
 
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane
 

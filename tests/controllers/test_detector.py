@@ -88,10 +88,10 @@ def test_a_binding_that_admission_refuses_is_an_event_of_the_template_and_retrie
         await plane.client.resource(CONFIG_MAPS).create(TEMPLATE)
         await plane.clock.sleep(5)
         found = (await plane.client.resource(EVENTS).list()).items
-        told = {(event["reason"], event["involvedObject"]["kind"], event["message"]) for event in found}
+        events = {(event["reason"], event["involvedObject"]["kind"], event["message"]) for event in found}
         refused = f"Apply policy(default/p) failed: {refusals[0]}"
-        assert ("ApplyPolicyFailed", "ConfigMap", refused) in told
-        assert ("ApplyPolicySucceed", "ConfigMap", "Apply policy(default/p) succeed") in told
+        assert ("ApplyPolicyFailed", "ConfigMap", refused) in events
+        assert ("ApplyPolicySucceed", "ConfigMap", "Apply policy(default/p) succeed") in events
 
     on_a_plane(scenario)
 

@@ -57,7 +57,7 @@ def test_an_object_that_another_work_took_over_is_left_to_it(preserve):
     on_a_plane(scenario)
 
 
-@pytest.mark.parametrize("delay", [0, 1], ids=["told at once", "told a second later"])
+@pytest.mark.parametrize("delay", [0, 1], ids=["reported at once", "reported a second later"])
 def test_a_new_object_is_looked_at_once_when_its_work_says_that_it_is_there(delay):
     async def scenario(plane):
         async def late(request):

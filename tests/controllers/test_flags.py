@@ -67,7 +67,7 @@ def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_control
     assert len(set(options)) == len(options)
 
 
-def test_a_gate_that_changes_nothing_is_told_when_it_is_turned_on() -> None:
+def test_a_gate_that_changes_nothing_is_reported_when_it_is_turned_on() -> None:
     given = parser().parse(["--feature-gates=ContextualLogging=true,Failover=true"])
     said = [sentence for sentence in without_effect(given, ()) if "gate" in sentence]
     assert said == ["the feature gate ContextualLogging has no effect in this version"]

@@ -1,4 +1,4 @@
-"""Our own claims are told from other changes, and a policy finds what no cache links to it yet."""
+"""Our own claims are distinguished from other changes, and a policy finds what no cache links to it yet."""
 
 import pytest
 

@@ -87,8 +87,8 @@ def test_a_status_that_is_too_large_stays_where_it_is():
             found = await plane.client.resource(WORKS).get("web", SPACE)
             assert len(orjson.dumps(found)) < 20_000
             assert found["status"]["manifestStatuses"][0].get("status") is None
-            told = [e["message"] for e in (await plane.client.resource(EVENTS).list(Scope(SPACE))).items]
-            assert any("is not reported: it has more than" in message for message in told)
+            messages = [e["message"] for e in (await plane.client.resource(EVENTS).list(Scope(SPACE))).items]
+            assert any("is not reported: it has more than" in message for message in messages)
             await reachable_by(1)
             await plane.clock.sleep(30)
             found = await plane.client.resource(WORKS).get("web", SPACE)

@@ -24,7 +24,7 @@ from karmada.testing.scenarios.propagation import CONFIG_MAPS
 from karmada.testing.world import HUB, Component, explore
 
 SECONDS = 5.0
-"""How long news of what the replica has missed take."""
+"""How long events that the replica has missed take."""
 
 
 class Lagging(Wrapping):

@@ -1,4 +1,4 @@
-"""A Work that the cache shows only after its binding has let go of the cluster is removed all the same."""
+"""A Work that the cache shows only after its binding has given up the cluster is removed all the same."""
 
 import contextlib
 from functools import partial
@@ -21,7 +21,7 @@ from karmada.testing.world import Component, explore
 
 
 class LateWorks(Wrapping):
-    """A transport on which news of Works wait until somebody lets them through."""
+    """A transport on which events of Works wait until somebody lets them through."""
 
     def __init__(self, open_gate, inner, around):
         super().__init__(inner, around)

@@ -12,7 +12,7 @@ from karmada.machinery.leader import LEASES
 from karmada.standalone.skews import components
 
 
-def test_a_lease_that_cannot_be_renewed_is_told_of_and_renewed_later(caplog):
+def test_a_lease_that_cannot_be_renewed_is_reported_and_renewed_later(caplog):
     async def refuse(request):
         if request.resource == LEASES:
             raise Unavailable("no way there")

@@ -84,7 +84,7 @@ async def waiting(plane):
     return {one["status"]: one["reason"] for one in found}
 
 
-async def told(plane, reason):
+async def event_messages(plane, reason):
     return [one["message"] for one in (await plane.client.resource(EVENTS).list()).items if one["reason"] == reason]
 
 
@@ -104,7 +104,7 @@ def test_a_move_waits_for_the_budget_says_so_and_goes_on_with_every_report():
         await plane.clock.sleep(5)
         assert await works(plane) == {"m2": 4}
         assert await waiting(plane) == {"False": "NothingWaits"}
-        assert len(await told(plane, "MoveWaits")) == 1
+        assert len(await event_messages(plane, "MoveWaits")) == 1
 
     on_a_plane(scenario)
 

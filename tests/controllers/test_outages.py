@@ -88,7 +88,7 @@ class Refusing(Deaf):
 
 
 class Forgetful:
-    """A transport whose watches tell nothing for a while, and then have to start anew. Also a server."""
+    """A transport whose watches send nothing for a while, and then have to start anew. Also a server."""
 
     def __init__(self, server):
         self._inner = server.direct(ADMIN)
@@ -191,7 +191,7 @@ async def reported(plane):
     return [item["status"].get("readyReplicas") for item in work["status"]["manifestStatuses"]]
 
 
-def test_a_suspended_work_tells_after_an_outage_what_happened_meanwhile():
+def test_a_suspended_work_reports_after_an_outage_what_happened_meanwhile():
     async def scenario(plane):
         async with server(plane.clock) as one:
             members = await followed(plane, one)

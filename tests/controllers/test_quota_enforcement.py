@@ -41,7 +41,7 @@ async def status(plane):
     return quota.get("status")
 
 
-def test_a_new_quota_is_told_what_is_used_already():
+def test_a_new_quota_counts_what_is_used_already():
     async def scenario(plane):
         await begin(plane)
         assert await status(plane) == {"overall": {"cpu": "9"}, "overallUsed": TWO}

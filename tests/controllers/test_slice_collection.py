@@ -43,7 +43,7 @@ async def collected(plane):
 
 
 async def released(plane, finalizer):
-    """Do what the dispatch or import controller does: let go of Works that are being deleted."""
+    """Do what the dispatch or import controller does: release Works that are being deleted."""
     for work in (await plane.client.resource(WORKS).list(Scope("karmada-es-m1"))).items:
         held = work["metadata"].get("finalizers") or []
         if work["metadata"].get("deletionTimestamp") and finalizer in held:

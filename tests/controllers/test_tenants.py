@@ -88,12 +88,12 @@ async def works(plane):
 
 
 async def synced(plane, namespace, name):
-    """The condition that tells whether Works could be written, by status and reason."""
+    """The condition that says whether Works could be written, by status and reason."""
     status = (await plane.client.resource(BINDINGS).get(name, namespace)).get("status") or {}
     return [(c["status"], c["reason"]) for c in status.get("conditions") or () if c["type"] == "WorksSynced"]
 
 
-async def told(plane, namespace, reason="SyncWorkFailed"):
+async def event_messages(plane, namespace, reason="SyncWorkFailed"):
     events = (await plane.client.resource(EVENTS).list()).items
     return [e["message"] for e in events if e["reason"] == reason and e["metadata"]["namespace"] == namespace]
 
@@ -125,7 +125,7 @@ def test_a_binding_for_what_is_not_its_own_delivers_nothing_and_says_why(where, 
         await plane.clock.sleep(20)
         assert await works(plane) == {}
         assert await synced(plane, where, "key-x") == [("False", "ForeignResource")]
-        [message] = await told(plane, where)
+        [message] = await event_messages(plane, where)
         assert "key is not propagated" in message
 
     on_a_plane(scenario)
@@ -199,7 +199,7 @@ def test_of_two_bindings_for_one_resource_the_first_keeps_the_work_until_it_goes
         work = (await works(plane))["team-a"]
         assert work["metadata"]["labels"][ID] == "settings-configmap"
         assert await synced(plane, "team-a", "forged") == [("False", "WorkConflict")]
-        assert "belongs to ResourceBinding team-a/settings-configmap" in (await told(plane, "team-a"))[0]
+        assert "belongs to ResourceBinding team-a/settings-configmap" in (await event_messages(plane, "team-a"))[0]
         collection = plane.client.resource(BINDINGS)
         await collection.delete("settings-configmap", "team-a")
         await plane.client.resource(WORKS).delete(work["metadata"]["name"], SPACE)
@@ -326,8 +326,8 @@ def test_an_override_that_makes_another_object_of_a_copy_is_not_applied(change):
         await plane.clock.sleep(5)
         with pytest.raises(NotFound):
             await plane.client.resource(WORKS).get(names.work_name("ConfigMap", "settings", "team-a"), SPACE)
-        assert any("override policy forging changes" in message for message in await told(plane, "team-a"))
-        assert await told(plane, "team-a", "ApplyOverridePolicyFailed")
+        assert any("override policy forging changes" in message for message in await event_messages(plane, "team-a"))
+        assert await event_messages(plane, "team-a", "ApplyOverridePolicyFailed")
 
     on_a_plane(scenario)
 
@@ -353,7 +353,7 @@ def test_what_is_outside_of_its_namespace_does_not_follow_a_binding():
         found = [tree["spec"]["resource"] for tree in (await plane.client.resource(BINDINGS).list()).items]
         attached = [(one["kind"], one["namespace"]) for one in found if one["kind"] != "ConfigMap"]
         assert attached == [("Secret", "team-a")]
-        messages = await told(plane, "team-a", "SyncScheduleResultToDependenciesFailed")
+        messages = await event_messages(plane, "team-a", "SyncScheduleResultToDependenciesFailed")
         assert len(messages) == 3
         assert all("is not distributed" in message for message in messages)
 
@@ -369,7 +369,7 @@ def test_a_revision_that_makes_another_object_of_a_copy_is_not_written():
         await bind(plane, "team-a", "settings-configmap", await settings(plane, "team-a"), replicas=1)
         await plane.clock.sleep(5)
         assert await works(plane) == {}
-        assert "revision changed metadata.namespace" in (await told(plane, "team-a"))[0]
+        assert "revision changed metadata.namespace" in (await event_messages(plane, "team-a"))[0]
 
     on_a_plane(scenario)
 

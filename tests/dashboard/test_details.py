@@ -17,7 +17,7 @@ REGISTRY: JSONObject = {
 }
 
 
-async def test_a_cluster_is_told_with_models_taints_labels_and_events(federation: Dashboards) -> None:
+async def test_a_cluster_is_shown_with_models_taints_labels_and_events(federation: Dashboards) -> None:
     browser = await federation.admin()
     taint = {"key": "maintenance", "value": "tonight", "effect": "NoSchedule"}
     changes = {"metadata": {"labels": {"tier": "gold"}}, "spec": {"taints": [taint]}}

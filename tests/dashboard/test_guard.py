@@ -46,7 +46,7 @@ def test_only_names_of_this_server_are_answered(host: str, known: bool) -> None:
         ({"sec-fetch-site": "cross-site"}, False),
     ],
 )
-def test_requests_of_other_sites_are_told_apart(headers: dict[str, str], same: bool) -> None:
+def test_requests_of_other_sites_are_recognised(headers: dict[str, str], same: bool) -> None:
     assert same_origin(HOST | headers) is same
 
 
@@ -56,7 +56,7 @@ def test_websockets_must_say_where_they_come_from() -> None:
     assert same_origin(HOST | {"origin": "https://127.0.0.1:8443"}, demanded=True)
 
 
-def test_links_of_other_sites_are_told_apart() -> None:
+def test_links_of_other_sites_are_recognised() -> None:
     assert from_elsewhere({"sec-fetch-site": "cross-site"})
     assert not from_elsewhere({})
     assert not from_elsewhere({"sec-fetch-site": "none"})

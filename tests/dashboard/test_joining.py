@@ -98,7 +98,7 @@ async def test_credentials_are_in_the_answer_and_nowhere_else(
     assert "the log is heard" in caplog.text
 
 
-async def test_who_may_not_make_tokens_is_told_so(dashboards: Dashboards) -> None:
+async def test_who_may_not_make_tokens_gets_a_reason(dashboards: Dashboards) -> None:
     browser = await dashboards.signed_in("viewer", "view")
     for mode in ("Pull", "Push"):
         reply = await browser.post(f"{API}/join", {"name": "newcomer", "mode": mode})

@@ -1,4 +1,4 @@
-"""What the pages are told about a federation."""
+"""What the pages get about a federation."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ async def healthy(browser: Browser, name: str = "nginx") -> JSONObject:
     return found
 
 
-async def test_the_way_of_a_workload_is_told_from_template_to_pods(federation: Dashboards) -> None:
+async def test_the_way_of_a_workload_is_shown_from_template_to_pods(federation: Dashboards) -> None:
     browser = await federation.admin()
     override: JSONObject = {
         "apiVersion": "policy.karmada.io/v1alpha1",
@@ -79,7 +79,7 @@ async def test_a_template_without_a_policy_is_shown_with_the_reason(federation: 
     assert "PropagationPolicy" in found["why"]["remedy"][0]
 
 
-async def test_the_stream_tells_of_changes_as_they_happen(federation: Dashboards) -> None:
+async def test_the_stream_reports_changes_as_they_happen(federation: Dashboards) -> None:
     browser = await federation.admin()
     await browser.api("workloads")
     events = await browser.stream("overview,workloads,clusters,workload:apps/v1/Deployment/default/nginx")
@@ -129,7 +129,7 @@ async def test_a_member_that_falls_turns_red_with_the_reason(federation: Dashboa
     assert reply.status == 503
 
 
-async def test_policies_tell_what_they_hold_and_who_wants_the_same(federation: Dashboards) -> None:
+async def test_policies_show_what_they_hold_and_who_wants_the_same(federation: Dashboards) -> None:
     browser = await federation.admin()
     other = policy("other", "member2")
     other["spec"]["resourceSelectors"] = [
@@ -148,7 +148,7 @@ async def test_policies_tell_what_they_hold_and_who_wants_the_same(federation: D
     assert one["object"]["spec"]["placement"]
 
 
-async def test_what_if_a_cluster_is_gone_is_told_before_it_happens(federation: Dashboards) -> None:
+async def test_what_if_a_cluster_is_gone_is_shown_before_it_happens(federation: Dashboards) -> None:
     browser = await federation.admin()
     await federation.apply(policy("nginx", "member1"), deployment())
     await healthy(browser)
@@ -220,7 +220,7 @@ async def test_the_schema_of_a_kind_comes_with_what_it_refers_to(dashboards: Das
     assert "spec" in custom["properties"]
 
 
-async def test_events_and_drift_are_told(federation: Dashboards) -> None:
+async def test_events_and_drift_are_shown(federation: Dashboards) -> None:
     browser = await federation.admin()
     await federation.apply(policy("nginx", "member1"), deployment())
     await healthy(browser)

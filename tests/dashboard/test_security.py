@@ -52,7 +52,7 @@ async def test_no_route_answers_without_identity(dashboards: Dashboards) -> None
                 assert reply.json["kind"] == "Status"
 
 
-async def test_unknown_paths_and_methods_tell_nobody_anything(dashboards: Dashboards) -> None:
+async def test_unknown_paths_and_methods_disclose_nothing(dashboards: Dashboards) -> None:
     nobody = dashboards.browser()
     for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"):
         for path in (f"{API}/nothing", f"{API}/session/x", f"{API}/..", f"{API}/%2e%2e/session"):

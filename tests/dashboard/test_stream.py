@@ -302,7 +302,7 @@ def test_the_overview_sends_what_changed_and_no_more() -> None:
     virtually(body)
 
 
-def test_policies_events_and_drift_are_told_as_they_happen() -> None:
+def test_policies_events_and_drift_are_streamed_as_they_happen() -> None:
     async def body(world: World) -> None:
         tab = await world.tab()
         for topic, make in (("policies", world.policy), ("events", world.event), ("drift", world.work)):

@@ -41,9 +41,9 @@ def test_replicas_that_find_no_node_are_taken_back_and_placed_elsewhere() -> Non
         async with Supervisor() as supervisor:
             await deschedule(plane, supervisor, {"member2": 1})
             assert await plane.result("web") == {"member1": 3, "member2": 1}
-            told = [event for event in await plane.events("Deployment", "web") if "Deschedule" in event[1]]
+            events = [event for event in await plane.events("Deployment", "web") if "Deschedule" in event[1]]
         text = "Binding has been descheduled, 1 replica(s) in cluster(member2), 1 total descheduled replica(s)"
-        assert told == [("Normal", "DescheduleBindingSucceed", text)]
+        assert events == [("Normal", "DescheduleBindingSucceed", text)]
 
     on_a_plane(scenario)
 

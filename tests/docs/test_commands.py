@@ -1,4 +1,4 @@
-"""The commands that the documentation tells its readers to type, typed; and its links, followed."""
+"""The commands that the documentation asks its readers to type, typed; and its links, followed."""
 
 import os
 import re

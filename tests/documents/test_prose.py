@@ -1,4 +1,4 @@
-"""Scenarios the documents tell in prose."""
+"""Scenarios the documents describe in prose."""
 
 import pytest
 

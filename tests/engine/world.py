@@ -41,7 +41,7 @@ POLICIES = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpol
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 QUICK = ("--cluster-status-update-frequency=1s", "--cluster-success-threshold=0s", "--cluster-failure-threshold=0s")
 OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-"""Kinds of the control plane's objects that tell its API server of other servers."""
+"""Kinds of the control plane's objects that point its API server to other servers."""
 SHORT_LEASE = (
     "--leader-elect-lease-duration=8s",
     "--leader-elect-renew-deadline=6s",
@@ -153,7 +153,7 @@ class Engine:
         return self
 
     async def _start_servers(self, objects: list[dict[str, Any]], bundle: str) -> None:
-        """Start those whom the API server asks, and tell it where they are on this machine."""
+        """Start those whom the API server asks, and register where they are on this machine."""
         pki = self._folder / "pki"
         pki.mkdir()
         hosts = ["karmada-aggregated-apiserver.karmada-system.svc", "127.0.0.1"]

@@ -66,7 +66,7 @@ MUTUAL = Tls("tls.crt", "tls.key", "ca.crt")
         ("10.0.0.1", Tls(), "10.0.0.1"),
         ("::", MUTUAL, "[::]"),
     ],
-    ids=["plain", "no client CA", "not verified", "no certificate", "mutual", "as told", "IPv6"],
+    ids=["plain", "no client CA", "not verified", "no certificate", "mutual", "by flags", "IPv6"],
 )
 def test_only_an_estimator_that_knows_its_askers_is_reached_from_elsewhere(chosen: str, tls: Tls, host: str) -> None:
     assert listening(chosen, tls) == host

@@ -98,7 +98,7 @@ async def test_a_simulation_runs_under_the_gates_and_flags_of_the_control_plane(
         assert (await running(stranger)).source == ASSUMED
 
 
-async def test_gates_are_assumed_where_nobody_tells_them(apiserver: type[ApiServer]) -> None:
+async def test_gates_are_assumed_where_nobody_publishes_them(apiserver: type[ApiServer]) -> None:
     async with apiserver() as server:
         terms = await running(Client(server.direct()))
     assert (terms.source, terms.evicts, terms.gates) == (ASSUMED, False, DEFAULTS)

@@ -188,7 +188,7 @@ def test_a_name_that_is_nearly_one_is_suggested() -> None:
     assert broken.said == "there is no Deployment wbe in namespace default (did you mean web?)"
 
 
-def told(type_: str, reason: str, message: str) -> dict[str, Any]:
+def with_condition(type_: str, reason: str, message: str) -> dict[str, Any]:
     return {"conditions": [{"type": type_, "status": "True", "reason": reason, "message": message}]}
 
 
@@ -196,19 +196,22 @@ def told(type_: str, reason: str, message: str) -> dict[str, Any]:
     ("status", "line"),
     [
         (
-            told("MovesWaiting", "DisruptionBudget", "replicas stay in member2"),
+            with_condition("MovesWaiting", "DisruptionBudget", "replicas stay in member2"),
             "a move waits: replicas stay in member2",
         ),
-        (told("FailingBack", "PreferredClustersHealthy", "goes back to member1"), "failback since : it goes back to"),
+        (
+            with_condition("FailingBack", "PreferredClustersHealthy", "goes back to member1"),
+            "failback since : it goes back to",
+        ),
     ],
 )
-def test_moves_that_wait_or_go_back_are_told(status: dict[str, Any], line: str) -> None:
+def test_moves_that_wait_or_go_back_are_explained(status: dict[str, Any], line: str) -> None:
     scheduled = {"type": "Scheduled", "status": "True", "reason": "Success", "message": ""}
     found = facts({}, {"member1": 3}, TWO, {"conditions": [scheduled, *status["conditions"]]})
     assert link(found, "scheduling").details[0].startswith(line)
 
 
-def test_an_edit_that_may_not_move_replicas_is_told() -> None:
+def test_an_edit_that_may_not_move_replicas_is_explained() -> None:
     found = facts({"clusterAffinity": {"clusterNames": ["member2"]}}, {"member1": 3}, TWO)
     assert found.binding is not None
     failover = FailoverBehavior(reschedule_triggers=())
@@ -219,7 +222,9 @@ def test_an_edit_that_may_not_move_replicas_is_told() -> None:
 
 
 def test_a_copy_that_waits_behind_a_fence_says_for_whom() -> None:
-    found = facts({}, {"member1": 3}, TWO, told("MovesWaiting", "Fenced", "member1 waits until member2 confirms"))
+    found = facts(
+        {}, {"member1": 3}, TWO, with_condition("MovesWaiting", "Fenced", "member1 waits until member2 confirms")
+    )
     found.works = {}
     held = link(found, "work member1")
     assert (held.broken, held.said) == (True, "member1 waits until member2 confirms")

@@ -289,7 +289,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:karma
 
 
 @pytest.mark.usefixtures("unrecorded")
-async def test_a_secret_that_the_gateway_may_not_read_is_told_with_the_remedy() -> None:
+async def test_a_secret_that_the_gateway_may_not_read_is_reported_with_the_remedy() -> None:
     secured = _ingress("tls", _rule(HOST, "nginx-mcs"), tls=[{"hosts": [HOST], "secretName": "hidden"}])
     async with world() as federation, gateway(federation):
         await federation.apply(secured)

@@ -79,20 +79,20 @@ async def test_suspended_dispatching_keeps_members_as_they_are(federation: Any) 
     await federation.arrives("member2", CONFIG_MAPS, "app")
 
 
-async def test_a_work_tells_when_dispatching_is_suspended_and_goes_on(federation: Any) -> None:
+async def test_a_work_reports_when_dispatching_is_suspended_and_resumed(federation: Any) -> None:
     await federation.apply(policy(), config_map())
     await federation.arrives("member1", CONFIG_MAPS, "app")
 
-    async def told() -> bool:
+    async def reported() -> bool:
         events = (await federation.hub.resource(EVENTS).list(Scope("karmada-es-member1"))).items
-        said = [event["message"] for event in events if event["reason"] == "WorkDispatching"]
-        return said == expected
+        messages = [event["message"] for event in events if event["reason"] == "WorkDispatching"]
+        return messages == expected
 
     expected = ["Work is being dispatched to member clusters."]
-    await federation.happens(told)
+    await federation.happens(reported)
     await federation.hub.resource(POLICIES).patch("all", {"spec": {"suspension": {"dispatching": True}}}, "default")
     expected.append("Work dispatching is in a suspended state.")
-    await federation.happens(told)
+    await federation.happens(reported)
 
 
 async def test_a_preserved_object_stays_and_forgets_karmada(federation: Any) -> None:

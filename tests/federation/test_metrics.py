@@ -44,7 +44,7 @@ def test_a_failed_attempt_counts_as_such() -> None:
     assert found["resource_apply_policy_duration_seconds_count", "error"] == 1
 
 
-def test_clusters_are_told_as_they_are_now() -> None:
+def test_clusters_are_exposed_as_they_are_now() -> None:
     cluster: dict[str, Any] = {
         "metadata": {"name": "m1"},
         "spec": {},

@@ -200,10 +200,10 @@ async def test_endpoints_of_providers_reach_consumers_and_not_themselves(gated: 
         unknown = {"providerClusters": [{"name": "member2"}, {"name": "nowhere"}]}
         await gated.hub.resource(MCS).patch("web", {"spec": unknown}, "default")
 
-        async def told() -> bool:
+        async def reported() -> bool:
             return "ClusterNotFound" in await reasons(gated, "MultiClusterService")
 
-        await gated.happens(told)
+        await gated.happens(reported)
         await gated.hub.resource(MCS).delete("web", "default")
         await become(gated, "member1", "web", {"web-1": ["10.1.0.1"]})
         template = await gated.hub.resource(SERVICES).get("web", "default")
@@ -266,10 +266,10 @@ async def test_a_cluster_under_traffic_control_offers_no_endpoints_until_it_is_o
         await resolve("False")
         await become(gated, "member2", "web", {})
 
-        async def told() -> bool:
+        async def reported() -> bool:
             return "EndpointsWithdrawn" in await reasons(gated, "MultiClusterService")
 
-        await gated.happens(told)
+        await gated.happens(reported)
         await resolve("True")
         await become(gated, "member2", "web", {"member1-web-1": ["10.1.0.1"]})
 

@@ -313,14 +313,14 @@ async def test_paths_are_replaced(kind: str, value: str, asked: str, seen: bytes
     assert got.split(b" ")[1] == seen
 
 
-async def test_a_beginning_that_cannot_be_told_is_not_replaced() -> None:
+async def test_a_beginning_that_cannot_be_read_is_not_replaced() -> None:
     tree = route(rule(ref("a"), path=prefix("/old"), filters=rewrite("ReplacePrefixMatch", "/new")))
     reply, seen = await answered(tree, "GET", "/old%2Fpart/x")
     assert status(reply) in (400, 404)
     assert seen == []
 
 
-async def test_another_host_is_passed_on_and_the_asked_one_told() -> None:
+async def test_another_host_is_passed_on_and_the_requested_one_forwarded() -> None:
     filters = [{"type": "URLRewrite", "urlRewrite": {"hostname": "inside.org"}}]
     _, (seen,) = await answered(route(rule(ref("a"), filters=filters)), "GET", "/")
     assert b"Host: inside.org\r\n" in seen

@@ -37,7 +37,7 @@ def configuration(name: str = "c", **changes: Any) -> ResourceInterpreterWebhook
 
 
 class Server:
-    """A webhook that notes what it is asked and answers as told."""
+    """A webhook that records requests and gives fixed answers."""
 
     def __init__(self, answer: Callable[[Answer], Answer]) -> None:
         self.asked: list[tuple[Endpoint, Answer]] = []

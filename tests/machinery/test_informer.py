@@ -307,7 +307,7 @@ def test_revisions_that_are_no_numbers_of_kubernetes_are_none(revision):
     assert as_number(revision) == 0
 
 
-def test_what_was_replaced_or_deleted_is_let_go_with_its_value():
+def test_what_was_replaced_or_deleted_is_dropped_with_its_value():
     cache = Cache(structs(Work))
     body = b'{"metadata":{"name":"w","namespace":"es","uid":"u","resourceVersion":"%d"},"spec":{}}'
     gone = []

@@ -37,7 +37,7 @@ class Asked:
 
 
 def lending(verbs: list[str], story: Callable[[InformerFactory, InformerFactory, Asked, Supervisor], Any]) -> None:
-    """Tell a story of a lender who follows ConfigMaps and a borrower who may use these verbs on them."""
+    """Run a lender that watches ConfigMaps and a borrower who may use these verbs on them."""
 
     async def main() -> None:
         clock = VirtualClock()

@@ -134,7 +134,7 @@ async def fetch(port, path, method="GET"):
     return int(head.split(" ")[1]), body
 
 
-async def test_the_side_door():
+async def test_the_port_for_health_and_metrics():
     ready = False
     collector = MachineryCollector()
 

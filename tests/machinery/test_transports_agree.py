@@ -1,4 +1,4 @@
-"""Nobody can tell which transport it has: the same requests give the same answers, errors and events on both."""
+"""No component depends on its transport: the same requests give the same answers, errors and events on both."""
 
 import contextlib
 import re
@@ -114,7 +114,7 @@ def plain_answer(answer):
     return plain(answer)
 
 
-async def test_both_transports_tell_the_same(apiserver):
+async def test_both_transports_answer_the_same(apiserver):
     direct = await recorded(apiserver, "direct")
     http = await recorded(apiserver, "http")
     assert direct.keys() == http.keys()

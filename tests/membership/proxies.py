@@ -10,7 +10,7 @@ USER, PASSWORD = "fleet", "p@ss"
 
 @dataclass
 class StandInProxy:
-    """Carries connections wherever it is asked, and remembers what it was told."""
+    """Carries connections anywhere, and records the requests."""
 
     scheme: str
     tls: ssl.SSLContext | None = None

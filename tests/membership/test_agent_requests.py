@@ -168,9 +168,9 @@ def test_two_registrations_are_nobodys() -> None:
     ids=["once", "again", "spent", "several", "another name", "too long", "unbounded", "as long as allowed"],
 )
 def test_what_a_token_allows(tree: dict[str, Any], grant: Grant, used: tuple[str, ...], why: str) -> None:
-    told = beyond(tree, Ask("m1", BOOTSTRAP, FIRST), grant, used)
-    assert why in told
-    assert bool(told) == bool(why)
+    objection = beyond(tree, Ask("m1", BOOTSTRAP, FIRST), grant, used)
+    assert why in objection
+    assert bool(objection) == bool(why)
 
 
 def test_only_what_was_approved_for_a_new_agent_is_a_registration() -> None:

@@ -78,7 +78,7 @@ def test_an_asker_that_gives_up_leaves_the_question_to_the_next() -> None:
     virtually(scenario)
 
 
-def test_a_failure_is_an_answer_too_and_absence_is_told_apart() -> None:
+def test_a_failure_is_an_answer_too_and_absence_is_distinguished() -> None:
     async def scenario(clock: VirtualClock) -> None:
         answers = Answers(clock, keep=10)
 

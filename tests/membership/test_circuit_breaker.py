@@ -17,7 +17,7 @@ LIST = Request(Verb.LIST, PODS, params={"limit": "500"})
 
 
 class Scripted:
-    """A transport that answers what it is told to; an exception is raised."""
+    """A transport that gives prepared answers; an exception is raised."""
 
     def __init__(self) -> None:
         self.answer: bytes | Exception = b"{}"

@@ -40,11 +40,11 @@ async def test_the_table_shows_version_mode_and_readiness(world: Any) -> None:
 async def test_a_cluster_without_a_secret_says_so_in_its_condition(world: Any) -> None:
     await world.hub.resource(objects.CLUSTERS).create(cluster(apiEndpoint="https://127.0.0.1:1"))
 
-    async def told() -> bool:
+    async def reported() -> bool:
         found = await world.hub.resource(objects.CLUSTERS).get("m1")
         return any("does not have a secret" in c["message"] for c in found["status"]["conditions"])
 
-    await eventually(told)
+    await eventually(reported)
 
 
 async def test_a_status_needs_the_shape_of_one_and_no_more(world: Any) -> None:
@@ -131,26 +131,27 @@ async def test_a_protected_cluster_cannot_be_deleted(world: Any) -> None:
         await world.hub.resource(objects.CLUSTERS).delete("m1")
 
 
-def test_everything_odd_about_a_spec_is_told_and_null_counts_as_nothing() -> None:
+def test_everything_odd_about_a_spec_is_reported_and_null_counts_as_nothing() -> None:
     spec = {
         "syncMode": "Push",
         "proxyURL": ":",
         "provider": "no good",
         "taints": [None, {"key": "k", "effect": "NoSchedule", "value": "v"}, {"key": "k", "effect": "NoSchedule"}],
     }
-    told = {str(error).partition(" (e.g.")[0] for error in problems(spec)}
+    reported = {str(error).partition(" (e.g.")[0] for error in problems(spec)}
     assert (
-        'spec.proxyURL: Invalid value: ":": apiEndpoint must be a valid URL: parse ":": missing protocol scheme' in told
+        'spec.proxyURL: Invalid value: ":": apiEndpoint must be a valid URL: parse ":": missing protocol scheme'
+        in reported
     )
-    assert "spec.taints[0].effect: Required value" in told
+    assert "spec.taints[0].effect: Required value" in reported
     assert (
         'spec.taints[2]: Duplicate value: {"key":"k","effect":"NoSchedule"}: '
         "taints must be unique by key and effect pair"
-    ) in told
+    ) in reported
 
 
 def test_a_spec_with_both_forms_of_zones_is_quoted_without_its_secrets() -> None:
     spec = {"syncMode": "Push", "zone": "a", "zones": ["b"], "proxyHeader": {"k": "hunter2"}, "taints": []}
-    (told,) = map(str, problems(spec))
-    assert '"ProxyHeader":{"k":"xxxxx"}' in told
-    assert '"zones":["b"],"Taints":[],"ResourceModels":null' in told
+    (reported,) = map(str, problems(spec))
+    assert '"ProxyHeader":{"k":"xxxxx"}' in reported
+    assert '"zones":["b"],"Taints":[],"ResourceModels":null' in reported

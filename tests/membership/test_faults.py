@@ -73,7 +73,7 @@ def test_a_secret_that_cannot_be_used_says_why_and_not_what_is_in_it(data: dict[
     assert "secret-token" not in str(refused.value)
 
 
-async def told(world: World, name: str, text: str) -> Any:
+async def reported(world: World, name: str, text: str) -> Any:
     async def look() -> Any:
         found = await world.hub.resource(objects.CLUSTERS).get(name)
         ready = next(c for c in found["status"]["conditions"] if c["type"] == "Ready")
@@ -86,7 +86,7 @@ async def test_a_wrong_kubeconfig_is_named_in_the_condition(world: World) -> Non
     secret = objects.secret("m1", "default", {"kubeconfig": b"{}"})
     await world.hub.resource(objects.SECRETS).create(secret)
     await world.hub.resource(objects.CLUSTERS).create(cluster("m1", secretRef={"namespace": "default", "name": "m1"}))
-    condition = await told(world, "m1", "no context is chosen")
+    condition = await reported(world, "m1", "no context is chosen")
     assert condition["reason"] == "StatusCollectionFailed"
 
 
@@ -102,11 +102,11 @@ async def test_an_expired_serving_certificate_is_named_in_the_condition(world: W
             await world.hub.resource(objects.SECRETS).create(objects.secret("m1", "karmada-cluster", data))
             reference = {"namespace": "karmada-cluster", "name": "m1"}
             await world.hub.resource(objects.CLUSTERS).create(cluster("m1", apiEndpoint=endpoint, secretRef=reference))
-            condition = await told(world, "m1", "certificate has expired")
+            condition = await reported(world, "m1", "certificate has expired")
             assert condition["reason"] == "ClusterNotReachable"
 
 
-async def test_a_token_without_rights_is_told_in_an_event_and_in_the_works(world: World) -> None:
+async def test_a_token_without_rights_is_reported_in_an_event_and_in_the_works(world: World) -> None:
     member = await world.member("m1")
     await join(member.client, world.hub, member.describe())
     await world.ready("m1")
@@ -140,7 +140,7 @@ async def test_a_member_that_hangs_delays_no_other(world: World) -> None:
     member = await world.member("fine")
     await join(member.client, world.hub, member.describe())
     await world.ready("fine")
-    condition = await told(world, "stuck", "not reachable: no answer within")
+    condition = await reported(world, "stuck", "not reachable: no answer within")
     assert condition["reason"] == "ClusterNotReachable"
     await world.hub.resource(objects.CLUSTERS).delete("stuck")
     released.set()
@@ -156,7 +156,7 @@ async def test_an_address_that_leads_to_another_cluster_is_not_used(world: World
     secret = objects.secret("m1", "karmada-cluster", {"token": made.token, "caBundle": made.authority})
     await world.hub.resource(objects.SECRETS).patch("m1", {"data": secret["data"]}, "karmada-cluster")
     await world.hub.resource(objects.CLUSTERS).patch("m1", {"spec": {"apiEndpoint": other.endpoint}})
-    await told(world, "m1", "is another one")
+    await reported(world, "m1", "is another one")
     await world.hub.resource(WORKS).create(work("m1"))
     third = await world.member("m3")  # what it gets was begun later
     await join(third.client, world.hub, third.describe())
@@ -181,7 +181,7 @@ async def test_rotated_credentials_are_picked_up_without_a_restart(world: World)
 
 
 class Discovery:
-    """A member's transport that answers discovery as told."""
+    """A member's transport that answers discovery as prepared."""
 
     def __init__(self, inner: Transport, groups: list[dict[str, Any]]) -> None:
         self._inner = inner

@@ -104,11 +104,11 @@ async def test_a_hostile_member_is_cut_off_and_named_and_comes_back(
         assert meter.longest < 0.5
         assert sum(not SLOW.search(record.message) for record in caplog.records) < 30
 
-        async def told() -> bool:
+        async def reported() -> bool:
             found = (await world.hub.resource(EVENTS).list(Scope("default"))).items
             return any(e["reason"] == "ClusterMisbehaving" and e["involvedObject"]["name"] == "bad" for e in found)
 
-        await eventually(told)
+        await eventually(reported)
         hostile.attack = None
         await world.hub.resource(WORKS).create(work("bad"))
         await eventually(lambda: member.client.resource(CONFIG_MAPS).get("a", "default"), attempts=6000)

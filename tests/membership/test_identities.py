@@ -100,7 +100,7 @@ async def test_an_identity_given_later_is_claimed_as_well(server: ClusterServer)
     assert await settled(server)
 
 
-async def test_a_name_that_is_taken_is_told_as_such_and_claims_nothing(server: ClusterServer) -> None:
+async def test_a_name_that_is_taken_is_reported_as_such_and_claims_nothing(server: ClusterServer) -> None:
     clusters = Client(server.direct()).resource(objects.CLUSTERS)
     await clusters.create(cluster("m1", "one"))
     with pytest.raises(AlreadyExists):

@@ -121,10 +121,10 @@ async def test_a_client_cannot_choose_its_identity_in_the_member(hub: Any) -> No
     sent |= {"x_remote_user": "system:admin", "sec-websocket-protocol": f"{TOKEN}aHVi, v5.channel.k8s.io"}
     for protocol in ("", "websocket"):
         fields = passed_on(sent, user, b"impersonator", "member", protocol)
-        told = [
+        headers = [
             field for field in fields if field[0].lower().startswith(("impersonate", "x-remote", "x_remote", "coo"))
         ]
-        assert told == [("Impersonate-User", "dev"), ("Impersonate-Group", "devs")]
+        assert headers == [("Impersonate-User", "dev"), ("Impersonate-Group", "devs")]
         assert [value for name, value in fields if name.lower() == "authorization"] == ["Bearer impersonator"]
         offered = [value for name, value in fields if name.lower() == "sec-websocket-protocol"]
         assert offered == (["v5.channel.k8s.io"] if protocol else [])
@@ -139,7 +139,7 @@ def test_a_user_whose_name_would_become_another_one_is_refused(name: str) -> Non
             identity_headers(user)
 
 
-async def test_an_unknown_cluster_and_a_bare_path_are_told(hub: Any) -> None:
+async def test_an_unknown_cluster_and_a_bare_path_are_refused(hub: Any) -> None:
     client = user_transport(hub.plane.server, hub.endpoint, "system:admin", "system:masters")
     with pytest.raises(NotFound, match='"nosuch" not found'):
         await client.raw("GET", f"{BASE}/nosuch/proxy/api/v1/nodes")

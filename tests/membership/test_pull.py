@@ -142,7 +142,7 @@ async def test_works_reach_a_pull_cluster_and_leave_it_again(pull: Pull) -> None
     assert await is_gone(pull.world.hub.resource(objects.CLUSTER_ROLES).get("system:karmada:member3:agent"))
 
 
-async def test_nothing_is_reported_when_told_so_and_works_still_flow(pull: Pull) -> None:
+async def test_nothing_is_reported_when_the_flag_says_so_and_works_still_flow(pull: Pull) -> None:
     member = await pull.world.member("member3")
     await pull.register(member, report_secrets=parse_report_secrets("None"))
     cluster = await pull.world.ready("member3")
@@ -359,7 +359,7 @@ async def _is_signed(pull: Pull, identifier: str) -> bool:
 
 
 async def test_unregistering_ends_when_the_agent_is_gone(pull: Pull) -> None:
-    """Nobody takes the Works out of the member any more: they are let go, and the force of it is told."""
+    """Nobody takes the Works out of the member any more: they are released, and an event reports that."""
     member = await pull.world.member("member3")
     await pull.register(member)
     await pull.world.ready("member3")
@@ -372,7 +372,7 @@ async def test_unregistering_ends_when_the_agent_is_gone(pull: Pull) -> None:
     await eventually(lambda: is_gone(pull.world.hub.resource(objects.NAMESPACES).get("karmada-es-member3")))
 
 
-async def test_push_and_pull_clusters_leave_by_their_own_doors(pull: Pull) -> None:
+async def test_push_and_pull_clusters_leave_by_their_own_commands(pull: Pull) -> None:
     member = await pull.world.member("member3")
     await pull.register(member)
     with pytest.raises(Refused, match="is a Pull mode member cluster, please use command `unregister`"):

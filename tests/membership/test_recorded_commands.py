@@ -28,7 +28,7 @@ STRICTER = {
     "01": PREFLIGHT,
     "02": PREFLIGHT,
     "03": PREFLIGHT,
-    "04": "a cluster that is a member under another name is not told that it has joined",
+    "04": "a cluster that is a member under another name is not reported as joined",
 }
 OWN_WORDS = {
     "12": (

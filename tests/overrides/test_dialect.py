@@ -87,7 +87,7 @@ def test_policies_of_a_namespace_do_not_touch_cluster_scoped_resources() -> None
     assert overridden_replicas(role, MEMBER, [], [policy(replicasOverrider=[{"value": 2}])]) is None
 
 
-def test_a_record_tells_the_dialects_overriders_too() -> None:
+def test_a_record_lists_the_dialects_overriders_too() -> None:
     given = policy(replicasOverrider=[{"value": 7}])
     applied = apply_overrides(deployment(), MEMBER, [], [given]).by_policies
     assert orjson.loads(record(applied)) == [{"policyName": "p", "overriders": {"replicasOverrider": [{"value": 7}]}}]
@@ -98,7 +98,7 @@ def test_a_record_tells_the_dialects_overriders_too() -> None:
     [("json", '"s3cret"'), ("json", "s3cret"), ("yaml", "s3cret"), ("yaml", "!!int s3cret"), ("yaml", "@s3cret")],
     ids=["json text", "no json", "yaml text", "yaml of another type", "no yaml"],
 )
-def test_what_a_field_holds_is_not_told_when_it_is_no_document(form: str, text: str) -> None:
+def test_what_a_field_holds_is_not_quoted_when_it_is_no_document(form: str, text: str) -> None:
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",

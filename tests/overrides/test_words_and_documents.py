@@ -92,7 +92,7 @@ def test_a_document_that_is_a_single_value_is_refused() -> None:
         document("7", json=CHANGE)
 
 
-def test_what_took_effect_is_told_by_name_whatever_the_order_of_application() -> None:
+def test_what_took_effect_is_reported_by_name_whatever_the_order_of_application() -> None:
     closer, wider = policy("a", NAMED), policy("z", KIND)
     done = apply_overrides(config(), MEMBER, [], [closer, wider])
 

@@ -107,7 +107,7 @@ def test_what_a_template_asks_for_is_taken_over() -> None:
         ((), "", ""),
     ],
 )
-def test_namespace_and_priority_class_are_told_only_to_estimators_that_know_them(
+def test_namespace_and_priority_class_are_sent_only_to_estimators_that_know_them(
     on: tuple[str, ...], namespace: str, priority: str
 ) -> None:
     off = {"ResourceQuotaEstimate": False, "MultiplePodTemplatesScheduling": False} | dict.fromkeys(on, True)

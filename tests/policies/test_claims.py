@@ -61,7 +61,7 @@ def test_an_incomplete_cluster_wide_claim_is_none(missing: str) -> None:
     assert read_claim(*marks) is None
 
 
-def test_labels_alone_tell_whether_a_claim_is_held() -> None:
+def test_labels_alone_show_whether_a_claim_is_held() -> None:
     assert holds({LABEL: "id-1", "app": "x"}, OWN)
     assert not holds({LABEL: "id-other"}, OWN)
     assert not holds({WIDE_LABEL: "id-1"}, OWN)

@@ -41,7 +41,7 @@ def snapshot(name: str, *clusters: str, namespace: str = "default") -> BindingSn
     return from_tree(tree, BindingSnapshot)
 
 
-def test_news_of_a_known_requirer_replace_what_was_known() -> None:
+def test_changes_of_a_known_requirer_replace_what_was_known() -> None:
     known = (snapshot("a", "m1"), snapshot("b", "m1"))
 
     merged = merge_snapshots(known, (snapshot("a", "m2"), snapshot("c"), snapshot("b", namespace="other")))
@@ -114,7 +114,7 @@ def wishes(**spec: Any) -> ResourceBinding:
         ({}, {"preserveResourcesOnDeletion": False}, "Abort", False, ""),
     ],
 )
-def test_the_strictest_wish_of_all_requirers_counts_and_disagreement_is_told(
+def test_the_strictest_wish_of_all_requirers_counts_and_disagreement_is_reported(
     own: dict[str, Any], others: dict[str, Any], resolution: str, preserve: bool, complaint: str
 ) -> None:
     other = wishes(**others)
@@ -127,7 +127,7 @@ def test_the_strictest_wish_of_all_requirers_counts_and_disagreement_is_told(
     assert bool(attached.complaint) is bool(complaint)
 
 
-def test_both_disagreements_are_told_in_one_sentence() -> None:
+def test_both_disagreements_are_reported_in_one_sentence() -> None:
     other = wishes()
     first = attach(SECRET, other, None, find_in()).binding
     app = requirer("app", conflictResolution="Overwrite", preserveResourcesOnDeletion=True)

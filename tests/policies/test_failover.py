@@ -37,8 +37,8 @@ def spec(clusters: dict[str, int], *evicting: dict[str, Any], replicas: int = 0,
 
 
 def status(*items: dict[str, Any], observed: int = 1, **health: str) -> ResourceBindingStatus:
-    told = [{"clusterName": name, "health": state, "applied": True} for name, state in health.items()]
-    tree = {"aggregatedStatus": [*items, *told], "schedulerObservedGeneration": observed}
+    healths = [{"clusterName": name, "health": state, "applied": True} for name, state in health.items()]
+    tree = {"aggregatedStatus": [*items, *healths], "schedulerObservedGeneration": observed}
     return from_tree(tree, ResourceBindingStatus)
 
 

@@ -55,7 +55,7 @@ def test_a_binding_is_due_unless_it_was_rescheduled_since(triggered: str | None,
     assert is_due(NOW, triggered) is expected
 
 
-def test_outcomes_are_told_and_what_is_pending_keeps_the_request_open() -> None:
+def test_outcomes_are_reported_and_what_is_pending_keeps_the_request_open() -> None:
     outcomes = {workload("a"): DONE, workload("b"): FAILED, workload("c"): None}
     status = new_status(rebalancer("a", "b", "c", "d"), outcomes, NOW)
 

@@ -32,15 +32,15 @@ DYNAMIC = {
 
 
 class Watched:
-    """A transport that lets a test see and refuse the scheduler's requests, act before one, and lose news."""
+    """A transport that lets a test see and refuse the scheduler's requests, act before one, and break its watch."""
 
     def __init__(self, inner: Transport, clock: VirtualClock) -> None:
         self._inner = inner
         self._clock = clock
         self.requests: list[Request] = []
         self.before_request: Callable[[Request], Awaitable[None] | None] | None = None
-        self.loses_news = False
-        """Whether news of bindings are lost, so that all has to be loaded again a moment later."""
+        self.loses_events = False
+        """Whether events of bindings are lost, so that all has to be loaded again a moment later."""
 
     async def send(self, request: Request) -> bytes:
         self.requests.append(request)
@@ -53,13 +53,13 @@ class Watched:
     @asynccontextmanager
     async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
         async with self._inner.watch(request) as stream:
-            yield self._news(stream) if request.resource == BINDINGS else stream
+            yield self._events(stream) if request.resource == BINDINGS else stream
 
-    async def _news(self, stream: WatchStream) -> WatchStream:
+    async def _events(self, stream: WatchStream) -> WatchStream:
         async for batch in stream:
-            if self.loses_news:
+            if self.loses_events:
                 await self._clock.sleep(0.1)
-                self.loses_news = False
+                self.loses_events = False
                 raise Gone("the revision is too old")
             yield batch
 
@@ -91,9 +91,9 @@ class Plane:
     def before_request(self, check: Callable[[Request], Awaitable[None] | None] | None) -> None:
         self._watched.before_request = check
 
-    def lose_news(self) -> None:
+    def lose_events(self) -> None:
         """What happens to bindings now is found out by loading them again."""
-        self._watched.loses_news = True
+        self._watched.loses_events = True
 
     async def join(self, name: str, pods: int = 100, **spec: Any) -> None:
         metadata = {"name": name, "labels": spec.pop("labels", {}), "finalizers": spec.pop("finalizers", [])}

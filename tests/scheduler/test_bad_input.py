@@ -157,7 +157,7 @@ def test_models_with_holes_are_refused_by_field() -> None:
 
 
 class Estimator:
-    """Answers as told; a cluster with None never answers."""
+    """Gives prepared answers; a cluster with None never answers."""
 
     def __init__(self, answers: dict[str, int | None]) -> None:
         self._answers = answers

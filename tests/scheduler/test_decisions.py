@@ -89,7 +89,7 @@ def test_a_decision_survives_the_way_to_a_reader() -> None:
     assert in_full(read) == in_full(made)
 
 
-def test_a_decision_is_told_in_one_line_and_in_full() -> None:
+def test_a_decision_is_printed_in_one_line_and_in_full() -> None:
     placement = {"spreadConstraints": REGION, "replicaScheduling": DYNAMIC}
     made = decide(fleet(), binding(6, placement), {})
     assert event_message(made).endswith("Result: {m1:2, m2:4}")

@@ -82,11 +82,11 @@ def test_a_label_can_be_a_score() -> None:
 def test_an_object_of_the_clusters_name_can_hold_the_score() -> None:
     plugin = resource_score("example.com/v1/clustercosts={.status.score}")
     assert plugin.type == GroupVersionResource("example.com", "v1", "clustercosts")
-    tell(plugin, "m2", b'{"status":{"score":90}}')
+    put_score(plugin, "m2", b'{"status":{"score":90}}')
     snapshot = Snapshot([cluster("m1"), cluster("m2"), cluster("m3")])
     framework = choose("*", [plugin])
     assert placed(snapshot, binding(1, ONE), framework) == ["m2"]
-    tell(plugin, "m3", b'{"status":{"score":95}}')
+    put_score(plugin, "m3", b'{"status":{"score":95}}')
     assert placed(snapshot, binding(1, ONE), framework) == ["m3"]
     plugin.changed([Change(item("m3", b"{}"), None)])
     assert placed(snapshot, binding(1, ONE), framework) == ["m2"]
@@ -112,5 +112,5 @@ def item(name: str, body: bytes) -> Item[Any]:
     return Item(Key("", name), "uid", "1", body, TREE)
 
 
-def tell(plugin: ResourceScore, name: str, body: bytes) -> None:
+def put_score(plugin: ResourceScore, name: str, body: bytes) -> None:
     plugin.changed([Change(None, item(name, body))])

@@ -44,7 +44,7 @@ def result(decision: Decision) -> dict[str, int]:
     return {target.name: target.replicas for target in decision.outcome.clusters}
 
 
-def told(decision: Decision) -> Any:
+def comparable(decision: Decision) -> Any:
     """Everything a decision says, without the views it says it through."""
     return [
         (
@@ -75,15 +75,17 @@ def by_definition(
 
 @settings(max_examples=100)
 @given(fleets, st.lists(bindings(), min_size=1, max_size=4), st.lists(cluster_trees(), max_size=4))
-def test_kept_facts_decide_as_fresh_ones(trees: list[Tree], subjects: list[ResourceBinding], news: list[Tree]) -> None:
+def test_kept_facts_decide_as_fresh_ones(
+    trees: list[Tree], subjects: list[ResourceBinding], changes: list[Tree]
+) -> None:
     live = Snapshot(clusters_of(trees))
-    for change in [None, *news]:
+    for change in [None, *changes]:
         if change is not None:
             live.put(from_tree(change, Cluster))
         # Twice: the second time much is remembered that the first worked out.
         for subject in [*subjects, *subjects]:
             fresh = Snapshot(live.clusters.values())
-            assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+            assert comparable(decide(live, subject, {})) == comparable(by_definition(fresh, subject, {}))
 
 
 @settings(max_examples=60)
@@ -95,7 +97,7 @@ def test_what_differs_in_one_field_is_decided_apart(
     live = Snapshot(clusters_of(trees))
     for subject in one_field_apart(one, other):
         fresh = Snapshot(live.clusters.values())
-        assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+        assert comparable(decide(live, subject, {})) == comparable(by_definition(fresh, subject, {}))
 
 
 def one_field_apart(one: ResourceBinding, other: ResourceBinding) -> Iterator[ResourceBinding]:
@@ -125,7 +127,7 @@ def test_special_room_decides_as_if_worked_out_for_every_cluster(
     snapshot = Snapshot(clusters_of(trees), assumed=placed)
     decide(snapshot, subject, {}, DEFAULT_SETTINGS)
     expected = by_definition(snapshot, subject, estimates, chosen)
-    assert told(decide(snapshot, subject, estimates, chosen)) == told(expected)
+    assert comparable(decide(snapshot, subject, estimates, chosen)) == comparable(expected)
 
 
 @given(fleets, bindings())
@@ -137,7 +139,7 @@ def test_the_order_of_clusters_does_not_matter(trees: list[Tree], subject: Resou
 @given(fleets, bindings())
 def test_deciding_twice_gives_the_same(trees: list[Tree], subject: ResourceBinding) -> None:
     snapshot = Snapshot(clusters_of(trees))
-    assert told(decide(snapshot, subject, {})) == told(decide(snapshot, subject, {}))
+    assert comparable(decide(snapshot, subject, {})) == comparable(decide(snapshot, subject, {}))
 
 
 @given(fleets, bindings())
@@ -195,7 +197,7 @@ def test_absurd_numbers_are_decided_like_any_others(
     for constraints in (spread, spread[:1], spread[1:], []):
         subject = binding(replicas, {**placement, "spreadConstraints": constraints}, {"m01": held, "nowhere": held})
         live, fresh = Snapshot(clusters_of(trees)), Snapshot(clusters_of(trees))
-        assert told(decide(live, subject, {})) == told(by_definition(fresh, subject, {}))
+        assert comparable(decide(live, subject, {})) == comparable(by_definition(fresh, subject, {}))
 
 
 held_replicas = st.dictionaries(st.sampled_from(["m1", "m2", "m3", "m4"]), st.integers(1, 9), min_size=1)

@@ -58,7 +58,7 @@ def test_a_cluster_scoped_binding_is_scheduled_too() -> None:
     on_a_plane(scenario)
 
 
-def test_when_no_cluster_fits_the_old_result_goes_and_the_reason_is_told() -> None:
+def test_when_no_cluster_fits_the_old_result_goes_and_the_reason_is_reported() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1")
         await plane.bind("web")
@@ -195,7 +195,7 @@ def test_bindings_that_are_not_ours_are_left_alone(change: dict[str, object]) ->
     on_a_plane(scenario)
 
 
-def test_a_refusal_by_quota_is_the_reason_told() -> None:
+def test_a_refusal_by_quota_is_the_reported_reason() -> None:
     message = 'admission webhook "x" denied the request: FederatedResourceQuota(default/q) exceeded'
 
     async def scenario(plane: Plane) -> None:
@@ -349,7 +349,7 @@ def test_a_move_that_could_not_be_written_is_tried_again() -> None:
     [({"replicaSchedulingType": "Duplicated"}, True), (DYNAMIC, False)],
     ids=["duplicated: decided at every change", "divided: nothing to decide"],
 )
-def test_an_attempt_that_changes_nothing_renews_the_time_and_tells_nobody(
+def test_an_attempt_that_changes_nothing_renews_the_time_and_reports_nothing(
     strategy: dict[str, Any], renewed: bool
 ) -> None:
     async def scenario(plane: Plane) -> None:
@@ -372,7 +372,7 @@ def test_an_attempt_that_changes_nothing_renews_the_time_and_tells_nobody(
     on_a_plane(scenario)
 
 
-def test_a_result_whose_status_could_not_be_written_is_told_later() -> None:
+def test_a_result_whose_status_could_not_be_written_is_reported_later() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", pods=3)
         await plane.bind("web", 5, {"replicaScheduling": DYNAMIC})
@@ -426,7 +426,7 @@ def test_a_change_that_comes_between_result_and_status_and_shows_only_with_them_
         async def change(request: Request) -> None:
             if request.subresource == "status" and request.resource == BINDINGS and not changed:
                 changed.append(request)
-                plane.lose_news()
+                plane.lose_events()
                 placement = {"clusterAffinity": {"clusterNames": ["member2"]}}
                 await plane.client.resource(BINDINGS).patch("web", {"spec": {"placement": placement}}, "default")
 
@@ -456,7 +456,7 @@ def test_a_result_that_the_cache_does_not_show_yet_is_not_decided_anew_when_a_cl
         def lose(request: Request) -> None:
             if request.verb is Verb.PATCH and request.resource == BINDINGS:
                 plane.before_request = None
-                plane.lose_news()
+                plane.lose_events()
 
         await plane.join("member1")
         plane.before_request = lose

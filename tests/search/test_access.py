@@ -109,11 +109,11 @@ async def test_a_member_that_hangs_costs_its_rows_only(ready: Searched) -> None:
 async def test_conditions_say_what_is_missing(searched: Searched) -> None:
     registries = searched.hub.resource(REGISTRIES)
 
-    async def told(wanted: JSONObject) -> JSONObject:
+    async def condition(wanted: JSONObject) -> JSONObject:
         await registries.create(wanted)
         return await searched.cached(wanted["metadata"]["name"], "False")
 
-    unknown = await told(registry(("nosuch/v1", "Nothing"), name="unknown"))
+    unknown = await condition(registry(("nosuch/v1", "Nothing"), name="unknown"))
 
     async def said() -> bool:
         found = await registries.get("unknown")
@@ -121,8 +121,8 @@ async def test_conditions_say_what_is_missing(searched: Searched) -> None:
 
     await eventually(said)
     assert unknown["reason"] == "NotCached"
-    assert (await told(registry(name="empty")))["reason"] == "NothingSelected"
-    nowhere = await told(registry(("v1", "Pod"), clusters=["nosuch"], name="nowhere"))
+    assert (await condition(registry(name="empty")))["reason"] == "NothingSelected"
+    nowhere = await condition(registry(("v1", "Pod"), clusters=["nosuch"], name="nowhere"))
     assert nowhere["reason"] == "NoClusterSelected"
     admin = searched.client()
     with pytest.raises(NotFound):

@@ -159,7 +159,9 @@ def test_what_is_compared_is_found_all_the_same(database: Database, query: str, 
     assert (len(page.found), page.cut) == (found, cut)
 
 
-def test_a_pattern_that_no_token_tells_is_compared_with_so_many_rows_and_the_answer_says_so(database: Database) -> None:
+def test_a_pattern_that_no_token_matches_is_compared_with_so_many_rows_and_the_answer_says_so(
+    database: Database,
+) -> None:
     lookup = Lookup(parse("name:*-0010*"), NOW)
     lookup.ways = [way._replace(visits=1000) for way in lookup.ways]
     assert page_of(database, lookup, 10) == Page([], True)

@@ -84,7 +84,7 @@ async def test_an_object_read_through_the_proxy_can_be_sent_back(ready: Searched
     await client.close()
 
 
-async def test_nobody_can_tell_where_to_create(ready: Searched) -> None:
+async def test_a_creation_does_not_say_in_which_cluster(ready: Searched) -> None:
     client = ready.client()
     with pytest.raises(MethodNotAllowed):
         await client.resource(PODS).create(pod("new"))

@@ -53,7 +53,7 @@ async def world(tmp_path: Path) -> AsyncIterator[tuple[Searched, Kubectl]]:
         yield searched, Kubectl(tmp_path)
 
 
-async def test_pods_of_one_name_are_told_apart(world: tuple[Searched, Kubectl]) -> None:
+async def test_pods_of_one_name_are_distinguished(world: tuple[Searched, Kubectl]) -> None:
     _, kubectl = world
     code, out, err = await kubectl("get", "pods", "-o", "name")
     assert (code, out, err) == (0, "pod/web.member1\npod/web.member2\n", "")

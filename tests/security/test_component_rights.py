@@ -179,7 +179,7 @@ def observed(*asked: tuple[Attributes, bool]) -> Recorder:
     return recorder
 
 
-def test_a_right_that_nothing_used_is_told() -> None:
+def test_a_right_that_nothing_used_is_reported() -> None:
     used = set(granted()) - {(wanted := Right(SCHEDULER, "list", "cluster.karmada.io", "clusters"))}
     reasons = [right for right in granted() if "*" in right]
     assert unused(used, reasons) == [wanted]
@@ -191,7 +191,7 @@ def test_a_star_is_not_explained_by_what_matches_it() -> None:
     assert len(unused(granted(), ())) == 4
 
 
-def test_a_right_everywhere_that_is_used_in_one_place_only_is_told() -> None:
+def test_a_right_everywhere_that_is_used_in_one_place_only_is_reported() -> None:
     events = Attributes("create", "", "v1", "events", "", "karmada-system")
     wide = Right(SCHEDULER, "create", "", "events")
     assert wide in unused(observed((events, True)).used, ())

@@ -17,7 +17,7 @@ def test_use():
     asked = Attributes("list", "cluster.karmada.io", "v1alpha1", "clusters")
     RIGHTS(UserInfo("system:karmada:scheduler"), asked, {})
 """
-TOLD, USED = "roles allow what nothing used", "system:karmada:scheduler list clusters.cluster.karmada.io"
+REPORT, USED = "roles allow what nothing used", "system:karmada:scheduler list clusters.cluster.karmada.io"
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def test_a_whole_run_fails_for_rights_that_no_worker_used(project: Path) -> None
     code, said = run(project, True, "-n", "1")
     assert code == 1, said
     assert "1 passed" in said
-    assert TOLD in said
+    assert REPORT in said
     assert USED not in said
 
 
 def test_a_run_of_a_part_is_no_judgement(project: Path) -> None:
     code, said = run(project, True, "-n", "0", "-k", "use")
     assert code == 0, said
-    assert TOLD not in said
+    assert REPORT not in said
 
 
 def test_a_refused_component_fails_the_test(project: Path) -> None:

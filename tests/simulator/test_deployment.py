@@ -148,19 +148,19 @@ def test_pods_beyond_the_capacity_wait_and_run_when_there_is_room(act):
         late = template({}, cpu="1") | {"metadata": {"name": "late", "namespace": "default"}}
         await actor.create(PODS, {"apiVersion": "v1", "kind": "Pod", **late})
 
-        async def told_why():
+        async def scheduling():
             conditions = (await actor.status(PODS, "late")).get("conditions") or ()
             return [c for c in conditions if c["type"] == "PodScheduled"]
 
-        [scheduled] = await actor.until(told_why)
+        [scheduled] = await actor.until(scheduling)
         assert (scheduled["status"], scheduled["reason"]) == ("False", "Unschedulable")
         assert scheduled["message"] == "0/1 nodes are available: 1 Insufficient cpu."
         from karmada.machinery.event_sink import EVENTS
 
-        async def told():
+        async def messages():
             return [e["message"] for e in await actor.items(EVENTS) if e["reason"] == "FailedScheduling"]
 
-        assert set(await actor.until(told)) == {"0/1 nodes are available: 1 Insufficient cpu."}
+        assert set(await actor.until(messages)) == {"0/1 nodes are available: 1 Insufficient cpu."}
         await actor.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}})
 
         async def runs():
@@ -188,7 +188,7 @@ def test_deleting_a_deployment_deletes_everything(act, policy):
     act(scene)
 
 
-def test_a_refused_creation_is_told_and_tried_again(act):
+def test_a_refused_creation_is_reported_and_tried_again(act):
     async def scene(actor):
         await actor.member.change_faults(full_namespaces=("default",))
         await actor.create(DEPLOYMENTS, deployment())
@@ -214,7 +214,7 @@ def test_the_same_seed_gives_the_same_pods_and_times(act):
     assert act(scene, seed=3) != act(scene, seed=4)
 
 
-def test_orphans_are_adopted_and_strays_let_go(act):
+def test_orphans_are_adopted_and_strays_released(act):
     async def scene(actor):
         from karmada.machinery.resource import Propagation
 

@@ -94,7 +94,7 @@ async def _first(resource):
         return await anext(stream)
 
 
-def test_workloads_go_on_behind_a_broken_door(act):
+def test_workloads_go_on_behind_a_broken_api(act):
     async def scene(actor):
         await actor.create(DEPLOYMENTS, deployment())
         await actor.member.change_faults(down=True)

@@ -52,10 +52,10 @@ def test_an_important_pod_takes_the_place_of_others(act):
         pods = [pod for pod in await actor.pods() if pod["metadata"]["name"] != "vip"]
         assert sorted(pod["status"]["phase"] for pod in pods) == ["Pending", "Pending", "Running", "Running"]
 
-        async def told():
+        async def events():
             return [event for event in await actor.items(EVENTS) if event["reason"] == "Preempted"]
 
-        assert len(await actor.until(told)) == 2
+        assert len(await actor.until(events)) == 2
 
     act(scene, ONE_NODE)
 

@@ -42,8 +42,8 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def schedule(layout: Layout, keep: int = 2) -> tuple[Schedule, Clock, list[str]]:
-    clock, told = Clock(), []
-    return Schedule(layout, layout.root / "backups", 3600.0, keep, told.append, clock), clock, told
+    clock, messages = Clock(), []
+    return Schedule(layout, layout.root / "backups", 3600.0, keep, messages.append, clock), clock, messages
 
 
 def test_a_backup_is_restored_and_read_to_verify_it(layout: Layout, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_backup_is_due_when_the_newest_is_old_enough_whoever_restarted_meanwhi
 
 
 async def test_a_backup_that_fails_costs_no_older_one_and_is_tried_again(layout: Layout) -> None:
-    backups, clock, told = schedule(layout, keep=1)
+    backups, clock, messages = schedule(layout, keep=1)
     kept = backups.make()
     good = (layout.root / HUB).read_bytes()
     (layout.root / HUB).write_bytes(b"garbage" * 1000)
@@ -108,12 +108,12 @@ async def test_a_backup_that_fails_costs_no_older_one_and_is_tried_again(layout:
                 slept.set()
                 await asyncio.Event().wait()
 
-    failing = Schedule(layout, backups.folder, 3600.0, 1, told.append, Waiting())
+    failing = Schedule(layout, backups.folder, 3600.0, 1, messages.append, Waiting())
     running = asyncio.ensure_future(failing.run())
     await slept.wait()
     running.cancel()
     assert backups.backups() == [kept]
-    assert [text[:19] for text in told] == ["no backup was made:"]
+    assert [text[:19] for text in messages] == ["no backup was made:"]
     (layout.root / HUB).write_bytes(good)
     assert backups.make() != kept
     assert len(backups.backups()) == 1

@@ -132,7 +132,7 @@ async def test_without_descriptors_a_child_is_restarted_as_soon_as_there_are_som
         assert len(os.listdir("/proc/self/fd")) <= before + 1
 
 
-async def test_a_child_that_cannot_be_started_at_all_is_told_in_a_sentence(tmp_path: Path) -> None:
+async def test_a_child_that_cannot_be_started_at_all_is_reported_in_a_sentence(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     child = Child("child", ["tests.standalone.child"], tmp_path / "child.log")
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))

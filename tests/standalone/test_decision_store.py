@@ -15,7 +15,7 @@ from karmada.standalone.decision_store import DecisionStore
 KEY = BindingKey("shop", "web-deployment")
 
 
-async def test_a_decision_is_told_after_a_restart_with_the_time_it_was_made(tmp_path: Path) -> None:
+async def test_a_decision_is_kept_after_a_restart_with_the_time_it_was_made(tmp_path: Path) -> None:
     path = tmp_path / "decisions.sqlite"
     before = DecisionHistory()
     store = DecisionStore(path, before, REAL)

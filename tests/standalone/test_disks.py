@@ -38,14 +38,14 @@ def on_a_disk(folder: Path, options: str, script: str) -> subprocess.CompletedPr
     )
 
 
-def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
+def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
     outcome = on_a_disk(tmp_path, "ro", f"{PROGRAM} up --data {tmp_path}/federation")
     assert outcome.returncode == 1
     assert f"cannot write {tmp_path}/federation: Read-only file system" in outcome.stderr
 
 
 @pytest.mark.parametrize("size", ["100k", "1100k"], ids=["too small for members", "too small for the control plane"])
-def test_a_full_disk_is_told_and_does_no_harm(tmp_path: Path, size: str) -> None:
+def test_a_full_disk_is_reported_and_does_no_harm(tmp_path: Path, size: str) -> None:
     """Once there is room the same directory is used, and what was begun is finished."""
     up = f"{PROGRAM} up --detach --members 1 --data {tmp_path}/federation"
     script = f"""
@@ -104,8 +104,8 @@ def test_a_control_plane_that_is_killed_on_a_full_disk_is_back_read_only_until_t
     """
     outcome = on_a_disk(tmp_path, "size=32m", script)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    told, *_ = [line for line in outcome.stdout.splitlines() if line.startswith("read-only: ")]
-    assert told.startswith(f"read-only: {tmp_path}/federation/control-plane/karmada.db: the disk is full; free some")
+    line, *_ = [line for line in outcome.stdout.splitlines() if line.startswith("read-only: ")]
+    assert line.startswith(f"read-only: {tmp_path}/federation/control-plane/karmada.db: the disk is full; free some")
     assert "configmap/meanwhile" not in outcome.stdout
     assert "configmap/after created" in outcome.stdout
     assert outcome.stdout.endswith("stopped\n")
@@ -144,13 +144,13 @@ def test_a_restore_onto_a_disk_that_is_too_small_leaves_nothing_and_can_be_repea
     outcome = on_a_disk(disk, "size=1100k", script)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     refusal, success, *found = outcome.stdout.splitlines()
-    told = f"error: {tmp_path}/saved.tar.gz was not restored: there is not enough space in {disk}/restored"
-    assert refusal == told
+    message = f"error: {tmp_path}/saved.tar.gz was not restored: there is not enough space in {disk}/restored"
+    assert refusal == message
     assert success.startswith(f"restored to {disk}/restored")
     assert "karmada.db" in found
 
 
-def test_a_directory_of_somebody_else_is_told(tmp_path: Path) -> None:
+def test_a_directory_of_somebody_else_is_reported(tmp_path: Path) -> None:
     """Also to an administrator, who in this test is held to the same rules as everybody."""
     tmp_path.chmod(0o500)
     outcome = subprocess.run(

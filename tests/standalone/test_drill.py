@@ -58,9 +58,9 @@ def test_a_lost_control_plane_comes_back_and_members_never_notice(tmp_path: Path
         kubectl(data, "apply", "-f", str(MANIFESTS))
         eventually(lambda: spread(data) == {"member1": 2, "member2": 1})
         acknowledged = read(data, "deployment/web")["metadata"]["uid"]
-        told = karmada(data, "backup", str(saved), "--verify")
-        assert "  control-plane: " in told
-        assert "objects, restored and read" in told
+        output = karmada(data, "backup", str(saved), "--verify")
+        assert "  control-plane: " in output
+        assert "objects, restored and read" in output
         kubectl(data, "apply", "-f", str(late))
         eventually(lambda: "member1/late" in untouched(data))
         eventually(lambda: untouched(data)["member1/late"][1])

@@ -75,7 +75,7 @@ def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
     ],
     ids=["misspelt flag", "misspelt gate", "not a duration", "misspelt controller"],
 )
-def test_a_mistake_on_the_command_line_is_told_before_anything_runs(
+def test_a_mistake_on_the_command_line_is_reported_before_anything_runs(
     tmp_path: Path, argument: str, complaint: str
 ) -> None:
     outcome = karmada("up", "--data", str(tmp_path / "federation"), argument)
@@ -171,7 +171,7 @@ def test_a_backup_of_a_running_federation_becomes_the_same_federation(tmp_path: 
         karmada("down", "--data", str(second))
 
 
-def test_logs_are_printed_and_a_wrong_name_is_told(tmp_path: Path) -> None:
+def test_logs_are_printed_and_a_wrong_name_is_reported(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "members.log").write_text("one\ntwo\nthree\n")
     assert karmada("logs", "--data", str(tmp_path), "--lines", "2").stdout == "two\nthree\n"
@@ -215,11 +215,11 @@ def test_a_federation_that_lost_acknowledged_writes_is_served_read_only_until_th
         log = database.with_name("karmada.db-wal")
         os.truncate(log, log.stat().st_size - 100)
 
-        told = f"{database}: acknowledged writes up to revision "
+        reason = f"{database}: acknowledged writes up to revision "
         started = karmada("up", "--detach", *data)
         assert started.returncode == 0
-        assert started.stdout.startswith(f"read-only: {told}")
-        assert f"read-only: {told}" in karmada("status", "--data", str(tmp_path)).stdout
+        assert started.stdout.startswith(f"read-only: {reason}")
+        assert f"read-only: {reason}" in karmada("status", "--data", str(tmp_path)).stdout
         assert kubectl("get", "clusters").returncode == 0
         assert "`karmada recover`" in kubectl("create", "configmap", "refused").stderr
         refused = karmada("recover", "--data", str(tmp_path))

@@ -132,7 +132,7 @@ def test_a_component_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path, m
 
 
 @tools
-def test_who_died_how_and_how_often_is_told_and_status_is_a_sentence_meanwhile(tmp_path: Path) -> None:
+def test_who_died_how_and_how_often_is_reported_and_status_is_a_sentence_meanwhile(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
     # A process that crashes has last words then.
     assert karmada("up", "--detach", "--members", "1", *data, PYTHONFAULTHANDLER="1").returncode == 0
@@ -175,8 +175,8 @@ def test_members_of_an_earlier_start_are_kept_or_said_to_be_left_out(tmp_path: P
         assert "member2 is a member and was not started: start the federation with --members" in fewer.stderr
         rows = [line.split()[:2] for line in karmada("status", *data).stdout.splitlines()[1:]]
         assert rows == [["member1", "ready"], ["member2", "not"]]
-        told = json.loads(karmada("status", "-o", "json", *data).stdout)
-        assert [member["state"] for member in told["members"]] == ["ready", "not started"]
+        status = json.loads(karmada("status", "-o", "json", *data).stdout)
+        assert [member["state"] for member in status["members"]] == ["ready", "not started"]
         karmada("down", *data)
         again = karmada("up", "--detach", *data)
         assert "was not started" not in again.stderr
@@ -301,7 +301,7 @@ def test_logs_are_followed(tmp_path: Path) -> None:
         assert process.wait(30) == 0
 
 
-def test_the_version_is_told_to_people_and_programs() -> None:
+def test_the_version_is_printed_for_people_and_programs() -> None:
     from karmada import __version__
 
     assert karmada("version").stdout == f"karmada {__version__}\n"

@@ -77,8 +77,8 @@ async def test_decisions_can_be_read_by_who_may_read_the_binding(federation: Fed
     await federation.apply(POLICY, deployment(4))
     await federation.eventually(lambda: placed(federation, {"member1": 2, "member2": 2}))
     transport = federation.hub.transport
-    told = orjson.loads(await transport.raw("GET", "/decisions/default/web-deployment"))
-    assert [item["decision"]["outcome"] for item in told["items"]]
+    answer = orjson.loads(await transport.raw("GET", "/decisions/default/web-deployment"))
+    assert [item["decision"]["outcome"] for item in answer["items"]]
     assert orjson.loads(await transport.raw("GET", "/decisions/default/unknown")) == {"items": []}
     with pytest.raises(NotFound):
         await transport.raw("GET", "/decisions/a/b/c")
@@ -117,11 +117,11 @@ async def test_a_policy_moves_replicas_out_of_a_cluster_that_is_too_full(federat
     )
     assert [condition["type"] for condition in found["conditions"] if condition["status"] == "True"] == ["Active"]
 
-    async def told() -> bool:
+    async def reported() -> bool:
         events = (await federation.hub.resource(EVENTS).list()).items
         return "DescheduleBindingSucceed" in {event["reason"] for event in events}
 
-    assert await federation.eventually(told)
+    assert await federation.eventually(reported)
 
 
 async def test_members_are_counted_for_divisions_where_asked_for() -> None:

@@ -102,7 +102,7 @@ def test_a_system_unit_runs_as_an_ordinary_user(tmp_path: Path, capsys: pytest.C
     assert "useradd --system" in capsys.readouterr().err
 
 
-def test_systemd_is_told_only_when_it_asked(tmp_path: Path) -> None:
+def test_systemd_is_notified_only_when_it_asked(tmp_path: Path) -> None:
     notify_systemd("READY=1", {})
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:

@@ -1,4 +1,4 @@
-"""What a running control plane was started with is what its log, `simulate` and `why` tell."""
+"""What a running control plane was started with is what its log, `simulate` and `why` show."""
 
 import json
 import os
@@ -81,7 +81,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
         made.stop()
 
 
-def test_what_it_was_started_with_is_told(running: Running) -> None:
+def test_what_it_was_started_with_is_shown(running: Running) -> None:
     log = running.log()
     assert "the feature gate ContextualLogging has no effect in this version" in log
     assert "--graceful-eviction-timeout has no effect: gracefulEviction does not run" in log

@@ -173,7 +173,7 @@ def test_time_passes_only_when_nothing_can_run():
     run_virtual(main)
 
 
-def test_a_program_that_can_never_go_on_is_told_apart_from_a_slow_one():
+def test_a_program_that_can_never_go_on_is_distinguished_from_a_slow_one():
     async def main():
         await asyncio.Event().wait()
 

@@ -69,7 +69,7 @@ async def test_a_member_fails_and_recovers(federation):
         await world.eventually(is_ready)
 
 
-async def test_what_does_not_happen_is_told_with_the_last_answer(federation):
+async def test_what_does_not_happen_is_reported_with_the_last_answer(federation):
     async with federation(members=1) as world:
         with pytest.raises(AssertionError, match=r"did not happen within 0 s; last: NotFound"):
             await world.eventually(lambda: world.get("Deployment", "absent"), seconds=0.05)
@@ -90,7 +90,7 @@ async def test_a_policy_that_is_refused_names_its_file(federation, tmp_path):
             await world.apply(file)
 
 
-async def test_who_waits_in_vain_is_told_why(federation):
+async def test_a_wait_in_vain_ends_with_the_reason(federation):
     async with federation(members=2) as world:
         await world.apply(DEPLOYMENT, POLICY.replace("member1, member2", "elsewhere"))
 

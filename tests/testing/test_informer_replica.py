@@ -1,4 +1,4 @@
-"""An informer under faults: what handlers are told adds up to what the cache holds, and in the end to the truth."""
+"""An informer under faults: changes that handlers get add up to what the cache holds, and in the end to the truth."""
 
 import contextlib
 
@@ -23,7 +23,7 @@ class Replica:
             key = (new or old).key
             before = self.state.get(key)
             if (before and (before.uid, before.resource_version)) != (old and (old.uid, old.resource_version)):
-                self.world.fail("changes fit together", f"{before} became {new}, but {old} was told")
+                self.world.fail("changes fit together", f"{before} became {new}, but {old} was reported")
             if old and new and old.uid != new.uid:
                 self.world.fail("a change is about one incarnation", f"{old} {new}")
             if new is None:
@@ -66,9 +66,9 @@ async def scenario(world):
     [(replica, informer)] = replicas
     truth = {tree["metadata"]["name"]: tree["metadata"]["resourceVersion"] for tree in world.objects(CONFIG_MAPS)}
     cached = {item.key.name: item.resource_version for item in informer.all_items()}
-    told = {key.name: item.resource_version for key, item in replica.state.items()}
-    if not truth == cached == told:
-        world.fail("the cache is the truth in the end", f"{truth} {cached} {told}")
+    handled = {key.name: item.resource_version for key, item in replica.state.items()}
+    if not truth == cached == handled:
+        world.fail("the cache is the truth in the end", f"{truth} {cached} {handled}")
 
 
 def test_an_informer_keeps_the_truth_whatever_happens():

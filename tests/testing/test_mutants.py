@@ -1,4 +1,4 @@
-"""The tool for mutation tests: what it changes, and that it tells who notices."""
+"""The tool for mutation tests: what it changes, and that it reports who notices."""
 
 import subprocess
 import sys
@@ -114,7 +114,9 @@ def forked(module: Path, tests: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_forks_tell_what_tests_notice_in_functions_and_leave_constants_to_others(module: Path, tmp_path: Path) -> None:
+def test_forks_report_what_tests_notice_in_functions_and_leave_constants_to_others(
+    module: Path, tmp_path: Path
+) -> None:
     (tmp_path / "test_sizes.py").write_text(TESTED)
     said = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
     found: dict[str, list[str]] = {"True": [], "False": [], "None": []}
@@ -140,7 +142,7 @@ def test_a_function_whose_assertions_pytest_rewrites_is_changed_too(module: Path
     ]
 
 
-def test_tests_that_fail_anyway_are_told(module: Path, tmp_path: Path) -> None:
+def test_tests_that_fail_anyway_are_reported(module: Path, tmp_path: Path) -> None:
     (tmp_path / "test_sizes.py").write_text("def test_nothing_fits():\n    assert False\n")
     ended = forked(module, tmp_path / "test_sizes.py")
     assert ended.returncode

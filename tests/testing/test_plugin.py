@@ -51,6 +51,6 @@ def test_pytest_does_not_compile_the_distribution_anew(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-def test_soak_counts_seeds_and_tells_what_breaks(capsys):
+def test_soak_counts_seeds_and_reports_what_breaks(capsys):
     assert soak.main(["--seeds", "3", "--workers", "1"]) == 0
     assert "3 seeds of mirror, 0 broken" in capsys.readouterr().out

@@ -67,7 +67,7 @@ def broken_seed() -> int:
     raise AssertionError("no seed breaks")
 
 
-def test_a_broken_history_is_told_with_the_clients_it_needs() -> None:
+def test_a_broken_history_is_reported_with_the_clients_it_needs() -> None:
     story = storage.shorter(broken_seed(), IgnoresExpectations)
 
     _, _, clients = story.rpartition("\n  with ")

@@ -52,19 +52,19 @@ class CompactsOneTooMany(SqliteStorage):
 
 
 class SilentWhileCompacting(SqliteStorage):
-    """Does not tell its listener of what is committed during a compaction."""
+    """Does not call its listener with what is committed during a compaction."""
 
     compacting = False
 
     async def open(self, listener):
-        told = listener.committed
+        forward = listener.committed
 
         class Deaf:
             replaced, shrunk = listener.replaced, listener.shrunk
 
             @staticmethod
             def committed(changes, revision):
-                told([] if self.compacting else changes, revision)
+                forward([] if self.compacting else changes, revision)
 
         return await super().open(Deaf())
 
@@ -209,7 +209,7 @@ def body(text: str, revision: int, color: str = "red") -> bytes:
     return value(text, color).at(revision)
 
 
-def told(*writes: tuple[str, int, Outcome, int], commits: tuple[int, ...]) -> History:
+def history_of(*writes: tuple[str, int, Outcome, int], commits: tuple[int, ...]) -> History:
     """Writes of one key one after the other, given as text, expected, outcome, revision."""
     history = History()
     for text, expected, outcome, revision in writes:
@@ -221,19 +221,22 @@ def told(*writes: tuple[str, int, Outcome, int], commits: tuple[int, ...]) -> Hi
 @pytest.mark.parametrize(
     ("history", "problem"),
     [
-        (told(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), commits=(3, 4)), ""),
-        (told(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.UNKNOWN, 0), commits=(3,)), ""),
-        (told(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.UNKNOWN, 0), commits=(3, 4)), ""),
-        (told(("w3", 0, Outcome.DONE, 3), ("w4", 0, Outcome.CONFLICT, 3), commits=(3,)), ""),
-        (told(("w3", 0, Outcome.DONE, 3), commits=()), "acknowledged, but lost"),
-        (told(("other", 0, Outcome.DONE, 3), commits=(3,)), "another value"),
-        (told(commits=(3,)), "nobody wrote"),
-        (told(("w3", 0, Outcome.FAILED, 0), commits=(3,)), "told otherwise"),
-        (told(("w3", 0, Outcome.CONFLICT, 1), commits=(3,)), "told otherwise"),
-        (told(("w3", 0, Outcome.DONE, 3), ("w4", 0, Outcome.DONE, 4), commits=(3, 4)), "although the key was at 3"),
-        (told(("w4", 0, Outcome.DONE, 4), ("w3", 4, Outcome.DONE, 3), commits=(3, 4)), "before it was asked for"),
-        (told(("w3", 0, Outcome.CONFLICT, 0), commits=()), "very revision that was expected"),
-        (told(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), commits=(4, 3)), "was committed after 4"),
+        (history_of(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), commits=(3, 4)), ""),
+        (history_of(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.UNKNOWN, 0), commits=(3,)), ""),
+        (history_of(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.UNKNOWN, 0), commits=(3, 4)), ""),
+        (history_of(("w3", 0, Outcome.DONE, 3), ("w4", 0, Outcome.CONFLICT, 3), commits=(3,)), ""),
+        (history_of(("w3", 0, Outcome.DONE, 3), commits=()), "acknowledged, but lost"),
+        (history_of(("other", 0, Outcome.DONE, 3), commits=(3,)), "another value"),
+        (history_of(commits=(3,)), "nobody wrote"),
+        (history_of(("w3", 0, Outcome.FAILED, 0), commits=(3,)), "answered otherwise"),
+        (history_of(("w3", 0, Outcome.CONFLICT, 1), commits=(3,)), "answered otherwise"),
+        (
+            history_of(("w3", 0, Outcome.DONE, 3), ("w4", 0, Outcome.DONE, 4), commits=(3, 4)),
+            "although the key was at 3",
+        ),
+        (history_of(("w4", 0, Outcome.DONE, 4), ("w3", 4, Outcome.DONE, 3), commits=(3, 4)), "before it was asked for"),
+        (history_of(("w3", 0, Outcome.CONFLICT, 0), commits=()), "very revision that was expected"),
+        (history_of(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), commits=(4, 3)), "was committed after 4"),
     ],
 )
 def test_answers_to_writes_are_explained_by_the_commits(history: History, problem: str) -> None:
@@ -243,12 +246,12 @@ def test_answers_to_writes_are_explained_by_the_commits(history: History, proble
 
 
 def test_a_write_that_failed_may_take_effect_when_the_process_dies_and_not_before() -> None:
-    crashed = told(("w3", 0, Outcome.FAILED, 0), commits=())
+    crashed = history_of(("w3", 0, Outcome.FAILED, 0), commits=())
     crashed.recovered([Commit(3, KEY, body("w3", 3))])
-    lived = told(("w3", 0, Outcome.FAILED, 0), commits=(3,))
+    lived = history_of(("w3", 0, Outcome.FAILED, 0), commits=(3,))
 
     assert check(crashed) == []
-    assert "told otherwise" in check(lived)[0]
+    assert "answered otherwise" in check(lived)[0]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,7 @@ def test_a_write_that_failed_may_take_effect_when_the_process_dies_and_not_befor
     ],
 )
 def test_reads_show_all_that_was_acknowledged_before_them(revision: int, found: dict[str, bytes], problem: str) -> None:
-    history = told(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), commits=(3, 4))
+    history = history_of(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), commits=(3, 4))
     history.reads.append(Read("/core/configmaps/", history.tick(), history.tick(), revision, found, True))
 
     problems = check(history)
@@ -294,7 +297,7 @@ def mark(revision: int) -> Seen:
 )
 def test_watches_are_in_order_without_gap_or_repeat(events: list[Seen], problem: str) -> None:
     writes = [(f"w{number}", number - 1 if number > 3 else 0, Outcome.DONE, number) for number in range(3, 7)]
-    history = told(*writes, commits=(3, 4, 5, 6))
+    history = history_of(*writes, commits=(3, 4, 5, 6))
     history.streams.append(Stream("/core/configmaps/", None, 3, False, events, complete_until=6))
 
     problems = check(history)
@@ -303,7 +306,7 @@ def test_watches_are_in_order_without_gap_or_repeat(events: list[Seen], problem:
 
 
 def test_a_watch_with_a_selector_sees_objects_come_and_go() -> None:
-    history = told(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), ("w5", 4, Outcome.DONE, 5), commits=())
+    history = history_of(("w3", 0, Outcome.DONE, 3), ("w4", 3, Outcome.DONE, 4), ("w5", 4, Outcome.DONE, 5), commits=())
     colors = {3: "red", 4: "blue", 5: "red"}
     history.commits = [Commit(number, KEY, body(f"w{number}", number, color)) for number, color in colors.items()]
     events = [seen(3, EventType.ADDED), seen(4, EventType.DELETED), seen(5, EventType.ADDED)]

@@ -24,7 +24,7 @@ OUTPUT = """\
 LOWER = Explanation("fewer writes", r"/status/generation$")
 
 
-def test_differences_without_an_explanation_are_told_in_full() -> None:
+def test_differences_without_an_explanation_are_printed_in_full() -> None:
     verdict = judge(OUTPUT, [LOWER])
     assert verdict.same == ["quiet"]
     assert verdict.explained == {"fewer writes": 1}

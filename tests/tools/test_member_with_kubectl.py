@@ -114,8 +114,8 @@ async def test_pods_obey_capacity(kubectl):
     await kubectl("apply", "-f", "-", stdin=manifest)
     await kubectl("wait", "deployment/web", "--for=jsonpath={.status.availableReplicas}=4", "--timeout=60s")
     reason = 'jsonpath={.items[0].status.conditions[?(@.type=="PodScheduled")].message}'
-    told = await kubectl("get", "pods", "--field-selector=status.phase=Pending", "-o", reason)
-    assert told == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    output = await kubectl("get", "pods", "--field-selector=status.phase=Pending", "-o", reason)
+    assert output == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
     await kubectl("uncordon", "member1-node-2")
     await kubectl("rollout", "status", "deployment/web", "--timeout=60s")
 

@@ -122,7 +122,7 @@ def policy(placement: dict[str, Any], **more: Any) -> dict[str, Any]:
     return made(POLICY, "PropagationPolicy", {"placement": placement, **more}, labels=marks)
 
 
-def test_everything_wrong_with_a_placement_is_told_in_order() -> None:
+def test_everything_wrong_with_a_placement_is_reported_in_order() -> None:
     placement = {
         "clusterAffinities": [
             {"affinityName": "a", "overflowAffinities": []},
@@ -147,7 +147,7 @@ def test_everything_wrong_with_a_placement_is_told_in_order() -> None:
     assert places == sorted(places)
 
 
-def test_a_grace_period_that_is_neither_wanted_nor_positive_is_told_twice() -> None:
+def test_a_grace_period_that_is_neither_wanted_nor_positive_is_reported_twice() -> None:
     application = {"decisionConditions": {"tolerationSeconds": 1}, "purgeMode": "Never", "gracePeriodSeconds": 0}
     message = refusal("propagationpolicies", policy({}, propagateDeps=True, failover={"application": application}))
     assert "only takes effect when purgeMode is gracefully" in message
@@ -211,7 +211,7 @@ def test_the_service_of_an_interpreter_webhook_is_judged(service: dict[str, Any]
     assert refusal(name, hook(service=service)) == f"webhooks[0].clientConfig.{message}"
 
 
-def test_types_of_a_multicluster_service_are_fixed_and_the_old_ones_are_told() -> None:
+def test_types_of_a_multicluster_service_are_fixed_and_the_old_ones_are_listed() -> None:
     old = made(NETWORKING, "MultiClusterService", {"types": ["LoadBalancer"]}, resourceVersion="7")
     new = made(NETWORKING, "MultiClusterService", {"types": ["CrossCluster"]}, resourceVersion="7")
     assert refusal("multiclusterservices", new, old) == (

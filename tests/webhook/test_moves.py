@@ -65,7 +65,7 @@ def test_limits_that_can_be_kept_are_accepted():
     assert move_errors(spec_of(GOOD)) == []
 
 
-def test_fields_without_effect_are_told():
+def test_fields_without_effect_are_reported():
     off = DEFAULTS.with_overrides({"ControlledMoves": False})
     assert gated_fields(spec_of(GOOD), off) == [
         f"spec.failover.{name} has no effect: the feature gate ControlledMoves is off"

@@ -57,7 +57,7 @@ def test_another_value_is_a_change() -> None:
     [("a", "b", True), ("a", "a", False), ("", "b", False), ("a", "", False)],
     ids=["successor", "same", "manifest-without", "object-without"],
 )
-def test_an_object_of_a_successor_is_told_apart(mine: str, theirs: str, another: bool) -> None:
+def test_an_object_of_a_successor_is_recognised(mine: str, theirs: str, another: bool) -> None:
     label = "work.karmada.io/permanent-id"
     manifest, observed = config_map(labels={label: mine}), config_map(labels={label: theirs})
     assert of_another_work(manifest, observed) is another

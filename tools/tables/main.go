@@ -131,7 +131,7 @@ func reachable(waiting []reflect.Type) []reflect.Type {
 	return found
 }
 
-// isMessage tells whether a type has a protobuf message of its own, as structs and some named lists have.
+// isMessage reports whether a type has a protobuf message of its own, as structs and some named lists have.
 func isMessage(t reflect.Type) bool {
 	_, found := reflect.PointerTo(t).MethodByName("MarshalTo")
 	return found && strings.HasPrefix(t.PkgPath(), "k8s.io/")

@@ -47,7 +47,7 @@ class FailureReview:
         status: dict[str, Any] = {
             "summary": summary(found),
             "terms": terms.data(),
-            "workloads": [_told(one) for one in found[:MOST]],
+            "workloads": [_workload(one) for one in found[:MOST]],
         }
         if len(found) > MOST:
             status["remaining"] = len(found) - MOST
@@ -56,6 +56,6 @@ class FailureReview:
         return Answer(201, orjson.dumps(review))
 
 
-def _told(one: Outcome) -> dict[str, Any]:
-    said = {"resource": one.name, "before": one.before, "after": one.after, "lostReplicas": one.lost}
-    return said | ({"refused": one.refused} if one.refused else {})
+def _workload(one: Outcome) -> dict[str, Any]:
+    fields = {"resource": one.name, "before": one.before, "after": one.after, "lostReplicas": one.lost}
+    return fields | ({"refused": one.refused} if one.refused else {})

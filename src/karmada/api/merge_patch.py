@@ -71,7 +71,7 @@ def create_three_way(original: JSONObject, modified: JSONObject, current: JSONOb
 
 
 def same_json(left: Any, right: Any) -> bool:
-    """Deep equality that, unlike Python's, tells true from 1."""
+    """Deep equality that, unlike Python's, distinguishes true from 1."""
     kind = type(left)
     if kind is str:
         return bool(left == right)

@@ -68,7 +68,7 @@ class EventBatches:
         return outcomes
 
     async def _admitted(self, namespace: str, again: bool) -> bool:
-        """Refuse what the user may not write there, or tell whether events have to be ordinary requests."""
+        """Refuse what the user may not write there, or say whether events have to be ordinary requests."""
         verb = _VERBS[again]
         self._dispatcher.authorize(
             self._user, attributes_of(verb, ResourcePath("", "v1", "events", namespace), _NO_PARAMETERS)

@@ -29,7 +29,7 @@ SERIES = 20_000
 
 
 class RequestKey(NamedTuple):
-    """What is asked, as metrics tell requests apart; `verb` is upper case."""
+    """The labels of a request in metrics; `verb` is upper case."""
 
     verb: str
     group: str
@@ -56,7 +56,7 @@ class _Series:
 
 
 class RequestMetrics:
-    """Counts requests; `known` tells whether the resource of a key is served.
+    """Counts requests; `known` says whether the resource of a key is served.
 
     `gauges` are further figures, read when somebody asks: name to (help, value by label).
     """

@@ -54,7 +54,7 @@ class OwnPage(Protocol):
     """A page that a component in the server's process adds below a path."""
 
     def about(self, path: str) -> Attributes | None:
-        """The resource that the page tells about: who may read that may read the page. None where there is no page."""
+        """The resource that the page is about: who may read that may read the page. None where there is no page."""
         ...
 
     async def answer(self, path: str) -> Answer:
@@ -109,7 +109,7 @@ class ServerPages:
         """By the first part of their path."""
 
     def about(self, path: str) -> Attributes | None:
-        """What a page tells about, where the right to read it comes from a resource."""
+        """What a page is about, where the right to read it comes from a resource."""
         page = self.own.get(path.split("/", 2)[1]) if path.startswith("/") else None
         return page.about(path) if page is not None else None
 

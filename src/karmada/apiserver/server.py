@@ -132,7 +132,7 @@ class ApiServerOptions:
     namespace_grace: float = 0.0
     """Seconds before the content of a namespace that ends is deleted."""
     storage_protection: bool = True
-    """Whether volumes and claims are kept while in use; needs something that can tell when they no longer are."""
+    """Whether volumes and claims are kept while in use; needs something that knows when they no longer are."""
     service_range: str = DEFAULT_RANGE
     """Where cluster IPs come from."""
     audit: Path | None = None

@@ -44,7 +44,7 @@ class Access:
             return BlockingTransport(self.target, agent=AGENT)
         from karmada.machinery.http.transport import HttpTransport
 
-        return HttpTransport(self.target, agent=AGENT, warn=self._tell)
+        return HttpTransport(self.target, agent=AGENT, warn=self._print_warning)
 
     def through_proxy(self, cluster: str) -> "Access":
         """A member of this control plane."""
@@ -72,6 +72,6 @@ class Access:
 
             raise NeedsLoop
 
-    def _tell(self, warning: str) -> None:
+    def _print_warning(self, warning: str) -> None:
         for text in _QUOTED.findall(warning) or [warning]:
             self._warn("Warning: " + _ESCAPED.sub(r"\1", text))

@@ -6,7 +6,7 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """The command line itself is wrong; `command` is the one whose help tells how it is right."""
+    """The command line itself is wrong; `command` is the one whose help shows how it is right."""
 
     def __init__(self, message: str, command: str = "") -> None:
         super().__init__(message)

@@ -182,7 +182,7 @@ def _sorted(found: list[JSONObject], path: str) -> list[JSONObject]:
 
 
 def _marked(item: JSONObject, cluster: str) -> JSONObject:
-    """An object among those of other clusters tells where it is from."""
+    """An object with the cluster it is from, for lists of several clusters."""
     from karmada.api.annotations import CACHED_FROM_CLUSTER
 
     metadata = item["metadata"]

@@ -11,7 +11,7 @@ GLOBAL_FLAGS = (
     Flag("debug", False, "Show where an unexpected failure came from."),
     Flag("help", False, "Show the help of a command.", "h"),
     KUBECONFIG,
-    Flag("v", 0, "How much to tell about requests; kept for scripts.", "v"),
+    Flag("v", 0, "Verbosity of the output about requests; kept for scripts.", "v"),
 )
 
 

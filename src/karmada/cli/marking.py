@@ -7,7 +7,7 @@ from karmada.cli.command import Command, Run
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, chosen, dry_run, tell
+from karmada.cli.writing import Named, chosen, dry_run, print_outcome
 
 JSONObject = dict[str, Any]
 
@@ -92,7 +92,7 @@ def _runner(field: str, word: str) -> Run:
                 if flags.resource_version:
                     patch["metadata"]["resourceVersion"] = flags.resource_version
                 done = await resource.patch(one.name, patch, one.namespace, dry_run=dry_run(flags).server)
-            tell(session, flags, one, _told(word, marks, changes), done)
+            print_outcome(session, flags, one, _outcome(word, marks, changes), done)
 
     return run
 
@@ -105,7 +105,7 @@ def _check(one: Named, present: dict[str, str], marks: Marks, overwrite: bool) -
             raise CommandError(f"{one.spelled}: '{key}' already has a value ({present[key]}), and --overwrite is false")
 
 
-def _told(word: str, marks: Marks, changes: JSONObject) -> str:
+def _outcome(word: str, marks: Marks, changes: JSONObject) -> str:
     if word == "annotated":
         return word
     if not changes:

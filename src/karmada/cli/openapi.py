@@ -98,7 +98,7 @@ class Schema:
 
 
 async def schema_of(transport: Transport, kind: ApiResource) -> Schema | None:
-    """The schema of a kind; None where the server does not tell."""
+    """The schema of a kind; None where the server publishes none."""
     group, version, _ = kind.type
     path = f"/openapi/v3/apis/{group}/{version}" if group else f"/openapi/v3/api/{version}"
     try:

@@ -14,7 +14,7 @@ from karmada.cli.flags import Values
 from karmada.cli.kinds import Wanted
 from karmada.cli.reading import Look, objects
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, dry_run, tell
+from karmada.cli.writing import Named, dry_run, print_outcome
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.resource import Propagation
 
@@ -80,7 +80,7 @@ async def prune(session: Session, flags: Values, namespaces: set[str], kept: set
                 grace_seconds=flags.grace_period if flags.grace_period >= 0 else None,
                 dry_run=dry.server,
             )
-        tell(session, flags, named, "pruned", item)
+        print_outcome(session, flags, named, "pruned", item)
     if flags.wait and not dry.suffix:
         await until_gone(session, flags, [(named, str(item["metadata"]["uid"])) for named, item in found])
 

@@ -102,19 +102,19 @@ def _has_descriptor(stream: Any) -> bool:
 
 
 async def _sizes(session: Session, channels: websocket.Channels) -> None:
-    """Tell the size of the terminal now and whenever it changes."""
+    """Report the size of the terminal now and whenever it changes."""
 
-    async def tell() -> None:
+    async def report() -> None:
         with contextlib.suppress(OSError):
             size = os.get_terminal_size(session.stdin.fileno())
             await channels.send(websocket.RESIZE, orjson.dumps({"Width": size.columns, "Height": size.lines}))
 
-    await tell()
+    await report()
     loop = asyncio.get_running_loop()
     tasks: set[asyncio.Task[None]] = set()
 
     def changed() -> None:
-        task = loop.create_task(tell())
+        task = loop.create_task(report())
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 

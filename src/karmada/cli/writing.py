@@ -139,7 +139,7 @@ def dry_run(flags: Values) -> DryRun:
     return DryRun(flags.dry_run in ("client", "unchanged"), flags.dry_run == "server")
 
 
-def tell(session: Session, flags: Values, named: Named, word: str, item: JSONObject) -> None:
+def print_outcome(session: Session, flags: Values, named: Named, word: str, item: JSONObject) -> None:
     """Say what happened to an object, or print it."""
     render = renderer(flags)
     if render is None or flags.output == "name":

@@ -114,7 +114,7 @@ def spec_changed(change: Change[Any]) -> list[BindingKey]:
 
 
 def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:
-    """Whether a selector means a resource, as far as its name tells: labels are looked at when it is built anew."""
+    """Whether a selector means a resource, as far as its name says: labels are looked at when it is built anew."""
     return (
         (selector.api_version, selector.kind) == (resource.api_version, resource.kind)
         and selector.namespace in ("", resource.namespace)

@@ -86,7 +86,7 @@ class DependenciesDistributor:
         """Bring the dependencies of one binding where the binding goes."""
         gone = self._gone.get(key)
         if gone is not None:
-            result = await self._let_go(gone)
+            result = await self._detach_all(gone)
             if result is not DONE:
                 return result
             del self._gone[key]
@@ -95,11 +95,11 @@ class DependenciesDistributor:
             self._awaited.forget(key)
             return DONE
         if not _asks(binding):
-            return await self._let_go(binding)
+            return await self._detach_all(binding)
         try:
             item = await self._templates.of(binding)
         except ForeignResource:
-            return await self._let_go(binding)  # the binding controller says why
+            return await self._detach_all(binding)  # the binding controller says why
         if item is None:
             self._awaited.note(key, binding.spec.resource)
             return DONE
@@ -231,7 +231,7 @@ class DependenciesDistributor:
             return error
         return None
 
-    async def _let_go(self, binding: ResourceBinding) -> Result:
+    async def _detach_all(self, binding: ResourceBinding) -> Result:
         """Nothing requires the dependencies any more on behalf of this binding. One that holds none may have been
         given some all the same, on the word of a cache that had not caught up."""
         key, value = dependency_label(binding)

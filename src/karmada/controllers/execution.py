@@ -229,13 +229,13 @@ class ExecutionController:
             if work.metadata.annotations.get(annotations.FENCED) and not work.spec.preserve_resources_on_deletion:
                 if not all([await self._removal.stop(manifest, member) for manifest in manifests]):
                     return RequeueAfter(STOPPING)
-                return await self._let_go(work)
+                return await self._drop_finalizer(work)
             remove = self._removal.release if work.spec.preserve_resources_on_deletion else self._removal.delete
             for manifest in manifests:
                 await remove(manifest, member)
         elif cluster.metadata.deletion_timestamp is None:
             return DONE  # it comes again when the cluster is ready
-        return await self._let_go(work)
+        return await self._drop_finalizer(work)
 
     async def _without_cluster(self, work: Work) -> Result:
         """A Work that is being deleted goes if the server has no such cluster either: nobody else would see it off."""
@@ -244,10 +244,10 @@ class ExecutionController:
             try:
                 await self._context.client.of(Cluster).get(name)
             except NotFound:
-                return await self._let_go(work)
+                return await self._drop_finalizer(work)
         return Retry(f"cluster {name} does not exist")
 
-    async def _let_go(self, work: Work) -> Result:
+    async def _drop_finalizer(self, work: Work) -> Result:
         await self._commit.commit(
             work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
         )

@@ -93,9 +93,9 @@ class Feed:
         changes.topics.update(topics)
         if self._due is None:
             wait = max(0.0, self._sent_at + PAUSE - self._clock.monotonic())
-            self._due = self._clock.call_later(wait, self._tell)
+            self._due = self._clock.call_later(wait, self._send)
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         self._due = None
         self._sent_at = self._clock.monotonic()
         changes, self._changes = self._changes, Changes()

@@ -56,7 +56,7 @@ def cluster_row(tree: JSONObject) -> JSONObject:
 
 
 def binding_row(tree: JSONObject) -> JSONObject:
-    """What a binding says of its template: where it goes, how it fares, and one sentence about that."""
+    """What a binding says of its template: where it goes, its state, and one sentence about that."""
     spec, status, about = tree.get("spec") or {}, tree.get("status") or {}, tree["metadata"]
     resource = spec.get("resource") or {}
     reported = {item.get("clusterName", ""): item for item in status.get("aggregatedStatus") or ()}

@@ -1,8 +1,8 @@
 """Sessions and one-time codes: bounded in number, in age, and in how often a wrong guess may be made.
 
 What identifies a session or a code is random and 256 bits long; only its hash is kept, so that neither a dump of the
-tables nor the time that a look-up takes tells a valid one. Sessions outlive the process where there are files for them
-(see `sealed`); codes never do.
+tables nor the time that a look-up takes gives away a valid one. Sessions outlive the process where there are files for
+them (see `sealed`); codes never do.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ MOST = 1000
 MOST_OF_ONE = 20
 """Sessions of one user; one more ends the one that was used least recently."""
 CODE = "once-"
-"""How a one-time code begins, which tells it from a token."""
+"""How a one-time code begins, which distinguishes it from a token."""
 CODE_LENGTH = 22
 """Characters of base64 after that: 132 bits for five minutes, and the link fits a terminal."""
 CODE_SECONDS = 300.0

@@ -31,7 +31,7 @@ class Destination(NamedTuple):
 
 
 class Broken(Exception):
-    """There is no answer; `sent` tells whether the endpoint may have seen the request."""
+    """There is no answer; `sent` is whether the endpoint may have seen the request."""
 
     def __init__(self, message: str, sent: bool) -> None:
         super().__init__(message)

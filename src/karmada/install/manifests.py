@@ -28,7 +28,7 @@ class Component:
     serves: bool = False
     """Whether it has a serving certificate."""
     probe: tuple[str, int, str] = ("", 0, "")
-    """Path, port and scheme that tell whether it is ready; without a port nothing does."""
+    """Path, port and scheme that show whether it is ready; without a port nothing does."""
     stateful: bool = False
     """Whether it keeps objects of its own, in a volume like the API server's."""
     uses_etcd: bool = False

@@ -14,7 +14,7 @@ PARTS = {
     "karmada-scheduler": (0, ("/healthz", 10351, "HTTP")),
     "karmada-webhook": (8443, ("/readyz", 8000, "HTTP")),
 }
-"""Components, the ports that the API server calls, and what tells that they are ready."""
+"""Components, the ports that the API server calls, and their readiness probes."""
 OPTIONAL = {
     "karmada-descheduler": (0, ("/healthz", 10358, "HTTP")),
     "karmada-metrics-adapter": (4443, ("/readyz", 4443, "HTTPS")),

@@ -1,4 +1,4 @@
-"""Bytes both ways to somewhere: a TCP or TLS connection, or a stream of a tunnel. Who uses one cannot tell which."""
+"""Bytes both ways to somewhere: a TCP or TLS connection, or a stream of a tunnel. Who uses one does not know which."""
 
 import asyncio
 from typing import Protocol

@@ -4,7 +4,7 @@
     binding = await client.of(ResourceBinding).get("nginx-deployment", "default")       # a frozen struct
     deployment = await client.resource(DEPLOYMENTS).get("nginx", "default")             # a tree
 
-Holds no state but discovery: what may be cached is cached by informers. Which transport it has, nobody can tell.
+Holds no state but discovery: what may be cached is cached by informers. Nothing depends on which transport it has.
 """
 
 from functools import cached_property

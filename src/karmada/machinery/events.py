@@ -76,7 +76,7 @@ class ObjectReference(NamedTuple):
 
     @property
     def which(self) -> Hashable:
-        """What tells this object from others."""
+        """What distinguishes this object from others."""
         return self.uid or self[:5]
 
     def tree(self) -> JSONObject:

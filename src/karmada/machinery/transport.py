@@ -2,7 +2,7 @@
 
 A `Transport` carries requests to one API server. There are two: `http` (kubeconfig; any conformant server)
 and `direct` (the embedded server's own pipeline, in-process: no sockets, no HTTP, no JSON text). No component
-may be able to tell which one it has.
+may depend on which one it has.
 
 Rules both sides rely on:
 - A request that the server refuses raises an `ApiError` (see `machinery.errors`), never returns a non-2xx response.

@@ -33,7 +33,7 @@ class Gathered(Generic[T]):
     """Members that gave no answer, and why."""
 
     def warn(self, call: Call) -> None:
-        """Tell the caller what is missing from the answer; refuse if it is everything."""
+        """Warn the caller of what is missing from the answer; refuse if it is everything."""
         if self.unread and not self.found:
             raise self.unavailable()
         call.warnings += [f"cluster {name} is missing: {why}" for name, why in self.unread.items()]

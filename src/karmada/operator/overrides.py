@@ -18,7 +18,7 @@ def dressed(workload: JSONObject, part: Part, image: str) -> None:
     workload["spec"]["replicas"] = part.replicas
     template = workload["spec"]["template"]
     pod, container = template["spec"], template["spec"]["containers"][0]
-    # What tells an instance's pods from others stays.
+    # What distinguishes an instance's pods from others stays.
     own = {key: value for key, value in settings.labels.items() if key not in (NAME, INSTANCE)}
     for about in (workload["metadata"], template["metadata"]):
         about["labels"] = {**about.get("labels", {}), **own}

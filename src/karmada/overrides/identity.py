@@ -57,7 +57,7 @@ class Identity(NamedTuple):
         for index, (before, after) in enumerate(zip(self.fields, now, strict=True)):
             if before != after and (before or index != _UID):
                 raise IdentityChanged(
-                    f"{who} changed {_FIELDS[index]}, which tells which object a copy is: not allowed"
+                    f"{who} changed {_FIELDS[index]}, which decides which object a copy is: not allowed"
                 )
 
     def restore(self, resource: JSONObject) -> None:

@@ -47,7 +47,7 @@ class Workload(NamedTuple):
 
 
 def objection(binding: ResourceBinding | ClusterResourceBinding) -> str:
-    """Why a binding may not speak for the resource it names, as far as names tell; empty when it may.
+    """Why a binding may not speak for the resource it names, as far as names show; empty when it may.
 
     Whoever may write bindings in one namespace could otherwise have any object of the control plane brought into any
     member, or taken away there.

@@ -108,7 +108,7 @@ class GlobalProxy:
     async def _act(self, chosen: Route, request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
         """Pass a request on to the cluster that has the object."""
         if chosen.path is None or not chosen.verb or not chosen.path.name:
-            raise method_not_allowed()  # Nobody can tell which cluster is meant.
+            raise method_not_allowed()  # It does not say which cluster is meant.
         cluster = await self._owner(chosen, user)
         if chosen.verb == "update":
             self._refuse_trimmed(chosen.type, cluster.metadata.name)

@@ -1,7 +1,7 @@
 """Objects of members as the view of templates shows them: named with their cluster, owned by templates. Pure.
 
 `web-1` of the cluster `member1` is shown as `web-1.member1`. No cluster has a dot in its name, so names of different
-clusters never meet, and the last dot tells which cluster is meant. Everything else stays as the member has it, uids
+clusters never meet, and the cluster stands after the last dot. Everything else stays as the member has it, uids
 included; only references to owners change, to the names and uids under which the view shows these.
 """
 

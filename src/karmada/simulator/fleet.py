@@ -41,7 +41,7 @@ class Fleet(Mapping[str, Member]):
         memory: bool = True,
         start: Snapshot = EMPTY,
     ) -> None:
-        """`start`: what another fleet found all its members to have alike, as `common` tells."""
+        """`start`: what another fleet found all its members to have alike, as in `common`."""
         self._folder = folder
         self.common = start
         self._memory = memory or folder is None

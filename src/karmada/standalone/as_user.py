@@ -48,7 +48,7 @@ class AsUser:
 
 
 class _Chunks:
-    """A streamed body that tells once when it is over."""
+    """A streamed body that calls back once when it is over."""
 
     def __init__(self, chunks: AsyncIterator[bytes], ended: Callable[[], None]) -> None:
         self._chunks = chunks

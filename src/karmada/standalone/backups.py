@@ -90,7 +90,7 @@ class Schedule:
         return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
 
     def make(self) -> Path:
-        """Make one backup, verify it, and let go of the oldest."""
+        """Make one backup, verify it, and delete the oldest."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._sweep()
         stamp = datetime.fromtimestamp(self.clock.now(), UTC).strftime(_STAMP)

@@ -61,7 +61,7 @@ class Child:
     ) -> None:
         """`reports`: whether it says when it is ready; one that does not counts as ready once it runs.
 
-        `notice` is told when it died, how, and when it is back; its log has the same lines.
+        `notice` is called when it died, how, and when it is back; its log has the same lines.
         """
         self._notice = notice
         self.name = name

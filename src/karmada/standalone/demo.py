@@ -1,7 +1,7 @@
 """`karmada demo`: a federation, an nginx in it, and a short look around.
 
 On a terminal the federation stays up until Ctrl-C; elsewhere the tour ends it. Nothing is left behind: the demo keeps
-its state in a temporary directory unless told otherwise.
+its state in a temporary directory unless a flag says otherwise.
 """
 
 import argparse

@@ -79,7 +79,7 @@ class Federation:
     options: FederationOptions
     progress: Progress
     notice: Progress = lambda text: None
-    """Told what happens beside the steps: a process that died, and that it is back."""
+    """Called with what happens beside the steps: a process that died, and that it is back."""
     left_out: list[str] = field(default_factory=list)
     """Members of an earlier start that were not started now."""
     children: list[Child] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Tells what is being done and how long it took; redraws one line on a terminal, prints lines elsewhere."""
+"""Prints what is being done and how long it took; redraws one line on a terminal, prints lines elsewhere."""
 
 import os
 import time
@@ -18,7 +18,7 @@ class Reporter:
         self._terminal = output.isatty()
         self._tick = "\033[32m✓\033[0m" if self._terminal and not os.environ.get("NO_COLOR") else "✓"
         self._started = time.monotonic()
-        self._told = 0.0
+        self._printed_at = 0.0
         self._current = ""
 
     def __enter__(self) -> "Reporter":
@@ -35,8 +35,8 @@ class Reporter:
         self._current = text
         if self._terminal:
             self._write(f"{_CLEAR}  … {text}")
-        elif not same or time.monotonic() - self._told >= PAUSE:
-            self._told = time.monotonic()
+        elif not same or time.monotonic() - self._printed_at >= PAUSE:
+            self._printed_at = time.monotonic()
             self._write(f"  {text}\n")
 
     def done(self, text: str) -> None:

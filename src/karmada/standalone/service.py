@@ -140,7 +140,7 @@ def user_units(environment: Mapping[str, str]) -> Path:
 
 
 def notify_systemd(state: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Tell systemd how the service is, if it asked for it."""
+    """Notify systemd of the service's state, if it asked for it."""
     address = environment.get("NOTIFY_SOCKET", "")
     if not address:
         return

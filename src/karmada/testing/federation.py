@@ -215,7 +215,7 @@ class Federation:
         return "\n".join(lines or [f"{found.place()}: {error.message}"])
 
     async def why(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> str:
-        """Why an object is (not) where it should be, as `karmadactl why` tells it."""
+        """Why an object is (not) where it should be, as `karmadactl why` prints it."""
         served = await self.hub.mapper.of_kind(api_version, kind)
         place = namespace if served.namespaced else ""
         return await answers.why(self.hub, self._explained(), served, place, name)

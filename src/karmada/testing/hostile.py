@@ -1,6 +1,6 @@
 """A member cluster that attacks its control plane: a real server on loopback, in a thread of its own.
 
-In front of a conformant API server it passes every request on, until it is told what to do with which. Attacks go on
+In front of a conformant API server it passes every request on, until a test chooses an attack for some. Attacks go on
 until the client cuts the connection. `LoopMeter` measures what that costs the victim's event loop, in CPU time of its
 own thread, so that a busy machine does not count.
 """

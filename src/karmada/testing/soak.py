@@ -65,7 +65,7 @@ SCENARIOS: dict[str, Callable[[int], list[str]]] = {
 BY_CHANCE = {"killing", "storage-etcd"}
 """Real processes: a seed may break once and not again."""
 SHORTER: dict[str, Callable[[int], str]] = {"storage": storage.shorter}
-"""Tell a broken seed's story with as little as breaks as well."""
+"""Repeat a broken seed with as little as breaks as well."""
 
 
 class Failure(NamedTuple):

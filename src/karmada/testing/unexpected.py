@@ -15,10 +15,10 @@ _LOGGERS = ("karmada.machinery.controller", "karmada.machinery.supervisor", "kar
 class UnexpectedFailures(logging.Handler):
     """Keeps what was logged as an error by those who catch failures."""
 
-    def __init__(self, tell: Callable[[str], None] = lambda failure: None) -> None:
-        """`tell` is called with each failure when it happens."""
+    def __init__(self, report: Callable[[str], None] = lambda failure: None) -> None:
+        """`report` is called with each failure when it happens."""
         super().__init__(logging.ERROR)
-        self._tell = tell
+        self._report = report
         self.found: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -26,7 +26,7 @@ class UnexpectedFailures(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None or "a listener failed" in str(record.msg):
             self.found.append(f"{record.getMessage()}: {error!r}")
-            self._tell(self.found[-1])
+            self._report(self.found[-1])
 
     @contextmanager
     def listening(self) -> Iterator["UnexpectedFailures"]:

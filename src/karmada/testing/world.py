@@ -48,7 +48,7 @@ class Broken(AssertionError):
 
 
 class Surroundings(NamedTuple):
-    """What a component gets: nothing it could tell a simulation by."""
+    """What a component gets: nothing that would show it a simulation."""
 
     client: Client
     """To the hub."""

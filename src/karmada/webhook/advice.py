@@ -23,21 +23,21 @@ MOST = 50
 
 async def advise_policy(review: Review, spec: PropagationSpec) -> None:
     """Warn about a propagation policy."""
-    if _is_news(review):
+    if _spec_changed(review):
         review.warnings += gated_fields(spec, review.gates)
         await _advise(review, list(_placed(spec.placement)), spec.resource_selectors)
 
 
 async def advise_overrides(review: Review, spec: OverrideSpec) -> None:
     """Warn about an override policy."""
-    if _is_news(review):
+    if _spec_changed(review):
         found = list(_of("spec.targetCluster", spec.target_cluster))
         for index, rule in enumerate(spec.override_rules):
             found += _of(f"spec.overrideRules[{index}].targetCluster", rule.target_cluster)
         await _advise(review, found, spec.resource_selectors)
 
 
-def _is_news(review: Review) -> bool:
+def _spec_changed(review: Review) -> bool:
     return review.old is None or review.old.get("spec") != review.object.get("spec")
 
 

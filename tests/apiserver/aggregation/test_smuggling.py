@@ -107,13 +107,15 @@ async def test_one_request_comes_out_with_the_identity_that_was_authenticated(fr
     assert received.count(b"\r\n\r\n") == 1
     line, *fields = received.removesuffix(b"\r\n\r\n").split(b"\r\n")
     assert line == f"GET {PATH}/a%20b%25%23%3F?x=%0d%0aX-Remote-User:%20root&y=%C3%A9 HTTP/1.1".encode()
-    told = [one for one in fields if one.lower().replace(b"_", b"-").startswith((b"x-remote", b"imperson", b"authori"))]
-    assert told[:3] == [
+    identity = [
+        one for one in fields if one.lower().replace(b"_", b"-").startswith((b"x-remote", b"imperson", b"authori"))
+    ]
+    assert identity[:3] == [
         b"X-Remote-User: root",
         b"X-Remote-Group: system:masters",
         b"X-Remote-Group: system:authenticated",
     ]
-    assert all(one.startswith(b"X-Remote-Extra-authentication.kubernetes.io%2F") for one in told[3:])
+    assert all(one.startswith(b"X-Remote-Extra-authentication.kubernetes.io%2F") for one in identity[3:])
 
 
 async def test_repeated_identity_headers_do_not_pass(front: Front) -> None:

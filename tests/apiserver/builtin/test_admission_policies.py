@@ -91,7 +91,7 @@ def test_policies(spec, said):
         pytest.param(
             {"messageExpression": "1"},
             ['messageExpression: Invalid value: "1": must evaluate to string but got int'],
-            id="a number to tell",
+            id="a number in the expression",
         ),
         pytest.param(
             {"messageExpression": " ", "message": " "},
@@ -99,7 +99,7 @@ def test_policies(spec, said):
                 'messageExpression: Invalid value: " ": must be non-empty if specified',
                 'message: Invalid value: " ": must be non-empty if specified',
             ],
-            id="nothing to tell",
+            id="nothing in the expression",
         ),
         pytest.param(
             {"message": "a\nb"}, [r'message: Invalid value: "a\nb": must not contain line breaks'], id="many lines"

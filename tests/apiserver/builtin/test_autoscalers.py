@@ -79,7 +79,7 @@ def test_replicas_and_target(version, spec, said):
     assert wrong(version, **spec) == said
 
 
-def test_the_percentage_of_the_older_version_is_told_as_a_metric():
+def test_the_percentage_of_the_older_version_is_shown_as_a_metric():
     field = "spec.metrics[0].resource.target.averageUtilization"
     assert wrong("v1", targetCPUUtilizationPercentage=0) == [f"{field}: Invalid value: 0: must be greater than 0"]
 

@@ -47,7 +47,7 @@ def backend(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("group", "version", "kind", "obj"),
     [
-        pytest.param("coordination.k8s.io", "v1", "Lease", {"spec": {"holderIdentity": ""}}, id="a lease let go"),
+        pytest.param("coordination.k8s.io", "v1", "Lease", {"spec": {"holderIdentity": ""}}, id="a released lease"),
         pytest.param("", "v1", "Event", named("Bad_Value!"), id="any name of an event"),
         pytest.param("policy", "v1", "PodDisruptionBudget", named(LONG), id="any name of a budget"),
         pytest.param("apps", "v1", "ControllerRevision", {"data": {}, "revision": 1}, id="an empty revision"),

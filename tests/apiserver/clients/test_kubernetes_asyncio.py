@@ -53,7 +53,7 @@ async def test_typed_objects_live_through_create_read_patch_scale_and_delete(api
     assert (refused.value.status, refused.value.reason) == (404, "Not Found")
 
 
-async def test_a_watch_tells_what_happens(api):
+async def test_a_watch_delivers_what_happens(api):
     core = client.CoreV1Api(api)
     seen = []
 

@@ -181,10 +181,10 @@ async def test_a_namespace_says_what_keeps_it(api):
         found = (namespace.get("status") or {}).get("conditions") or ()
         return {condition["type"]: condition for condition in found}
 
-    async def is_told():
+    async def is_reported():
         return "NamespaceFinalizersRemaining" in conditions(await api.get("namespaces", "n"))
 
-    await eventually(is_told)
+    await eventually(is_reported)
     remaining = conditions(await api.get("namespaces", "n"))
     assert remaining["NamespaceContentRemaining"]["message"] == (
         "Some resources are remaining: configmaps. has 1 resource instances"
@@ -205,10 +205,10 @@ async def test_the_rest_of_a_namespace_outlives_its_pods(api):
     await api.create("configmaps", configmap("a"), namespace="n")
     await api.delete("namespaces", "n")
 
-    async def is_told():
+    async def is_reported():
         return (await api.get("namespaces", "n"))["status"].get("conditions")
 
-    await eventually(is_told)
+    await eventually(is_reported)
     assert (await api.get("pods", "p", namespace="n"))["metadata"]["deletionTimestamp"]
     assert "deletionTimestamp" not in (await api.get("configmaps", "a", namespace="n"))["metadata"]
     await api.patch("pods", "p", {"metadata": {"finalizers": None}}, namespace="n")

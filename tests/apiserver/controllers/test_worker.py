@@ -8,7 +8,7 @@ from karmada.apiserver.controllers.worker import Worker
 
 
 class Work:
-    """Notes what happens; keys wait until they are let go."""
+    """Notes what happens; keys wait until they are released."""
 
     def __init__(self, width: int) -> None:
         self.started: list[str] = []

@@ -209,7 +209,7 @@ def test_metadata_of_built_in_kinds(metadata, said):
     assert found == [f"metadata.{text}" for text in said]
 
 
-def test_two_controllers_are_told_by_kind_and_name():
+def test_two_controllers_are_named_by_kind_and_name():
     owners = [OWNER, {**OWNER, "kind": "L", "name": "m", "uid": "w"}]
     [said] = errors("", "v1", "ConfigMap", {"metadata": {"name": "n", "ownerReferences": owners}})
     assert said.endswith(

@@ -144,7 +144,7 @@ def test_a_field_changed_since_client_side_apply_is_a_conflict_for_kubectl() -> 
         put(annotated, deployment({"replicas": 3}), "kubectl")
 
 
-def test_the_status_door_owns_status_alone() -> None:
+def test_the_status_subresource_owns_status_alone() -> None:
     live = put(None, deployment({"replicas": 1}))
     config = {**deployment({"replicas": 9}), "status": {"replicas": 4}}
     result = put(live, config, "controller", subresource="status")

@@ -117,7 +117,7 @@ def test_rows_of_kinds_that_are_not_recorded(plural: str, obj: dict[str, Any], e
     assert cells(builtin(plural), obj) == expected
 
 
-def test_a_crash_looping_pod_tells_its_restarts() -> None:
+def test_a_crash_looping_pod_shows_its_restarts() -> None:
     status = {
         "phase": "Running",
         "containerStatuses": [

@@ -164,7 +164,7 @@ class Failing(MemoryStorage):
         return await super().put(key, value, expected, context)
 
 
-async def test_a_storage_that_fails_is_told_for_what_it_lost():
+async def test_a_storage_that_fails_is_reported_for_what_it_lost():
     async with ApiServer(ApiServerOptions(storage=Failing())) as server:
         outcomes = await sink(server).write([event("lost"), event("kept")])
         assert kinds(outcomes) == [ServerError, type(None)]

@@ -92,7 +92,7 @@ async def test_an_unknown_group_is_a_plain_404(http):
     ],
     ids=["syntax", "empty", "array", "utf-8", "depth", "yaml", "media type", "kind", "type"],
 )
-async def test_bad_bodies_are_told_apart(http, body, content_type, code, words):
+async def test_bad_bodies_are_distinguished(http, body, content_type, code, words):
     answer = await http("POST", MAPS, body, content_type=content_type)
     assert answer.status == code
     assert words in decoded(answer)["message"]
@@ -125,11 +125,11 @@ async def test_unknown_and_duplicate_fields_warn_by_default_and_fail_when_strict
     assert "Warning" not in silent.headers
 
 
-async def test_unknown_and_duplicate_fields_are_told_in_their_order(http):
+async def test_unknown_and_duplicate_fields_are_reported_in_their_order(http):
     body = b'{"metadata":{"name":"a"},"bogus":1,"data":{"k":"1","k":"2"},"more":[{"x":1}]}'
     refused = await http("POST", f"{MAPS}?fieldValidation=Strict", body)
-    told = 'unknown field "bogus", duplicate field "data.k", unknown field "more"'
-    assert decoded(refused)["message"].endswith(f"strict decoding error: {told}")
+    fields = 'unknown field "bogus", duplicate field "data.k", unknown field "more"'
+    assert decoded(refused)["message"].endswith(f"strict decoding error: {fields}")
 
 
 async def test_what_is_never_stored_has_no_rows(http):

@@ -108,7 +108,7 @@ async def test_generation_counts_changes_of_the_spec_only(api):
     assert reported["status"]["replicas"] == 3
 
 
-async def test_the_main_door_does_not_change_status_nor_the_status_door_the_spec(api):
+async def test_the_main_resource_does_not_change_status_nor_the_status_subresource_the_spec(api):
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     await api.create("pods", pod)
     through_main = await api.patch("pods", "p", {"status": {"phase": "Running"}})

@@ -33,7 +33,7 @@ class Heard:
         self.revision = 0
         self.snapshots: list[Snapshot] = []
         self.shrunken: list[Record] = []
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def committed(self, changes: list[Change], revision: int) -> None:
         for change in changes:
@@ -41,7 +41,7 @@ class Heard:
             self.revision = change.revision
         self.changes += changes
         self.revision = revision
-        self._news.set()
+        self._changed.set()
 
     def shrunk(self, records: Sequence[Record]) -> None:
         self.shrunken += records
@@ -51,11 +51,11 @@ class Heard:
         self.revision = snapshot.revision
 
     async def until(self, revision: int) -> None:
-        """Wait until a revision was told."""
+        """Wait until a revision was committed."""
         async with asyncio.timeout(20):
             while self.revision < revision:
-                self._news.clear()
-                await self._news.wait()
+                self._changed.clear()
+                await self._changed.wait()
 
     def keys_and_values(self) -> list[tuple[str, bytes | None]]:
         return [(change.key, change.value) for change in self.changes]

@@ -104,7 +104,7 @@ async def test_what_is_deleted_among_several_is_repeated_with_the_state_that_sta
     await storage.put("/old", obj("2"), 0)
 
 
-async def test_concurrent_writes_are_told_in_order_each_once(storage: Storage, obj: Obj, heard) -> None:
+async def test_concurrent_writes_are_reported_in_order_each_once(storage: Storage, obj: Obj, heard) -> None:
     async def writer(name: str) -> None:
         revision = 0
         for number in range(10):

@@ -69,7 +69,7 @@ def test_an_event_whose_past_was_compacted_meanwhile_is_not_taken_for_a_creation
         with_past(Event(b"k", 7, value, None))
 
 
-async def test_a_creation_is_told_from_a_replacement_whose_past_is_unknown(etcd) -> None:
+async def test_a_creation_is_distinguished_from_a_replacement_whose_past_is_unknown(etcd) -> None:
     client = EtcdClient((etcd.endpoint,))
     first = await client.put(b"/a", b"v", 0)
     await client.put(b"/a", b"w", first.revision)
@@ -80,7 +80,7 @@ async def test_a_creation_is_told_from_a_replacement_whose_past_is_unknown(etcd)
 
 
 class Finished:
-    """A call that ended before it was used, as gRPC tells it."""
+    """A call that ended before it was used, as gRPC reports it."""
 
     async def read(self) -> None:
         raise asyncio.InvalidStateError("RPC already finished.")

@@ -1,4 +1,4 @@
-"""Objects that resemble each other take little room in a database and in memory, and nobody can tell."""
+"""Objects that resemble each other take little room in a database and in memory, and reads are the same."""
 
 import asyncio
 import os

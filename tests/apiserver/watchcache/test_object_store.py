@@ -308,7 +308,7 @@ async def test_listeners_hear_every_change_even_beside_one_that_fails(
     assert "resourceVersion" not in caplog.text
 
 
-async def test_a_replaced_state_ends_watches_and_tells_listeners_the_difference(store: WatchCache) -> None:
+async def test_a_replaced_state_ends_watches_and_gives_listeners_the_difference(store: WatchCache) -> None:
     for name in ("same", "gone", "changed"):
         await store.create(PODS, "ns", name, value(), index())
     heard: list[tuple[str, str, int]] = []

@@ -184,7 +184,7 @@ async def test_the_log_of_a_pod_is_followed(federation: Dashboards, chromium: "C
     assert window.complaints == []
 
 
-async def test_a_user_without_rights_is_told_which_one_is_missing(federation: Dashboards, chromium: "Chrome") -> None:
+async def test_a_user_without_rights_is_shown_which_one_is_missing(federation: Dashboards, chromium: "Chrome") -> None:
     await federation.apply(policy("nginx", "member1"), deployment())
     window = await chromium.window(federation.world.endpoint, await federation.token("nobody"))
     await window.sees("You may not do this")

@@ -51,7 +51,7 @@ async def test_certificates_are_rotated_without_a_restart(stage: Stage, federati
 async def test_an_agent_renews_its_certificate_when_it_begins_to_lead(
     stage: Stage, federation: Federation, members: dict[str, Client], tmp_path: Path
 ) -> None:
-    """With half of its life to come it would not; here it is told that all of it is needed."""
+    """With half of its life to come it would not; here it is configured so that all of it is needed."""
     secrets = members[PULLED].resource(SECRETS)
     leader = stage.components[AGENT]
     successor = await stage.start_agent(PULLED, *QUICK, "--cert-rotation-remaining-time-threshold=1")

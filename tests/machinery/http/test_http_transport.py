@@ -355,12 +355,12 @@ async def test_a_refused_watch_is_typed(scripted, connect, reply):
 
 
 async def test_warnings_are_passed_on(scripted, reply):
-    told = []
+    warnings = []
     scripted.script = lambda exchange, number: reply({}, Warning='299 - "deprecated"')
-    transport = HttpTransport(Target(f"http://127.0.0.1:{scripted.port}"), warn=told.append)
+    transport = HttpTransport(Target(f"http://127.0.0.1:{scripted.port}"), warn=warnings.append)
     await transport.send(GET)
     await transport.close()
-    assert told == ['299 - "deprecated"']
+    assert warnings == ['299 - "deprecated"']
 
 
 async def test_a_base_path_of_the_server_is_kept(scripted):

@@ -37,7 +37,7 @@ async def test_when_none_is_free_any_other_will_do():
     assert await listen_lastingly(listen, Random(1)) == 40_000
 
 
-async def test_another_trouble_is_told_at_once():
+async def test_another_failure_is_reported_at_once():
     async def listen(port):
         raise OSError(errno.EACCES, "not allowed")
 

@@ -59,7 +59,7 @@ def test_what_is_written_is_what_the_client_reads(connected, size):
     assert received == data
 
 
-def test_the_clients_goodbye_is_told(connected):
+def test_the_clients_goodbye_is_reported(connected):
     client, records = connected
     client.shutdown()
     records.feed(client.bio_read(1 << 16))

@@ -145,7 +145,7 @@ async def test_base64_channels(dial):
         ("nosuch", "InternalError", "no such container"),
     ],
 )
-async def test_failures_are_told_with_the_exit_code(dial, command, reason, message):
+async def test_failures_are_reported_with_the_exit_code(dial, command, reason, message):
     socket = await dial(f"/{command}", V5)
     await socket.message()
     assert await socket.message() == b"\x02oops"
@@ -245,7 +245,7 @@ async def test_port_forward_through_the_tunnel(dial):
     assert await spdy.frame() == (1, b"", True)
 
 
-async def test_an_unreachable_port_is_told_on_the_error_stream(dial):
+async def test_an_unreachable_port_is_reported_on_the_error_stream(dial):
     socket = await dial("/forward", TUNNEL)
     spdy = Spdy(socket)
     spdy.open(1, streamtype="error", port="81", requestid="0")

@@ -40,7 +40,7 @@ def test_of_nested_mounts_the_deepest_counts() -> None:
     assert rewritten("etcd", ["/etc/karmada/pki/a", "/etc/karmada/b"], mounts, HERE) == ["/inner/a", "/outer/b"]
 
 
-def test_programs_that_listen_everywhere_by_default_are_told_the_address_of_their_pod() -> None:
+def test_programs_that_listen_everywhere_by_default_are_given_the_address_of_their_pod() -> None:
     assert rewritten("karmada-scheduler", ["--metrics-bind-address=0"], {}, HERE) == [
         "--metrics-bind-address=0",
         f"--health-probe-bind-address={HERE}:10351",

@@ -139,19 +139,19 @@ class ApiServices:
         if item is None:
             if name in self._local:
                 await self._create(name, group, version)
-                await self._tell(name, *_LOCAL)
+                await self._report(name, *_LOCAL)
             return
         obj: JSONObject = orjson.loads(item.body)
         managed = (obj["metadata"].get("labels") or {}).get(_MANAGED)
         if not (obj.get("spec") or {}).get("service"):
             if managed and name not in self._local:
                 await self._writer.delete(KIND, "", name, item.index.uid)
-            elif _told(obj) != _LOCAL:
-                await self._tell(name, *_LOCAL)
+            elif _reported(obj) != _LOCAL:
+                await self._report(name, *_LOCAL)
             return
         remote = self._remotes.get((group, version))
         if remote is not None:
-            await self._tell(name, *await self._check(remote, group, version))
+            await self._report(name, *await self._check(remote, group, version))
             self._worker.add_later(name, _AGAIN_SECONDS)
 
     async def _create(self, name: str, group: str, version: str) -> None:
@@ -190,7 +190,7 @@ class ApiServices:
             self._resources[key] = resources
             self._context.catalog.touch()
 
-    async def _tell(self, name: str, status: str, reason: str, message: str) -> None:
+    async def _report(self, name: str, status: str, reason: str, message: str) -> None:
         now = rfc3339(self._context.now())
 
         def edit(obj: JSONObject) -> None:
@@ -209,7 +209,7 @@ class ApiServices:
         await self._writer.change(KIND, "", name, edit, "status")
 
 
-def _told(obj: JSONObject) -> tuple[str, str, str] | None:
+def _reported(obj: JSONObject) -> tuple[str, str, str] | None:
     """What an APIService says about its availability."""
     for condition in (obj.get("status") or {}).get("conditions") or ():
         if condition["type"] == "Available":

@@ -40,7 +40,7 @@ class ReviewContext:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One kind of review; `tracked` tells whether its answer shows managedFields."""
+    """One kind of review; `tracked` is whether its answer shows managedFields."""
 
     group: str
     plural: str

@@ -1,6 +1,6 @@
 """The bootstrap signer: `kube-public/cluster-info` carries a signature for each bootstrap token that may sign it.
 
-A joining machine that knows only a token can so tell that the cluster's address and CA are genuine.
+A joining machine that knows only a token can so verify that the cluster's address and CA are genuine.
 """
 
 import base64

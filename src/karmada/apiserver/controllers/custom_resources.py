@@ -166,13 +166,13 @@ class CustomResources:
         now = rfc3339(self._context.now())
         if left:
             reason, message = "InstanceDeletionInProgress", f"CustomResource deletion is in progress; {left} remain"
-            await self._tell(name, reason, message, now)
+            await self._report(name, reason, message, now)
             return
         reason, message = "InstanceDeletionCompleted", "removed all instances"
-        await self._tell(name, reason, message, now)
+        await self._report(name, reason, message, now)
         await self._writer.change(KIND, "", name, _drop_finalizer)
 
-    async def _tell(self, name: str, reason: str, message: str, now: str) -> None:
+    async def _report(self, name: str, reason: str, message: str, now: str) -> None:
         def edit(current: JSONObject) -> None:
             current["status"] = terminating(current, reason, message, now)
 

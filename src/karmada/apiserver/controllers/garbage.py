@@ -27,7 +27,7 @@ _WIDTH = 32
 
 
 class Key(NamedTuple):
-    """An object at its place; `uid` tells it from a later one of the same name."""
+    """An object at its place; `uid` distinguishes it from a later one of the same name."""
 
     kind: Kind
     namespace: str

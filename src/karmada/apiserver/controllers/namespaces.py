@@ -85,7 +85,7 @@ class NamespaceController:
             return
         if FINALIZER in ((namespace.get("spec") or {}).get("finalizers") or ()):
             remaining = await self._empty(name)
-            await self._tell(name, remaining)
+            await self._report(name, remaining)
             if remaining.resources or remaining.failures:
                 return
         await self._finalize(name)
@@ -124,7 +124,7 @@ class NamespaceController:
             problems += [str(result) for result in results if isinstance(result, Exception)]
         return problems
 
-    async def _tell(self, name: str, remaining: Remaining) -> None:
+    async def _report(self, name: str, remaining: Remaining) -> None:
         conditions = _conditions(remaining)
         now = rfc3339(self._context.now())
 

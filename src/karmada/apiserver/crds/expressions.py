@@ -22,7 +22,7 @@ OLD = "oldSelf"
 
 
 def cel_type(schema: JSONObject) -> str:
-    """The CEL type of values of a schema, as far as it can be told without declaring every object."""
+    """The CEL type of values of a schema, as far as it can be known without declaring every object."""
     if schema.get("x-kubernetes-int-or-string") or schema.get("nullable"):
         return "dyn"
     match schema.get("type"):

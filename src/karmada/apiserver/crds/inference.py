@@ -1,4 +1,4 @@
-"""Types of validation rules as far as the schema tells them: fields that are not declared, operands that cannot go.
+"""Types of validation rules as far as the schema declares them: fields that are not declared, operands that cannot go.
 
 Whatever the schema leaves open is of any type; only what is surely wrong is refused.
 """

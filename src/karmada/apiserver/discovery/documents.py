@@ -103,7 +103,7 @@ def _subentry(type_: ResourceType, sub: Subresource) -> JSONObject:
 
 
 def _storage_hash(type_: ResourceType) -> str:
-    """Tells clients whether the stored form changed: equal hashes, equal storage version."""
+    """Shows clients whether the stored form changed: equal hashes, equal storage version."""
     stored = f"{type_.stored_as[0]}/{type_.storage_version or type_.version}/{type_.kind}"
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
 

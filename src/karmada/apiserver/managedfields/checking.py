@@ -134,7 +134,7 @@ def _check_list(value: list[Any], schema: Schema, place: _Place, errors: list[_P
 
 
 def _nameless(item: Any, schema: Schema) -> str:
-    """Why a list item cannot be told from others; empty when it can."""
+    """Why a list item cannot be distinguished from others; empty when it can."""
     if schema.list_type == "set":
         if item is None:
             return "associative list without keys has an element that's an explicit null"

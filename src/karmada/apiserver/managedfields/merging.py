@@ -86,7 +86,7 @@ def _merge_list(live: list[Any], config: list[Any], schema: Schema) -> list[Any]
 
 
 def retyped(live: Any, merged: Any) -> bool:
-    """Whether a number became a boolean or the reverse, which equality does not tell; only untyped fields can."""
+    """Whether a number became a boolean or the reverse, which equality does not show; only untyped fields can."""
     if live is merged:
         return False
     if isinstance(live, dict) and isinstance(merged, dict):

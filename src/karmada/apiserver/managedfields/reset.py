@@ -5,10 +5,10 @@ from karmada.apiserver.resources import ResourceType
 
 _STATUS: Fields = {"f:status": EMPTY}
 _SPEC: Fields = {"f:spec": EMPTY}
-_OBJECT_DOOR: dict[tuple[str, str], Fields] = {
+_NOT_BY_OBJECT: dict[tuple[str, str], Fields] = {
     ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": EMPTY},
 }
-_STATUS_DOOR: dict[tuple[str, str], Fields] = {
+_NOT_BY_STATUS: dict[tuple[str, str], Fields] = {
     ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": {"f:conditions": EMPTY}},
     ("apiextensions.k8s.io", "customresourcedefinitions"): {"f:spec": EMPTY, "f:metadata": EMPTY},
     ("apps", "deployments"): {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
@@ -19,7 +19,7 @@ _STATUS_DOOR: dict[tuple[str, str], Fields] = {
 def reset_fields(resource: ResourceType, subresource: str) -> Fields:
     """What writes through a subresource never own, as a set whose members stand for all below them."""
     if subresource == "status":
-        return _STATUS_DOOR.get((resource.group, resource.plural), _SPEC)
+        return _NOT_BY_STATUS.get((resource.group, resource.plural), _SPEC)
     if not subresource and resource.has_status and any(sub.name == "status" for sub in resource.subresources):
-        return _OBJECT_DOOR.get((resource.group, resource.plural), _STATUS)
+        return _NOT_BY_OBJECT.get((resource.group, resource.plural), _STATUS)
     return EMPTY

@@ -52,7 +52,7 @@ class Visit:
 class Traffic:
     """Runs every request with a seat or a place in the watch budget, and records metrics and the audit entry.
 
-    `known` tells which resources metrics may name.
+    `known` says which resources metrics may name.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Running:
 
 
 def key_of(visit: Visit) -> RequestKey:
-    """How metrics tell the request apart."""
+    """The labels of the request in metrics."""
     asked = visit.attributes
     if asked is None or not asked.resource:
         return RequestKey(visit.request.method, "", "", "", "", "")

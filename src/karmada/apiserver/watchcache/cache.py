@@ -211,8 +211,8 @@ class WatchCache:
             if applied is not None:
                 collection, event = applied
                 self._history.append(collection.kind, event)
-                collection.tell(event)
-                self._tell_listeners(collection.kind, event)
+                collection.dispatch(event)
+                self._call_listeners(collection.kind, event)
         self._revision = revision
         if self._waiting:
             self._advance(revision)
@@ -229,9 +229,9 @@ class WatchCache:
         older = self._contents
         self._load(snapshot)
         for kind, event in self._contents.since(older, snapshot.revision):
-            self._tell_listeners(kind, event)
+            self._call_listeners(kind, event)
 
-    def _tell_listeners(self, kind: Kind, event: StoreEvent) -> None:
+    def _call_listeners(self, kind: Kind, event: StoreEvent) -> None:
         listeners = self._listeners_of.get(kind)
         if listeners is None:
             listeners = [listener for listener, kinds in self._listeners if not kinds or kind in kinds]

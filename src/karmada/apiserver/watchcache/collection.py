@@ -44,7 +44,7 @@ class Collection:
             self.labelled.changed(key, old.index.labels, _NONE)
         del self.keys[bisect_left(self.keys, key)]
 
-    def tell(self, event: StoreEvent) -> None:
+    def dispatch(self, event: StoreEvent) -> None:
         """Hand an event to those who watch its place."""
         if not self.watchers:
             return

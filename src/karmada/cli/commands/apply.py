@@ -6,7 +6,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.reading import cluster_names
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, checked, from_files, in_place, refused, tell
+from karmada.cli.writing import Named, checked, from_files, in_place, print_outcome, refused
 
 
 async def run(session: Session, flags: Values) -> int:
@@ -33,12 +33,12 @@ async def run(session: Session, flags: Values) -> int:
         try:
             done, word = await apply(hub, flags, one)
             kept.add(str(done["metadata"].get("uid", "")))
-            tell(session, flags, one, word, done)
+            print_outcome(session, flags, one, word, done)
             if clusters:
                 assert one.given is not None
                 policy = await in_place(hub, flags, policy_for(one.given, clusters))
                 done, word = await apply(hub, flags, policy)
-                tell(session, flags, policy, word, done)
+                print_outcome(session, flags, policy, word, done)
         except ApiError as error:
             if not error.status:
                 raise

@@ -9,7 +9,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import NOTHING_NAMED
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, checked, dry_run, from_files, in_place, refused, tell
+from karmada.cli.writing import Named, checked, dry_run, from_files, in_place, print_outcome, refused
 
 JSONObject = dict[str, Any]
 
@@ -53,7 +53,7 @@ async def _create(session: Session, flags: Values, one: Named) -> None:
     if not dry.client:
         item = await one.resource(session.hub(flags), flags).create(item, one.namespace, dry_run=dry.server)
         one = Named(one.kind, one.namespace, item["metadata"]["name"], item)
-    tell(session, flags, one, "created", item)
+    print_outcome(session, flags, one, "created", item)
 
 
 def _made(maker: Any, words: int = 1) -> Run:

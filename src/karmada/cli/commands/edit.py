@@ -13,7 +13,7 @@ from karmada.cli.files import read_text
 from karmada.cli.flags import Flag, Values
 from karmada.cli.output.objects import without_managed_fields
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, chosen, tell
+from karmada.cli.writing import Named, chosen, print_outcome
 
 JSONObject = dict[str, Any]
 HEADER = """# Please edit the object below. Lines beginning with a '#' will be ignored,
@@ -67,7 +67,7 @@ async def _edit(session: Session, flags: Values, one: Named) -> None:
             note = "".join(f"# {line}\n" for line in str(error).splitlines()) + "#\n"
             text = body
             continue
-        tell(session, flags, one, "edited", done)
+        print_outcome(session, flags, one, "edited", done)
         return
 
 

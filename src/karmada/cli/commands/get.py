@@ -17,7 +17,7 @@ COMMAND = Command(
     "get",
     "[NAME | -l label | -n namespace]",
     "Show objects of the control plane and of its members.\n\n"
-    "With -s members or -s all the same objects of several clusters stand side by side: CLUSTER tells where a row is\n"
+    "With -s members or -s all the same objects of several clusters stand side by side: CLUSTER shows where a row is\n"
     "from, ADOPTION whether Karmada manages the object there. A cluster that fails does not hide the others' rows.",
     run,
     (

@@ -28,7 +28,7 @@ async def run(session: Session, flags: Values) -> None:
     moves = await _moves(hub, flags)
     chosen = sorted(move for move in moves if not names or move[1] in names or move[1].partition(" ")[0] in names)
     if not chosen:
-        session.print("No moves are known: events are kept for an hour unless the API server is told otherwise.")
+        session.print("No moves are known: events are kept for an hour unless the API server is configured otherwise.")
         return
     session.out.write(aligned([["TIME", "RESOURCE", "REASON", "MESSAGE"], *map(list, chosen)]))
 

@@ -8,7 +8,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.files import read_text
 from karmada.cli.flags import Flag, Values, one_of
 from karmada.cli.session import Session
-from karmada.cli.writing import chosen, dry_run, tell
+from karmada.cli.writing import chosen, dry_run, print_outcome
 
 
 async def run(session: Session, flags: Values) -> None:
@@ -40,7 +40,7 @@ async def run(session: Session, flags: Values) -> None:
                 one.name, patch, one.namespace, kind=kind, subresource=flags.subresource, dry_run=dry.server
             )
         same = done["metadata"].get("resourceVersion") == live["metadata"].get("resourceVersion") and not dry.suffix
-        tell(session, flags, one, "patched (no change)" if same else "patched", done)
+        print_outcome(session, flags, one, "patched (no change)" if same else "patched", done)
 
 
 COMMAND = Command(

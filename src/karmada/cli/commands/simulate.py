@@ -128,7 +128,7 @@ COMMAND = Command(
     "Show what would be placed where, without writing anything.\n\n"
     "The scheduler's own rules decide, on the clusters of now with the changes asked for: clusters gone, tainted or\n"
     "added. Files hold templates and policies as they would be; without files and names, everything that is\n"
-    "propagated is looked at. Feature gates and flags are those of the running control plane where it tells them\n"
+    "propagated is looked at. Feature gates and flags are those of the running control plane where it publishes them\n"
     "(karmada up does), else the defaults: the output says which. Estimators of members are not asked.\n"
     "Exits with 1 if something could not be placed.",
     run,

@@ -63,7 +63,7 @@ def _is_owner(owner: JSONObject, item: JSONObject) -> bool:
 
 
 def _made_from(item: JSONObject) -> JSONObject:
-    """The template of a deployment or of one of its sets, without what tells the sets apart."""
+    """The template of a deployment or of one of its sets, without what distinguishes the sets."""
     found = (item.get("spec") or {}).get("template") or {}
     about = found.get("metadata") or {}
     labels = {key: value for key, value in (about.get("labels") or {}).items() if key != _HASH}

@@ -1,6 +1,6 @@
 """Tables as servers make them, those of several clusters put together.
 
-The second column tells the cluster; the last one whether Karmada manages the object there (Y, N, or - in the control
+The second column is the cluster; the last one whether Karmada manages the object there (Y, N, or - in the control
 plane itself). Pods are never managed by Karmada, so their tables lack it.
 """
 

@@ -12,7 +12,7 @@ _IGNORED_METADATA = ("managedFields", "resourceVersion")
 
 
 class Meaning(Enum):
-    """Why a template changed. Only lazy policies tell Karmada's own changes from a user's."""
+    """Why a template changed. Only lazy policies distinguish Karmada's own changes from a user's."""
 
     NOTHING = 0
     OWN = 1

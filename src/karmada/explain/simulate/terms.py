@@ -12,7 +12,7 @@ from karmada.machinery.errors import ApiError
 
 PAGE = "/configuration"
 EVICTION = "enable-no-execute-taint-eviction"
-RUNNING, ASSUMED = "as the control plane runs", "assumed, as the control plane does not tell"
+RUNNING, ASSUMED = "as the control plane runs", "assumed, as the control plane does not publish them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Terms:
 
 
 async def running(hub: Client) -> Terms:
-    """The terms of a control plane; defaults where it does not tell: components of their own keep theirs."""
+    """The terms of a control plane; defaults where it does not publish them: components of their own keep theirs."""
     try:
         published = orjson.loads(await hub.transport.raw("GET", PAGE))
         gates = {

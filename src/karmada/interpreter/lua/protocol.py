@@ -13,7 +13,7 @@ LARGEST_ANSWER = 4 * 2**20
 """No API server stores an object of this size, and reading one takes the event loop a few milliseconds."""
 READY = b"[]"
 WITH_PRIORITY = "with-priority"
-"""Tells a worker that requirements name the priority class."""
+"""Informs a worker that requirements name the priority class."""
 
 
 class Result(StrEnum):

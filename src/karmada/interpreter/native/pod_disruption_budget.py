@@ -47,7 +47,7 @@ def reflect(observed: JSONObject) -> JSONObject | None:
 
 
 def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
-    """Pods are told apart by their cluster."""
+    """Pods are distinguished by their cluster."""
     view(template, PodDisruptionBudget)
     found = {item.cluster_name: member for item in items if (member := status_of(item, Status)) is not None}
     disrupted = {

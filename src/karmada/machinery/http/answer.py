@@ -102,7 +102,7 @@ class AnswerParser:
         """The connection takes no further request."""
 
     def on_message_begin(self) -> None:
-        """An answer begins. After two to one request nobody could tell which belongs to the next one."""
+        """An answer begins. After two to one request nobody would know which belongs to the next one."""
         if self._complete:
             raise ValueError("more than one answer")
 

@@ -188,7 +188,7 @@ def _forget_unsent(connected: socket.socket | None) -> None:
 
 
 def _keep_alive(connected: socket.socket | None) -> None:
-    """Have the system notice when the other side has silently vanished, which a watch could not tell from peace."""
+    """Have the system notice that the other side vanished, which a watch could not distinguish from silence."""
     if connected is None:
         return
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

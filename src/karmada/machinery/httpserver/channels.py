@@ -1,4 +1,4 @@
-"""Exec and attach over WebSocket: several streams on one connection, told apart by a leading channel number.
+"""Exec and attach over WebSocket: several streams on one connection, distinguished by a leading channel number.
 
 Channels: 0 input, 1 output, 2 errors, 3 the final status, 4 window sizes; 255 closes the channel named by its payload
 (version 5). Binary protocols put the number in the first byte, base64 ones as a digit before base64 text.
@@ -110,7 +110,7 @@ def exec_upgrade(request: HttpRequest, wanted: ExecRequest, backend: ExecBackend
     async def serve(socket: WebSocket, protocol: str) -> None:
         channels = Channels(socket, protocol)
         streams = ChannelStreams(channels)
-        # An empty message tells the client that the streams exist.
+        # An empty message informs the client that the streams exist.
         await channels.send(STDOUT if wanted.stdout else STDERR if wanted.stderr else STATUS, b"")
         status = await run_until_gone(backend.execute(wanted, streams), streams.pump)
         if status is not None:

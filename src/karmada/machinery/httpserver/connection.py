@@ -219,7 +219,7 @@ class HttpConnection(asyncio.Protocol):
     # Inside.
 
     def _expect_more(self) -> None:
-        """Set the deadline when a request's head or body begins, and tell a waiting client to go on with its body."""
+        """Set the deadline when a request's head or body begins, and ask a waiting client to go on with its body."""
         parser, timeouts = self.parser, self._server.timeouts
         if parser.continue_wanted:
             parser.continue_wanted = False

@@ -52,7 +52,7 @@ def gained(before: Iterable[TargetCluster], after: Iterable[TargetCluster]) -> l
 
 
 def is_settled(spec: ResourceBindingSpec, status: ResourceBindingStatus, generation: int) -> bool:
-    """Whether the last schedule result is carried out as far as can be told without looking at the copies."""
+    """Whether the last schedule result is carried out as far as can be known without looking at the copies."""
     waits = condition_of(status, conditions.MOVES_WAITING)
     return (
         status.scheduler_observed_generation == generation

@@ -2,7 +2,7 @@
 
 All pods share the machine's network and file system, so three things are rewritten: paths below mounts become the
 pod's own folders, "all addresses" becomes the pod's address, and servers that would listen everywhere by default are
-told not to.
+given the flag not to.
 """
 
 import re
@@ -31,7 +31,7 @@ LISTENS: Mapping[str, Sequence[tuple[str, int]]] = {
     "kube-apiserver": (BIND, ("advertise-address", 0)),
     "kube-controller-manager": (BIND,),
 }
-"""Flags with which programs listen on all addresses unless told otherwise, and their ports; 0: a host alone."""
+"""Flags with which programs listen on all addresses unless a flag says otherwise, and their ports; 0: a host alone."""
 
 NEEDED = {"kube-apiserver": {"endpoint-reconciler-type": "none"}}
 """Flags without which a program would write its loopback address where that is refused."""

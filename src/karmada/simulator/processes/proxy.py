@@ -41,7 +41,7 @@ class ServiceProxy:
         return ["everything"] if space in self._runtime.namespaces or space == KUBERNETES[0] else []
 
     async def reconcile(self, key: str) -> Result:
-        """Serve what there is now, stop serving what is gone, and tell all pods the names."""
+        """Serve what there is now, stop serving what is gone, and pass the names to all pods."""
         nodes = [
             address.address
             for node in self._context.nodes.all_items()
@@ -71,7 +71,7 @@ class ServiceProxy:
         return RequeueAfter(AGAIN) if failed else DONE
 
     def write_hosts(self, pod: PodProcesses) -> None:
-        """Tell a pod the names that it can use."""
+        """Pass a pod the names that it can use."""
         about, spec = pod.tree["metadata"], pod.tree["spec"]
         own = {spec.get("hostname") or about["name"]: pod.address}
         pod.write_hosts(hosts(about["namespace"], own, self._known()))

@@ -102,7 +102,7 @@ def said(
 ) -> Iterator[tuple[float, str]]:
     """The lines of a container between its start and a moment, with their times.
 
-    A command that asks the network is told what the network answers when the log is read.
+    A command that asks the network gets the network's answer of the moment when the log is read.
     """
     command = [*(container.command or ()), *(container.args or ())]
     if shell.is_known(command):

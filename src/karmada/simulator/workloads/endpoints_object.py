@@ -61,7 +61,7 @@ def target_of(pod: Pod) -> JSONObject:
 
 
 def renewed_endpoints(wanted: JSONObject, trigger: JSONObject, seen: JSONObject | None) -> JSONObject:
-    """The object as it should be; `trigger` tells when it last changed."""
+    """The object as it should be; `trigger` is when it last changed."""
     if seen is None:
         metadata = wanted["metadata"]
         return wanted | {"metadata": metadata | {"annotations": metadata["annotations"] | trigger}}

@@ -97,14 +97,14 @@ class Collector:
         meta = meta_of(item.body)
         finalizers = meta.finalizers or () if meta.deletion_timestamp else ()
         if ORPHAN in finalizers:
-            await self._let_go(type_, item)
+            await self._orphan_dependents(type_, item)
         elif FOREGROUND in finalizers:
             await self._delete_dependents(type_, item)
         elif meta.owner_references and not meta.deletion_timestamp:
             await self._judge(type_, item, meta.owner_references)
         return DONE
 
-    async def _let_go(self, type_: GroupVersionResource, owner: Item[Any]) -> None:
+    async def _orphan_dependents(self, type_: GroupVersionResource, owner: Item[Any]) -> None:
         for kind, item in self._dependents(owner.key.namespace, owner.uid):
             resource = self._client.resource(kind)
             await Committer(resource).commit(resource.codec.decode(item.body), lambda seen: released(seen, owner.uid))

@@ -85,7 +85,7 @@ class Kubelet:
         if node.metadata.name in self._context.behaviour.dead_nodes:
             return DONE
         if pod.is_deleted:
-            self._tell_end(pod, pod.spec.containers)
+            self._report_killing(pod, pod.spec.containers)
             await self._delete(pod)
             return DONE
         if pod.is_finished:
@@ -115,7 +115,7 @@ class Kubelet:
             self._pods.codec.decode(item.body), lambda seen: seen | {"status": merged(seen.get("status") or {}, status)}
         )
         if now >= deadline:
-            self._tell_end(pod, containers)
+            self._report_killing(pod, containers)
             self._event(pod, "Normal", OVERDUE["reason"], OVERDUE["message"])
             return DONE
         self._record(pod, containers, lives, courses, {} if fresh else before)
@@ -126,7 +126,7 @@ class Kubelet:
         wait = min(wait, deadline - now)
         return DONE if wait == inf else RequeueAfter(max(wait, 0.001))
 
-    def _tell_end(self, pod: Pod, containers: list[Container]) -> None:
+    def _report_killing(self, pod: Pod, containers: list[Container]) -> None:
         for container in containers if pod.status.phase == "Running" else ():
             self._event(pod, "Normal", "Killing", f"Stopping container {container.name}")
 

@@ -22,7 +22,7 @@ SUITES = (
 )
 KNOWN = {"discovery": {"componentstatuses": "the recorded server was started with another issuer"}}
 """Cases that differ on purpose, by suite; docs/kubernetes-compatibility.md says more."""
-_TELLING_AGES = "tables"
+_WITH_AGES = "tables"
 _DAY = 24 * 3600
 _RECORDED_ON = 1794700800 // _DAY
 """In days since the epoch: what the recordings say of the age of old objects was so on that day."""
@@ -51,7 +51,7 @@ def run_kube(folder: Path, report: Report) -> None:
 async def replay(folder: Path, suite: str, place: Path) -> tuple[list[dict[str, Any]], str]:
     """The results of one suite against a fresh server, and what the tool said."""
     options = ApiServerOptions(folder=place, key_prefix="/conf", static_tokens='admin,admin,1,"system:masters"')
-    if suite == _TELLING_AGES:
+    if suite == _WITH_AGES:
         since = (int(time.time()) // _DAY - _RECORDED_ON) * _DAY
         options.now = lambda: time.time() - since
     async with ApiServer(options) as server:

@@ -55,7 +55,7 @@ def _order(history: History) -> Iterator[str]:
 
 
 def _writes(history: History, states: _States) -> Iterator[str]:
-    """Commits and what writers were told are the same."""
+    """Commits and what was answered to writers are the same."""
     by_revision = {commit.revision: commit for commit in history.commits}
     by_text = {write.text: write for write in history.writes if not write.deletes}
     deletions: dict[tuple[str, int], list[Write]] = {}
@@ -80,7 +80,7 @@ def _writes(history: History, states: _States) -> Iterator[str]:
         if author is None:
             yield f"nobody wrote {commit.key}@{commit.revision}"
         elif author.outcome in (Outcome.CONFLICT, Outcome.FAILED):
-            yield f"took effect at {commit.revision} although its author was told otherwise: {author}"
+            yield f"took effect at {commit.revision} although its author was answered otherwise: {author}"
         elif author.outcome is Outcome.UNKNOWN:
             author.revision = commit.revision
         if author is not None and author.expected != stood:
@@ -88,7 +88,7 @@ def _writes(history: History, states: _States) -> Iterator[str]:
 
 
 def _likely(write: Write, commit: Commit) -> tuple[bool, bool]:
-    """Sorts first who deleted: it was told this revision; else it does not know."""
+    """Sorts first who deleted: it was answered this revision; else it does not know."""
     acknowledged = write.outcome is Outcome.DONE and write.revision == commit.revision
     return not acknowledged, write.outcome is not Outcome.UNKNOWN
 

@@ -1,6 +1,6 @@
 """Clients of a storage, through a watch cache as an API server has it: writers, readers and watchers.
 
-They write down what they ask and what they are told. All of them outlive the store: after a crash they go on with the
+They write down what they ask and what is answered. All of them outlive the store: after a crash they go on with the
 next one, and watchers resume where they were.
 """
 
@@ -155,7 +155,7 @@ class Reader(Client):
 
 
 class Observer(Client):
-    """Watches, stops, and resumes after the last event or bookmark it saw; begins anew when told to."""
+    """Watches, stops, and resumes after the last event or bookmark it saw; begins anew when the server asks for it."""
 
     def __init__(self, name: str, history: History, random: Random, sleep: Sleep, shared: bool) -> None:
         super().__init__(name, history, random, sleep, shared)

@@ -149,7 +149,7 @@ def color_of(body: bytes) -> str:
 
 
 def text_of(body: bytes) -> str:
-    """What tells it from all others."""
+    """What distinguishes it from all others."""
     return str(orjson.loads(body)["text"])
 
 

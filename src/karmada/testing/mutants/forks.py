@@ -25,7 +25,7 @@ PATIENCE = 5.0
 """A mutant may take this many times as long as no mutant, and some seconds more: one that never ends is killed."""
 GRACE = 15.0
 Report = Callable[[Mutant, bool | None], None]
-"""Called with each mutant and whether it was killed, or None where a fork cannot tell."""
+"""Called with each mutant and whether it was killed, or None where a fork cannot decide."""
 
 
 class Calls:

@@ -113,7 +113,7 @@ async def run_manager(
     options: Options | None = None,
     started: Callable[[list[Controller[Any]]], None] = lambda _: None,
 ) -> None:
-    """The controllers of the control plane; `started` is told of them."""
+    """The controllers of the control plane; `started` is called with them."""
     client = Client(wrap(around.client.transport, around), field_manager="controller-manager")
 
     async def open_member(cluster: Cluster) -> Transport:

@@ -5,9 +5,9 @@
 - *Members* have lives of their own: people there scale, annotate and delete copies, and member2 has a ConfigMap of its
   own under the very name of the dependency.
 
-Rules, after every committed change: a Work goes only when its binding lets go of the cluster, a copy only when its Work
-goes; what a member owns is never touched; a template's spec is the user's alone. Then: a member that cannot be reached
-delays no other. In the end every member holds what templates and policy say, and nothing else that we manage.
+Rules, after every committed change: a Work goes only when its binding no longer names the cluster, a copy only when its
+Work goes; what a member owns is never touched; a template's spec is the user's alone. Then: a member that cannot be
+reached delays no other. In the end every member holds what templates and policy say, and nothing else that we manage.
 """
 
 import contextlib
@@ -45,7 +45,10 @@ SETTLING = 200.0
 """Virtual seconds in which everything has to come right: clusters count as ready again, pauses between retries end."""
 LAG = 40.0
 """Virtual seconds for which a cache may show what was: a partition, and the time to get over it."""
-WORK_GOES, COPY_GOES = "a Work goes only when its binding lets go of the cluster", "a copy goes only when its Work goes"
+WORK_GOES, COPY_GOES = (
+    "a Work goes only when its binding no longer names the cluster",
+    "a copy goes only when its Work goes",
+)
 OWNED_STAYS = "what a member owns is never touched"
 SPEC_IS_THE_USERS = "a template's spec is the user's alone"
 NO_WAITING, AGREED = "a lost member delays no other", "in the end members hold what templates and policy say"

@@ -47,7 +47,7 @@ CONTROLLERS, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
 AGGREGATED, WEBHOOK = "karmada-aggregated-apiserver", "karmada-webhook"
 AGENT, DESCHEDULER = "karmada-agent", "karmada-descheduler"
 OUTSIDE = ("Service", "APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-"""Kinds of the control plane's objects that tell its API server of other servers."""
+"""Kinds of the control plane's objects that point its API server to other servers."""
 NO_PODS = "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount"
 """What the hub's API server need not do, as nothing runs there."""
 TOKENS = "serviceaccount-token-controller"

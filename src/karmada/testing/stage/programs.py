@@ -78,7 +78,7 @@ def _build(name: str, path: Path) -> None:
 
 
 def _said(release: str) -> str:
-    """Linker flags that let `/version` tell the release: a build from a module knows nothing of it."""
+    """Linker flags that let `/version` show the release: a build from a module knows nothing of it."""
     major, minor, _ = release.removeprefix("v").split(".")
     values = {"gitVersion": release, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")

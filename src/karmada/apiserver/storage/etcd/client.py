@@ -80,7 +80,7 @@ class Event(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Events of whole revisions; one without events tells that all up to `revision` have been sent."""
+    """Events of whole revisions; one without events says that all up to `revision` have been sent."""
 
     events: list[Event]
     revision: int

@@ -1,7 +1,7 @@
 """`SqliteStorage`: durable storage in one file, for one API server.
 
 The event loop decides conflicts and gives out revisions; the writer thread makes batches durable; the loop then
-tells the listener and answers. A key has at most one write under way: a second one waits for the outcome of the
+calls the listener and answers. A key has at most one write under way: a second one waits for the outcome of the
 first, so that a conflict is reported only against something that is, or will never be, visible.
 """
 

@@ -203,7 +203,7 @@ class PodScheduler:
         try:
             await self._context.client.transport.send(request)
         except (NotFound, Conflict, AlreadyExists):
-            # Gone, or bound already: the cache will tell, and until then nobody else gets the room. If it does not,
+            # Gone, or bound already: the cache will show it, and until then nobody else gets the room. If it does not,
             # the refusal was about something else, and the pod still waits.
             return RequeueAfter(SOON)
         except ApiError as error:

@@ -84,7 +84,8 @@ def _self_link(one: Difference) -> bool:
 WANTED: tuple[Wanted, ...] = (
     Wanted("selfLink is never kept; kube-apiserver shows it in answers to dry runs", _self_link),
     Wanted(
-        "of a strict request with values of wrong types the types are told, not the unknown fields", _both_refuse_custom
+        "of a strict request with values of wrong types the types are reported, not the unknown fields",
+        _both_refuse_custom,
     ),
     Wanted("null counts as absent in applied custom objects too, as it does in others", _applied_null),
     Wanted("the garbage collector is part of the server, and may have been faster", _collected),

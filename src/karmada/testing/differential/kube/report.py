@@ -51,10 +51,10 @@ def _compare(reference: Peer, own: Peer, seed: int, count: int, show: int, keep:
     with Listener() as hooks:
         variables = {"run": f"r{seed}-{secrets.token_hex(2)}-", "csr": signing_request(), **hooks.variables}
         run = Run(reference, own, variables)
-        return _tell(run, reference, variables, seed, count, show, keep)
+        return _report(run, reference, variables, seed, count, show, keep)
 
 
-def _tell(
+def _report(
     run: Run, reference: Peer, variables: dict[str, str], seed: int, count: int, show: int, keep: Path | None
 ) -> int:
     number = 0

@@ -66,7 +66,7 @@ def _preempt(given: dict[str, Any]) -> dict[str, Any]:
         "labels": taken.labels,
         "annotations": taken.annotations,
         "events": [
-            f"Normal PreemptPolicySucceed {_told(claim_of(policy), True)} preempted {_told(holder)} successfully"
+            f"Normal PreemptPolicySucceed {_named(claim_of(policy), True)} preempted {_named(holder)} successfully"
         ],
     }
 
@@ -100,7 +100,7 @@ def _build(given: dict[str, Any]) -> dict[str, Any]:
     return {key: {"metadata": tree["metadata"], "spec": tree["spec"]}}
 
 
-def _told(claim: Claim | None, first: bool = False) -> str:
+def _named(claim: Claim | None, first: bool = False) -> str:
     assert claim is not None
     kind = "cluster propagation policy" if claim.is_cluster_wide else "propagation policy"
     where = claim.name if claim.is_cluster_wide else f"{claim.namespace}/{claim.name}"

@@ -47,7 +47,7 @@ def _work(given: JSONObject) -> JSONObject:
         given.get("preserveResourcesOnDeletion"),
     )
     existing = given.get("existingWork")
-    return {"works": [_told(draft.merged(from_tree(existing, Work) if existing else None))]}
+    return {"works": [_comparable(draft.merged(from_tree(existing, Work) if existing else None))]}
 
 
 def _binding(given: JSONObject) -> JSONObject:
@@ -83,14 +83,14 @@ def _binding(given: JSONObject) -> JSONObject:
         if replicas is not None and interpreter.enabled(kind_of(made), Operation.REVISE):
             made = asyncio.run(interpreter.revise(made, replicas))
         try:
-            works.append(_told(builder.build(made, target, cluster).merged(None)))
+            works.append(_comparable(builder.build(made, target, cluster).merged(None)))
         except OverrideError as error:
             errors.append(str(error))
     works.sort(key=lambda work: (work["metadata"]["namespace"], work["metadata"]["name"]))
     return {"works": works, "error": "; ".join(errors)} if errors else {"works": works}
 
 
-def _told(work: Work) -> JSONObject:
+def _comparable(work: Work) -> JSONObject:
     tree = to_tree(work)
     return {"metadata": tree["metadata"], "spec": tree["spec"], "status": tree.get("status", {})}
 

@@ -1,4 +1,4 @@
-"""Where the reference's bundled rules do what nobody wants, and ours do not follow them; told from the input alone."""
+"""Where the reference's bundled rules do what nobody wants, and ours do not follow them; judged by the input alone."""
 
 import math
 import re

@@ -44,7 +44,7 @@ class _Peers:
 def _schedule(given: dict[str, Any]) -> dict[str, Any]:
     binding = _binding(given)
     decision = decide(snapshot_of(given), binding, {}, _settings(given))
-    attempts = [_told(attempt) for attempt in decision.attempts]
+    attempts = [_comparable(attempt) for attempt in decision.attempts]
     shown = attempts[-1] if isinstance(decision.outcome, Placed) else attempts[0]
     outcome = {key: value for key, value in shown.items() if key != "affinityName"}
     if binding.spec.placement is not None and binding.spec.placement.cluster_affinities:
@@ -88,7 +88,7 @@ def snapshot_of(given: dict[str, Any]) -> Snapshot:
     return Snapshot([from_tree(cluster, Cluster) for cluster in given["clusters"]], peers, assumed)
 
 
-def _told(attempt: Attempt) -> dict[str, Any]:
+def _comparable(attempt: Attempt) -> dict[str, Any]:
     outcome = attempt.outcome
     observed: dict[str, Any] = {
         "affinityName": attempt.affinity,

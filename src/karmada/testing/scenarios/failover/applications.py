@@ -44,7 +44,7 @@ async def install(world: World) -> None:
 
 
 def some_replicas(world: World, name: str) -> int:
-    """Some replicas, and of `web` more than its budget lets go: what may all be unavailable may be gone."""
+    """Some replicas, and of `web` more than its budget lets be evicted: what may all be unavailable may be gone."""
     return max(world.random.randint(1, 8), 1 + UNAVAILABLE if name == WEB else 1)
 
 
