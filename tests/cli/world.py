@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 class World:
-    """See the module."""
+    """A control plane and three simulated members, in a thread of the test process, and the commands run on them."""
 
     def __init__(self, folder: Path, each: Sequence[dict[str, Any]] = (), **members: Any) -> None:
         """`each` is said of the members one by one, `members` of every member of the fleet."""

@@ -72,10 +72,9 @@ def dump_all(values: Iterable[Any]) -> str:
 
 def _documents(text: str | bytes) -> Iterator[Any]:
     import yaml
-    from yaml._yaml import CParser
 
     try:
-        parser = CParser(text)
+        parser = yaml.CSafeLoader(text)  # its events only: building values is below
         try:
             parser.get_event()  # the stream begins
             while parser.get_event().__class__ is yaml.DocumentStartEvent:

@@ -41,7 +41,7 @@ class WaitTimeout(TimeoutError):
 
 
 class AsyncKarmada:
-    """One API server, used as `async with`; see the module."""
+    """One API server, used as `async with`: objects by kind and name, `apply`, `wait`, `why`, and its members."""
 
     def __init__(self, target: Target, *, name: str = "") -> None:
         """`name` is that of the member, if it is one."""
