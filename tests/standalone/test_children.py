@@ -59,9 +59,9 @@ async def test_who_died_how_how_often_and_its_last_lines_are_reported(
         pids.append(child.pid or 0)
     lines = ["".join(f"\n  {line.format(pid)}" for line in last) for pid in pids[:2]]
     assert notices == [
-        f"the child (process {pids[0]}) {how}; its last lines:{lines[0]}",
+        f"process {pids[0]} of the child {how}; its last lines:{lines[0]}",
         f"restarted the child (process {pids[1]}): restart 1",
-        f"the child (process {pids[1]}) {how}; its last lines:{lines[1]}",
+        f"process {pids[1]} of the child {how}; its last lines:{lines[1]}",
         f"restarted the child (process {pids[2]}): restart 2",
     ]
     log = (tmp_path / "child.log").read_text()

@@ -8,6 +8,7 @@ import orjson
 from karmada.api import label_selector
 from karmada.api.autoscaling.v1alpha1 import ExternalMetric
 from karmada.api.label_selector import LabelSelectorError
+from karmada.apiserver.failures import unavailable
 from karmada.apiserver.outgoing import Caller
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -68,7 +69,7 @@ class ExternalMetrics:
         """The objects that define a metric for a namespace."""
         informer = self.defined
         if informer is None or not informer.has_synced:
-            raise Failure(503, "ServiceUnavailable", "the metrics are not loaded yet", {}, {"Retry-After": "1"})
+            raise unavailable("the metrics are not loaded yet")
         chosen = [
             one
             for one in informer.values()
@@ -86,8 +87,7 @@ class ExternalMetrics:
         try:
             values = await self._answers.of(source.uid, source.generation, ask)
         except Unread as error:
-            text = f"ExternalMetric {source.name}: {error}"
-            raise Failure(503, "ServiceUnavailable", text, {}, {"Retry-After": "1"}) from error
+            raise unavailable(f"ExternalMetric {source.name}: {error}") from error
         stamp = rfc3339(self._clock.now())
         return [
             {

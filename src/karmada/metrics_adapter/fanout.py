@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.apiserver.failures import unavailable
 from karmada.apiserver.requests.model import Call
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
@@ -41,7 +42,7 @@ class Gathered(Generic[T]):
     def unavailable(self) -> Failure:
         """What is said when nothing can be concluded from the answers."""
         why = "; ".join(f"cluster {name}: {text}" for name, text in self.unread.items())
-        return Failure(503, "ServiceUnavailable", f"no metrics: {why}", {}, {"Retry-After": "1"})
+        return unavailable(f"no metrics: {why}")
 
 
 def refuse_unsafe(call: Call) -> None:
@@ -70,7 +71,7 @@ class Fanout:
     async def ask(self, question: Hashable, ask: Callable[[Client], Awaitable[T]]) -> Gathered[T]:
         """What every ready member answers; those that say they have none are left out."""
         if self._connected is None or not self._connected[0].has_synced:
-            raise Failure(503, "ServiceUnavailable", "the clusters are not loaded yet", {}, {"Retry-After": "1"})
+            raise unavailable("the clusters are not loaded yet")
         known, members = self._connected
         clusters = sorted(known.values(), key=lambda cluster: cluster.metadata.name)
         ready = [cluster.metadata.name for cluster in clusters if is_ready(cluster)]

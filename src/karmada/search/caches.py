@@ -64,8 +64,10 @@ class Caches:
         self._caches: dict[str, MemberCaches] = {}
         self._watching: dict[GroupVersionResource, list[Joined]] = {}
         self._registered: dict[GroupVersionResource, Served] = {}
-        self.children: Mapping[GroupVersionResource, GroupKind] = {}
+        self.children: Set[GroupVersionResource] = frozenset()
         """Those of them that the view of templates shows from members."""
+        self.child_kinds: Set[GroupKind] = frozenset()
+        """Their kinds."""
         self.registries_are_known = False
         """Whether the registries have been read: until then nobody can say which collections they name."""
         self.index: FullText | None = None
@@ -80,8 +82,9 @@ class Caches:
         """These are the collections that registries name, and those of them that members fill themselves."""
         known = self._registered
         self._registered = {each.type: known.get(each.type) or self._served(each) for each in resources}
-        types = {type_: self._registered[type_].type for type_ in children}
-        self.children = {type_: GroupKind(served.group, served.kind) for type_, served in types.items()}
+        self.children = frozenset(children)
+        types = [self._registered[type_].type for type_ in children]
+        self.child_kinds = frozenset(GroupKind(served.group, served.kind) for served in types)
         self.registries_are_known = True
 
     def served(self, type_: GroupVersionResource) -> Served:

@@ -34,7 +34,7 @@ class TemplatesView:
     @property
     def collections(self) -> Set[GroupVersionResource]:
         """The collections that it shows from members."""
-        return self._caches.children.keys()
+        return self._caches.children
 
     async def loaded(self) -> None:
         """Return once it is known what is a copy of a template; raises 503 when that takes long."""
@@ -47,7 +47,7 @@ class TemplatesView:
     def rewrite(self, body: bytes) -> bytes:
         """A cached object as the view shows it."""
         obj: JSONObject = orjson.loads(body)
-        show(obj, cluster_of(obj), frozenset(self._caches.children.values()), self._templates.uid)
+        show(obj, cluster_of(obj), self._caches.child_kinds, self._templates.uid)
         return orjson.dumps(obj)
 
     def found(self, chosen: Route) -> tuple[InCluster, Mirror]:

@@ -176,7 +176,7 @@ class Child:
             code = await self._process.wait()
             if self._stopping:
                 return
-            self._report(f"the {self.name} (process {self._process.pid}) {ending(code)}{await self._last_words()}")
+            self._report(f"process {self._process.pid} of the {self.name} {ending(code)}{await self._last_words()}")
             attempt = 0 if loop.time() - started > STEADY else attempt
             while not self._stopping:
                 await asyncio.sleep(_pause(attempt))
@@ -215,7 +215,7 @@ class Child:
                 self._on_restart(ready)
             except Exception as error:
                 self._report(
-                    f"the {self.name} is back, but what depends on it was not brought up to date: {spelled(error)}"
+                    f"restarted the {self.name}, but what depends on it was not brought up to date: {spelled(error)}"
                 )
             else:
                 self._report(f"restarted the {self.name} (process {self.pid}): restart {self.restarts}")
