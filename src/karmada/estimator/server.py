@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from karmada.api.protobuf_wire import ProtobufError
 from karmada.estimator.estimate import EstimateError
 from karmada.estimator.metrics import EstimatorMetrics
 from karmada.scheduler.core.amounts import UNLIMITED
@@ -21,7 +22,6 @@ from karmada.scheduler.estimators.messages import (
     SetsRequest,
     UnschedulableRequest,
 )
-from karmada.scheduler.estimators.wire import WireError
 
 if TYPE_CHECKING:
     import grpc
@@ -103,7 +103,7 @@ class EstimatorServer:
                 return Answer(number).encode()
             except EstimateError as error:
                 await context.abort(grpc.StatusCode.UNKNOWN, str(error))
-            except WireError as error:
+            except ProtobufError as error:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"the request is malformed: {error}")
             finally:
                 self._metrics.observe(name, result, perf_counter() - started)

@@ -7,12 +7,12 @@ import orjson
 from tests.fuzz.shapes import clean, mutated, scalar, some, text, word
 from tests.fuzz.target import Target
 
+from karmada.api.protobuf_wire import ProtobufError
 from karmada.apiserver import protobuf
 from karmada.apiserver.protobuf.fields import fields
 from karmada.machinery.httpserver.parsing import Limits, Parsed, Refusal, RequestParser
 from karmada.membership.tunnel.frames import Decoder, Frame, FrameError, Kind, encode
 from karmada.scheduler.estimators.messages import Answer, ReplicasRequest, SetsRequest, UnschedulableRequest
-from karmada.scheduler.estimators.wire import WireError
 
 LIMITS = Limits(body=4096, head=2048, headers=16)
 _HEADERS = (
@@ -165,7 +165,7 @@ def _run_question(data: bytes) -> Any:
     for kind in (ReplicasRequest, SetsRequest, UnschedulableRequest, Answer):
         try:
             kind.decode(data)  # type: ignore[attr-defined]
-        except WireError:
+        except ProtobufError:
             continue
     return scalar
 

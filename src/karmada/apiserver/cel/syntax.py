@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from karmada.apiserver.protobuf.wire import as_bytes, entries
+from karmada.api.protobuf_wire import as_bytes, entries
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from karmada.api import duration
+from karmada.api.protobuf_wire import BYTES, ProtobufError, as_bytes, entries, packed
 from karmada.apiserver.protobuf.fields import fields
-from karmada.apiserver.protobuf.wire import BYTES, ProtobufError, as_bytes, entries, packed
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 from karmada.api.cluster.v1alpha1 import ClusterSyncMode
+from karmada.api.protobuf_wire import ProtobufError
 from karmada.api.quantity import QuantityError
 from karmada.scheduler.core.amounts import NO_OPINION
 from karmada.scheduler.core.facts import Estimates
@@ -23,7 +24,6 @@ from karmada.scheduler.estimators.messages import (
     SetsRequest,
     UnschedulableRequest,
 )
-from karmada.scheduler.estimators.wire import WireError
 
 
 class GrpcEstimator:
@@ -58,7 +58,7 @@ class GrpcEstimator:
             return NO_OPINION
         try:
             return Answer.decode(data).number
-        except WireError:
+        except ProtobufError:
             return NO_OPINION
 
     def _question(self, snapshot: Snapshot, binding: Binding, cluster: str, sets: bool) -> bytes:

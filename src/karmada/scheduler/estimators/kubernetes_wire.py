@@ -4,9 +4,10 @@ Kubernetes' own encoders write every string, the empty ones too.
 """
 
 from karmada.api.meta import Toleration
+from karmada.api.protobuf_wire import as_bytes
 from karmada.api.quantity import Quantity
 from karmada.api.work.v1alpha2 import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from karmada.scheduler.estimators.wire import as_bytes, as_int, as_text, fields, put_bytes, put_varint
+from karmada.scheduler.estimators.wire import as_int, as_text, fields, put_bytes, put_varint
 
 
 def put_quantity(quantity: str | int) -> bytes:

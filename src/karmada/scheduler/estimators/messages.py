@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from karmada.api.base import ResourceList
 from karmada.api.meta import Toleration
+from karmada.api.protobuf_wire import as_bytes
 from karmada.api.work.v1alpha2 import (
     Component,
     ComponentReplicaRequirements,
@@ -26,7 +27,6 @@ from karmada.scheduler.estimators.kubernetes_wire import (
     read_toleration,
 )
 from karmada.scheduler.estimators.wire import (
-    as_bytes,
     as_int,
     as_text,
     entry,

@@ -1,17 +1,12 @@
 """The few parts of protobuf the estimator's messages use: varints, strings, bytes, nested messages, maps.
 
 Writers append to a bytearray and leave out zero values, as proto3 does. `fields` yields numbers and raw values; unknown
-fields are the reader's to skip. Whatever is wrong with the input, the error is `WireError`.
+fields are the reader's to skip. Whatever is wrong with the input, the error is `ProtobufError`.
 """
 
 from collections.abc import Iterator
 
-MAX_VARINT = 10
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-
-
-class WireError(ValueError):
-    """Bytes that are no protobuf message."""
+from karmada.api.protobuf_wire import BYTES, VARINT, ProtobufError, as_bytes, entries
 
 
 def put_varint(out: bytearray, number: int) -> None:
@@ -26,13 +21,13 @@ def put_varint(out: bytearray, number: int) -> None:
 def put_int(out: bytearray, field: int, number: int) -> None:
     """Append an integer field unless it is zero."""
     if number:
-        put_varint(out, field << 3 | _VARINT)
+        put_varint(out, field << 3 | VARINT)
         put_varint(out, number)
 
 
 def put_bytes(out: bytearray, field: int, data: bytes | bytearray) -> None:
     """Append a bytes or message field, also when it is empty."""
-    put_varint(out, field << 3 | _BYTES)
+    put_varint(out, field << 3 | BYTES)
     put_varint(out, len(data))
     out += data
 
@@ -53,43 +48,16 @@ def put_entry(out: bytearray, field: int, key: str, value: bytes) -> None:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message: numbers for varints, bytes for everything that has a length."""
-    place, end = 0, len(data)
-    while place < end:
-        tag, place = _varint(data, place)
-        number, kind = tag >> 3, tag & 7
-        if not number:
-            raise WireError("a field has the number 0")
-        if kind == _VARINT:
-            value, place = _varint(data, place)
-            yield number, value
-        elif kind == _BYTES:
-            length, place = _varint(data, place)
-            if place + length > end:
-                raise WireError(f"field {number} is cut off")
-            yield number, data[place : place + length]
-            place += length
-        elif kind in (_FIXED32, _FIXED64):
-            place += 4 if kind == _FIXED32 else 8
-            if place > end:
-                raise WireError(f"field {number} is cut off")
-        else:
-            raise WireError(f"field {number} has the unknown type {kind}")
+    """The fields of a message: numbers for varints, bytes for everything that has a length; no message has others."""
+    return ((number, value) for number, wire, value in entries(data) if wire in (VARINT, BYTES))
 
 
 def as_int(value: int | bytes, bits: int = 64) -> int:
     """A signed integer."""
     if not isinstance(value, int):
-        raise WireError("a number was expected")
+        raise ProtobufError("a number was expected")
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
-
-
-def as_bytes(value: int | bytes) -> bytes:
-    """Bytes or a nested message."""
-    if isinstance(value, int):
-        raise WireError("bytes were expected")
-    return value
 
 
 def as_text(value: int | bytes) -> str:
@@ -97,7 +65,7 @@ def as_text(value: int | bytes) -> str:
     try:
         return as_bytes(value).decode()
     except UnicodeDecodeError as error:
-        raise WireError("a string is not UTF-8") from error
+        raise ProtobufError("a string is not UTF-8") from error
 
 
 def entry(value: int | bytes) -> tuple[str, bytes]:
@@ -109,16 +77,3 @@ def entry(value: int | bytes) -> tuple[str, bytes]:
         elif number == 2:
             content = as_bytes(part)
     return key, content
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    number = shift = 0
-    for count in range(MAX_VARINT):
-        if place + count >= len(data):
-            raise WireError("a number is cut off")
-        byte = data[place + count]
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number & 0xFFFFFFFFFFFFFFFF, place + count + 1
-        shift += 7
-    raise WireError("a number is too long")

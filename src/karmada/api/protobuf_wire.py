@@ -1,12 +1,13 @@
 """Protobuf's wire format: a message is a run of numbered values, whatever they mean."""
 
+VARINT = 0
 BYTES = 2
 """The wire type of everything that has a length: texts, messages, packed numbers."""
-_VARINT, _FIXED64, _FIXED32 = 0, 1, 5
+_FIXED64, _FIXED32 = 1, 5
 
 
 class ProtobufError(ValueError):
-    """A body that is no protobuf of a known kind."""
+    """Bytes that are no protobuf of a known kind."""
 
 
 def entries(data: bytes) -> list[tuple[int, int, int | bytes]]:
@@ -15,9 +16,11 @@ def entries(data: bytes) -> list[tuple[int, int, int | bytes]]:
     position, end = 0, len(data)
     while position < end:
         key, position = _varint(data, position)
-        wire = key & 7
+        number, wire = key >> 3, key & 7
+        if not number:
+            raise ProtobufError("a field has the number 0")
         value: int | bytes
-        if wire == _VARINT:
+        if wire == VARINT:
             value, position = _varint(data, position)
         else:
             if wire == BYTES:
@@ -30,7 +33,7 @@ def entries(data: bytes) -> list[tuple[int, int, int | bytes]]:
                 raise ProtobufError("a field is longer than its message")
             value = data[position : position + size]
             position += size
-        found.append((key >> 3, wire, value))
+        found.append((number, wire, value))
     return found
 
 
